@@ -1,0 +1,36 @@
+"""Learning to rank from every preference pair, in linearithmic time.
+
+The public names below are imported on first use, so that `import rankwise` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Preferences": "preferences",
+    "RankingData": "data.records",
+    "read_letor": "data.letor",
+    "write_letor": "data.letor",
+    "make_ranking": "data.synthetic",
+    "load_sample": "data.sample",
+    "evaluate": "metrics",
+    "RankSVM": "estimators.ranksvm",
+    "save_model": "io",
+    "load_model": "io",
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'rankwise' has no attribute {name!r}")
+    value = getattr(import_module(f"rankwise.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

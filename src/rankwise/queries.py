@@ -1,0 +1,72 @@
+"""Queries: which rows belong together. Ids of any type, in any order, scattered over the rows."""
+
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Array, Ints
+
+
+class Queries:
+    """Rows grouped by query id; `None` is one query of all rows.
+
+    ids     the distinct ids, in the order in which they first occur
+    codes   for each row, the place of its id in `ids`
+    starts  query q owns `rows[starts[q]:starts[q + 1]]`
+    rows    the row numbers, query after query and in their own order within one; None where the rows lie so already
+    """
+
+    ids: Array
+    codes: Ints
+    starts: Ints
+    rows: Ints | None
+
+    def __init__(self, queries: Any, n_rows: int) -> None:
+        if queries is None:
+            self.ids = np.zeros(1, np.int64)
+            self.codes = np.zeros(n_rows, np.int32)
+            self.starts = np.array([0, n_rows])
+            self.rows = None
+            return
+        given = _one_column(queries, n_rows)
+        first = np.flatnonzero(np.concatenate(([True], given[1:] != given[:-1]))) if n_rows else np.zeros(0, np.intp)
+        run_codes, self.ids = _factorize(given[first])
+        lengths = np.diff(first, append=n_rows)
+        self.codes = np.repeat(run_codes.astype(np.int32), lengths)
+        sizes = np.bincount(run_codes, weights=lengths, minlength=self.ids.size).astype(np.int64)
+        self.starts = np.concatenate(([0], np.cumsum(sizes)))
+        contiguous = self.ids.size == first.size
+        self.rows = None if contiguous else np.argsort(self.codes, kind="stable")
+
+    def __len__(self) -> int:
+        return int(self.ids.size)
+
+    @property
+    def sizes(self) -> Ints:
+        return np.diff(self.starts)
+
+
+def _one_column(queries: Any, n_rows: int) -> Array:
+    given = np.asarray(queries)
+    if given.ndim != 1 or given.size != n_rows:
+        raise ValueError(f"qid must hold one id a row: expected {n_rows} ids, got an array of shape {given.shape}")
+    if given.dtype == object:
+        given = np.array([_text(one) for one in given.tolist()])
+    if np.issubdtype(given.dtype, np.floating) and not np.isfinite(given).all():
+        raise ValueError(f"qid of row {int(np.flatnonzero(~np.isfinite(given))[0])} is missing (nan or inf)")
+    return given
+
+
+def _text(one: Any) -> str:
+    if one is None or one != one:
+        raise ValueError("qid holds a missing value (None or nan): every row needs a query id")
+    return str(one)
+
+
+def _factorize(ids: Array) -> tuple[Ints, Array]:
+    """Codes by first occurrence, and the distinct ids in that order."""
+    distinct, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    by_occurrence = np.argsort(first, kind="stable")
+    place = np.empty_like(by_occurrence)
+    place[by_occurrence] = np.arange(by_occurrence.size)
+    return place[inverse], distinct[by_occurrence]

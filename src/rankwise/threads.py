@@ -1,0 +1,52 @@
+"""Work shared by threads: the kernels release the GIL, so plain threads use every core.
+
+What is computed never depends on the number of threads: the caller cuts the work, each piece is done whole by one
+thread, and results come back in the order of the pieces. Threads live for one call, so a fork meets none of them.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+Piece = TypeVar("Piece")
+Outcome = TypeVar("Outcome")
+
+
+def thread_count(n_jobs: int | None = None) -> int:
+    """How many threads scikit-learn's `n_jobs` asks for: None or -1 for every core this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return cores
+    if n_jobs == 0:
+        raise ValueError("n_jobs is 0: give a number of threads, or -1 for all cores")
+    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+def share(work: Callable[[Piece], Outcome], pieces: Iterable[Piece], n_threads: int) -> list[Outcome]:
+    """[work(piece) for piece in pieces], by up to `n_threads` threads, this one among them."""
+    todo = list(pieces)
+    if min(n_threads, len(todo)) <= 1:
+        return [work(piece) for piece in todo]
+    outcomes: list[Outcome | None] = [None] * len(todo)
+    errors: list[BaseException] = []
+    remaining = iter(range(len(todo)))  # next() on a range iterator is atomic
+
+    def labour() -> None:
+        try:
+            for i in remaining:
+                if errors:
+                    return
+                outcomes[i] = work(todo[i])
+        except BaseException as error:
+            errors.append(error)
+
+    helpers = [threading.Thread(target=labour) for _ in range(min(n_threads, len(todo)) - 1)]
+    for helper in helpers:
+        helper.start()
+    labour()
+    for helper in helpers:
+        helper.join()
+    if errors:
+        raise errors[0]
+    return outcomes  # type: ignore[return-value]
