@@ -1,0 +1,214 @@
+"""The pair engine on a CPU: one sort a point, then two sweeps in score order a product, queries side by side in threads.
+
+Go through a query's documents from the highest score down. The partners j of i with s_i - s_j < t are a run of the
+documents that only grows, so each enters once. They are kept summed by level, in a table while the levels are few and in
+a Fenwick tree else; what i needs is the sum over the levels below its own. `above` is the transpose: upward, adding
+where `below` reads and reading where `below` adds. O(l log l) a sort, O(l log k) a product.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats, Ints
+from rankwise.jit import kernel
+from rankwise.pairs.graph import Layout, PairGraph
+from rankwise.threads import share
+
+FEW_LEVELS = 12  # up to here a plain table of levels is faster than a Fenwick tree
+PIECE = 1 << 14  # documents that one thread takes at a time
+RUN = 24  # runs sorted by insertion before merging
+
+
+class Ranking:
+    """The documents of each query in the order of their scores."""
+
+    def __init__(self, layout: Layout, scores: Floats, n_threads: int) -> None:
+        self.layout = layout
+        self.n_threads = n_threads
+        self.pieces = cut(layout.starts)
+        n = layout.n_rows
+        self.order = np.empty(n, np.int32 if n < 2**31 else np.int64)
+        self.scores = np.empty(n)
+        self.levels = np.empty(n, np.int32)
+        identity = layout.rows is None
+        rows = np.zeros(0, np.int32) if layout.rows is None else layout.rows
+
+        def sort(piece: tuple[int, int]) -> None:
+            starts = layout.starts[piece[0] : piece[1] + 1]
+            _sort(starts, identity, rows, scores, layout.level, self.order, self.scores, self.levels)
+
+        share(sort, self.pieces, n_threads)
+
+    def active(self, threshold: float) -> "Graph":
+        return Graph(self, threshold)
+
+
+class Graph(PairGraph):
+    def __init__(self, ranking: Ranking, threshold: float) -> None:
+        self.ranking = ranking
+        self.threshold = float(threshold)
+        self.layout = ranking.layout
+
+    def below(self, v: Array) -> Floats:
+        return self._sums(v, (False,))[0]
+
+    def above(self, v: Array) -> Floats:
+        return self._sums(v, (True,))[0]
+
+    def adjacency(self, v: Array) -> Floats:
+        below, above = self._sums(v, (False, True))
+        below += above
+        return below
+
+    def _sums(self, v: Array, directions: tuple[bool, ...]) -> list[Floats]:
+        """A sum for each of `directions` (False: below, True: above), every one a task of its own."""
+        v = np.ascontiguousarray(v, np.float64)
+        outs = [np.empty_like(v) for _ in directions]
+        ranking, layout = self.ranking, self.layout
+        weights = np.zeros(0) if layout.weights is None else layout.weights
+
+        def sweep(task: tuple[bool, Floats, tuple[int, int]]) -> None:
+            upward, out, (first, last) = task
+            starts, n_levels = layout.starts[first : last + 1], layout.n_levels[first:last]
+            shape = (starts, n_levels, ranking.order, ranking.scores, ranking.levels, weights)
+            _sweep(upward, self.threshold, shape, v, out)
+
+        tasks = [(up, out, piece) for piece in ranking.pieces for up, out in zip(directions, outs, strict=True)]
+        share(sweep, tasks, ranking.n_threads)
+        return outs
+
+
+def cut(starts: Ints, size: int = PIECE) -> list[tuple[int, int]]:
+    """Runs of whole queries (first, last) of at least `size` documents, the last one perhaps fewer."""
+    n_queries = starts.size - 1
+    pieces = []
+    first = 0
+    while first < n_queries:
+        last = min(int(np.searchsorted(starts, starts[first] + size)), n_queries)
+        pieces.append((first, last))
+        first = last
+    return pieces
+
+
+@kernel
+def _sweep(upward: bool, threshold: float, shape: Any, v: Floats, out: Floats) -> None:
+    """out = above(v) if `upward`, else below(v), for the queries between `starts`."""
+    starts, n_levels, order, scores, levels, weights = shape
+    weighted = weights.size > 0
+    sums = np.empty((n_levels.max(), *v.shape[1:]))
+    sign, step = (-1.0, 1) if upward else (1.0, -1)
+    for q in range(n_levels.size):
+        k = n_levels[q]
+        few = k <= FEW_LEVELS
+        sums[:k] = 0.0
+        first, last = starts[q], starts[q + 1]
+        here, end = (first, last) if upward else (last - 1, first - 1)
+        entering = here
+        while here != end:
+            while entering != end and sign * (scores[here] - scores[entering]) < threshold:
+                row = order[entering]
+                scale = weights[row] if weighted else 1.0
+                node = _first_node(levels[entering], upward)
+                while node > 0:
+                    _add(sums, node - 1, scale, v, row)
+                    node = _next_node(node, k, few, upward)
+                entering += step
+            row = order[here]
+            scale = weights[row] if weighted else 1.0
+            out[row] = 0.0
+            node = _first_node(levels[here], not upward)
+            while node > 0:
+                _add(out, row, scale, sums, node - 1)
+                node = _next_node(node, k, few, not upward)
+            here += step
+
+
+@kernel
+def _add(to: Floats, i: int, scale: float, of: Floats, j: int) -> None:
+    """to[i] += scale * of[j], without the temporary that Numba makes for a row."""
+    if of.ndim == 1:  # decided when compiling
+        to[i] += scale * of[j]
+    else:
+        for c in range(of.shape[1]):
+            to[i, c] += scale * of[j, c]
+
+
+@kernel
+def _first_node(level: int, under: bool) -> int:
+    """Nodes are counted from 1. `under`: those that together hold the levels below this one; else: those that hold it."""
+    return level if under else level + 1
+
+
+@kernel
+def _next_node(node: int, k: int, few: bool, under: bool) -> int:
+    """The node after this one, 0 after the last. In a table (`few`) a node is a level, in a Fenwick tree a range of them."""
+    if under:
+        return node - 1 if few else node & (node - 1)
+    after = k + 1 if few else node + (node & -node)
+    return after if after <= k else 0
+
+
+@kernel
+def _sort(
+    starts: Ints,
+    identity: bool,
+    rows: Ints,
+    scores: Floats,
+    level: Ints,
+    order: Ints,
+    sorted_scores: Floats,
+    sorted_levels: Ints,
+) -> None:
+    """Stable merge sort by score within each query; passes over what is in order already."""
+    longest = 0
+    for q in range(starts.size - 1):
+        longest = max(longest, starts[q + 1] - starts[q])
+    spare_order, spare_scores = np.empty(longest, order.dtype), np.empty(longest)
+    for q in range(starts.size - 1):
+        first, last = starts[q], starts[q + 1]
+        for i in range(first, last):
+            order[i] = i if identity else rows[i]
+            sorted_scores[i] = scores[order[i]]
+        _merge_sort(sorted_scores[first:last], order[first:last], spare_scores, spare_order)
+        for i in range(first, last):
+            sorted_levels[i] = level[order[i]]
+
+
+@kernel
+def _merge_sort(keys: Floats, items: Ints, spare_keys: Floats, spare_items: Ints) -> None:
+    n = keys.size
+    for low in range(0, n, RUN):
+        for i in range(low + 1, min(low + RUN, n)):
+            key, item = keys[i], items[i]
+            j = i
+            while j > low and keys[j - 1] > key:
+                keys[j], items[j] = keys[j - 1], items[j - 1]
+                j -= 1
+            keys[j], items[j] = key, item
+    width = RUN
+    while width < n:
+        for low in range(0, n - width, 2 * width):
+            middle, high = low + width, min(low + 2 * width, n)
+            if keys[middle - 1] > keys[middle]:
+                _merge(keys, items, low, middle, high, spare_keys, spare_items)
+        width *= 2
+
+
+@kernel
+def _merge(
+    keys: Floats, items: Ints, low: int, middle: int, high: int, spare_keys: Floats, spare_items: Ints
+) -> None:
+    """Merge keys[low:middle] and keys[middle:high] in place; only the left half is set aside."""
+    width = middle - low
+    for i in range(width):
+        spare_keys[i], spare_items[i] = keys[low + i], items[low + i]
+    left, right, to = 0, middle, low
+    while left < width:
+        if right < high and keys[right] < spare_keys[left]:
+            keys[to], items[to] = keys[right], items[right]
+            right += 1
+        else:
+            keys[to], items[to] = spare_keys[left], spare_items[left]
+            left += 1
+        to += 1

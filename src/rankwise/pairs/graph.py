@@ -1,0 +1,85 @@
+"""What every pair engine is given, and what it gives.
+
+A preference pair is (i, j) with the same query and level[i] > level[j]. At given scores s, the graph G(t) has the pairs
+with s_i - s_j < t, of weight weights[i] * weights[j], as its edges. Both sums below are over the edges at a document;
+each is the transpose of the other, and all else follows from them.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats, Ints
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Documents grouped by query: query q owns `rows[starts[q]:starts[q + 1]]`; no `rows` means 0, 1, 2, ...
+
+    level     int32 a row: orders the labels within a query
+    n_levels  int32 a query: every level of the query is below it
+    weights   float64 a row, or none for 1
+    """
+
+    starts: Ints
+    rows: Ints | None
+    level: Ints
+    n_levels: Ints
+    weights: Floats | None
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.level.size)
+
+
+class PairGraph(ABC):
+    """G(t). Takes and returns one value a row, or one row of values a row: v of shape (n,) or (n, m)."""
+
+    layout: Layout
+    xp: Any = np  # the arrays' namespace
+
+    @abstractmethod
+    def below(self, v: Array) -> Floats:
+        """For each i, the sum of v_j over the active j that i is preferred to."""
+
+    @abstractmethod
+    def above(self, v: Array) -> Floats:
+        """For each j, the sum of v_i over the active i preferred to j."""
+
+    def adjacency(self, v: Array) -> Floats:
+        """below(v) + above(v)."""
+        return self.below(v) + self.above(v)
+
+    def laplacian(self, v: Array) -> Floats:
+        """degree * v - adjacency(v)."""
+        degree = self.degree if v.ndim == 1 else self.degree[:, None]
+        out: Floats = degree * v - self.adjacency(v)
+        return out
+
+    @property
+    def n_pairs(self) -> int | float:
+        """The number of active pairs; with weights, their total weight."""
+        below = self._counts[0]
+        if self.layout.weights is None:
+            return int(self.xp.sum(self.xp.astype(below, self.xp.int64)))  # exact where a float64 sum is not
+        return float(self.xp.sum(below))
+
+    @cached_property
+    def balance(self) -> Floats:
+        """below(1) - above(1)."""
+        below, above = self._counts
+        return below - above
+
+    @cached_property
+    def degree(self) -> Floats:
+        """below(1) + above(1)."""
+        below, above = self._counts
+        return below + above
+
+    @cached_property
+    def _counts(self) -> tuple[Floats, Floats]:
+        ones = self.xp.ones(self.layout.n_rows, dtype=self.xp.float64)
+        return self.below(ones), self.above(ones)

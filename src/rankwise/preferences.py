@@ -1,0 +1,98 @@
+"""Preferences: labels and query ids say who should be above whom. Knows no features and no loss."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats, Ints
+from rankwise.pairs.graph import Layout, PairGraph
+from rankwise.queries import Queries
+from rankwise.threads import thread_count
+
+Engine = Literal["compiled", "portable"]
+FEW_LABELS = 256  # so many distinct labels are numbered once for all queries
+
+
+class Preferences:
+    """All pairs (i, j) of the same query with labels[i] > labels[j], each of weight weights[i] * weights[j].
+
+    Labels are any real numbers; query ids are of any type, unsorted, scattered over the rows; None is one query.
+    """
+
+    def __init__(
+        self,
+        labels: Any,
+        queries: Any = None,
+        weights: Any = None,
+        *,
+        engine: Engine = "compiled",
+        n_jobs: int | None = None,
+    ) -> None:
+        values = _numbers(labels, "labels")
+        grouped = queries if isinstance(queries, Queries) else Queries(queries, values.size)
+        level, n_levels = _levels(values, grouped)
+        rows = None if grouped.rows is None else grouped.rows.astype(np.int32 if values.size < 2**31 else np.int64)
+        scales = None if weights is None else _weights(weights, values.size)
+        self.layout = Layout(grouped.starts, rows, level, n_levels, scales)
+        self.engine: Engine = _known_engine(engine)
+        self.n_threads = thread_count(n_jobs)
+
+    def __len__(self) -> int:
+        """The number of documents."""
+        return self.layout.n_rows
+
+    def active(self, scores: Any, threshold: float = np.inf) -> PairGraph:
+        """The graph of the pairs with scores[i] - scores[j] < threshold."""
+        return self.ranked(_numbers(scores, "scores", len(self))).active(threshold)
+
+    def ranked(self, scores: Floats) -> Any:
+        """The documents sorted by score: `.active(threshold)` of it costs no further sort."""
+        if self.engine == "portable":
+            from rankwise.pairs import portable
+
+            return portable.Ranking(self.layout, scores)
+        from rankwise.pairs import compiled
+
+        return compiled.Ranking(self.layout, scores, self.n_threads)
+
+
+def _known_engine(engine: str) -> Any:
+    if engine not in ("compiled", "portable"):
+        raise ValueError(f"engine is {engine!r}: there are 'compiled' and 'portable'")
+    return engine
+
+
+def _numbers(given: Any, name: str, n: int | None = None) -> Floats:
+    values = np.asarray(given, dtype=np.float64)
+    if values.ndim != 1 or (n is not None and values.size != n):
+        wanted = "one number a document" if n is None else f"one number for each of the {n} documents"
+        raise ValueError(f"{name} must hold {wanted}, got an array of shape {values.shape}")
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"{name} must be finite: {name}[{row}] is {values[row]}")
+    return values
+
+
+def _weights(given: Any, n: int) -> Floats:
+    weights = _numbers(given, "weights", n)
+    if (weights < 0).any():
+        row = int(np.flatnonzero(weights < 0)[0])
+        raise ValueError(f"weights must not be negative: weights[{row}] is {weights[row]}")
+    return weights
+
+
+def _levels(labels: Array, queries: Queries) -> tuple[Ints, Ints]:
+    """An int32 a row that orders the labels within a query, and for each query a bound above all of its own."""
+    distinct = np.unique(labels)
+    if distinct.size <= FEW_LABELS:
+        level = np.searchsorted(distinct, labels).astype(np.int32)
+        return level, np.full(len(queries), distinct.size, np.int32)
+    order = np.lexsort((labels, queries.codes))
+    rises = np.zeros(labels.size, np.int32)
+    rises[1:] = labels[order[1:]] != labels[order[:-1]]
+    rises[queries.starts[:-1]] = 0
+    ranks = np.cumsum(rises, dtype=np.int32)
+    ranks -= np.repeat(ranks[queries.starts[:-1]], queries.sizes)
+    level = np.empty(labels.size, np.int32)
+    level[order] = ranks
+    return level, ranks[queries.starts[1:] - 1] + np.int32(1)
