@@ -1,0 +1,59 @@
+"""RankingData: the rows of a ranking problem, as files and generators hand them over."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats
+from rankwise.queries import Queries
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankingData:
+    """One row a document.
+
+    X         features: a C-ordered array, or a SciPy CSR matrix or array
+    y         labels, float64
+    qid       query ids: int64 where every id is an integer that fits, else strings
+    comments  None, or one string a row
+    """
+
+    X: Any
+    y: Floats
+    qid: Array
+    comments: Sequence[str] | Array | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "y", np.asarray(self.y, dtype=np.float64))
+        object.__setattr__(self, "qid", np.asarray(self.qid))
+        if len(self.X.shape) != 2:
+            raise ValueError(f"X must have rows and columns, got the shape {self.X.shape}")
+        for name, column in (("y", self.y), ("qid", self.qid), ("comments", self.comments)):
+            shape = () if column is None else np.shape(column)
+            if column is not None and shape != (len(self),):
+                raise ValueError(
+                    f"{name} must hold one entry a row: X has {len(self)} rows, {name} the shape {shape}"
+                )
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def n_queries(self) -> int:
+        return len(Queries(self.qid, len(self)))
+
+    def select(self, rows: Any) -> "RankingData":
+        """The rows of the given numbers, or where a mask is true, in that order."""
+        chosen = rows if isinstance(rows, slice) else np.asarray(rows)
+        comments = None if self.comments is None else np.asarray(self.comments, dtype=object)[chosen]
+        return RankingData(self.X[chosen], self.y[chosen], self.qid[chosen], comments)
+
+    def __repr__(self) -> str:
+        kind = "dense" if isinstance(self.X, np.ndarray) else "sparse"
+        return f"RankingData({len(self)} rows, {self.n_features} features, {self.n_queries} queries, {kind} {self.X.dtype})"
