@@ -1,0 +1,124 @@
+"""evaluate: labels and scores in, the mean of each measure and the table of its values by query out."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats
+from rankwise.metrics.measures import Measure, parse
+from rankwise.queries import Queries
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Mapping[str, float]):
+    """A mapping from each measure, as it prints, to its mean; look up by any spelling that parses to it.
+
+    means        measure -> mean over the queries that count (NaN where none does)
+    per_query    measure -> float64 array, one value a query, NaN where the query does not count
+    query_ids    the ids of the queries, in the order in which they first occur
+    n_documents  how many documents were ranked
+    """
+
+    means: dict[str, float]
+    per_query: dict[str, Floats]
+    query_ids: Array
+    n_documents: int
+
+    def __getitem__(self, measure: str | Measure) -> float:
+        name = str(parse(measure))
+        if name not in self.means:
+            raise KeyError(f"{name} was not evaluated: there is {', '.join(self.means)}")
+        return self.means[name]
+
+    def __contains__(self, measure: object) -> bool:
+        try:
+            return str(parse(measure)) in self.means  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            return False
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.means)
+
+    def __len__(self) -> int:
+        return len(self.means)
+
+    @property
+    def counted(self) -> dict[str, int]:
+        """measure -> how many queries count."""
+        return {name: int(np.count_nonzero(~np.isnan(values))) for name, values in self.per_query.items()}
+
+    def to_dict(self, per_query: bool = False) -> dict[str, Any]:
+        """Plain numbers, lists and texts, as JSON has them: NaN becomes None."""
+        counted = self.counted
+        plain: dict[str, Any] = {
+            "documents": self.n_documents,
+            "queries": int(self.query_ids.size),
+            "measures": {
+                name: {"mean": _plain(m), "queries": counted[name]} for name, m in self.means.items()
+            },
+        }
+        if per_query:
+            columns = {name: [_plain(x) for x in values.tolist()] for name, values in self.per_query.items()}
+            plain["per_query"] = {"query": self.query_ids.tolist(), **columns}
+        return plain
+
+    def __repr__(self) -> str:
+        counted = self.counted
+        width = max(len("measure"), *map(len, self.means))
+        lines = [f"{name:<{width}}  {mean:8.4f}  {counted[name]:9,}" for name, mean in self.means.items()]
+        title = f"{self.n_documents:,} documents in {self.query_ids.size:,} queries"
+        return "\n".join([title, f"{'measure':<{width}}  {'mean':>8}  {'queries':>9}", *lines])
+
+
+def evaluate(
+    y: Any,
+    scores: Any,
+    qid: Any = None,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcg@10",),
+    n_jobs: int | None = None,
+) -> Evaluation:
+    """How well `scores` rank documents with labels `y`, larger before smaller, within each query of `qid`.
+
+    Rows may come in any order; no `qid` is one query. The result does not depend on `n_jobs`.
+    """
+    asked = [parse(one) for one in ([measures] if isinstance(measures, (str, Measure)) else measures)]
+    if not asked:
+        raise ValueError("measures is empty: name at least one, such as 'ndcg@10'")
+    labels = _numbers(y, "y")
+    predicted = _numbers(scores, "scores")
+    if labels.size != predicted.size:
+        raise ValueError(
+            f"y holds {labels.size} labels and scores {predicted.size} numbers: they must go together"
+        )
+    if labels.size == 0:
+        raise ValueError("y is empty: there is nothing to evaluate")
+    from rankwise.metrics.columns import column  # compiles kernels, so not before it is needed
+    from rankwise.metrics.rankings import Rankings
+
+    queries = Queries(qid, labels.size)
+    rankings = Rankings(labels, predicted, queries, n_jobs)
+    columns = {str(measure): column(measure, rankings) for measure in asked}
+    means = {name: one.mean for name, one in columns.items()}
+    return Evaluation(means, {name: one.values for name, one in columns.items()}, queries.ids, labels.size)
+
+
+def _numbers(given: Any, name: str) -> Floats:
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must hold one number a document, got {type(given).__name__} of something else"
+        ) from None
+    if values.ndim != 1:
+        raise ValueError(f"{name} must hold one number a document, got an array of shape {values.shape}")
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"{name} must be finite: {name}[{row}] is {values[row]}")
+    return values
+
+
+def _plain(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -1,0 +1,124 @@
+"""The documents of every query in the order of their scores: sorted once, shared by all measures.
+
+A *place* is where a document stands, query after query and best first. Places of equal score are tied. `ties`
+says what stands at a tied place: "average", any of the tied documents with equal chance; "worst" or "best",
+the one of smallest or largest value among those left; "stable", the one whose row comes first.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats, Ints
+from rankwise.pairs.compiled import PIECE, Ranking
+from rankwise.pairs.graph import Layout
+from rankwise.preferences import Preferences
+from rankwise.queries import Queries, cut
+from rankwise.threads import share, thread_count
+
+SMALLEST = float(np.nextafter(0.0, 1.0))  # two scores differ by less only when they are equal
+
+
+class Rankings:
+    """Labels by place, ties in the order of their rows; what is asked of them comes by place or by query."""
+
+    def __init__(self, labels: Floats, scores: Floats, queries: Queries, n_jobs: int | None = None) -> None:
+        if queries.rows is not None:
+            labels, scores = labels[queries.rows], scores[queries.rows]
+            queries = Queries(np.repeat(np.arange(len(queries)), queries.sizes), labels.size)
+        self.queries = queries
+        self.n_jobs = n_jobs
+        self._pieces = cut(queries.starts, PIECE)
+        by_score = self._sort(-scores, queries.starts)  # upwards and stable, so negated for best first
+        self.labels = labels[by_score.order]
+        self._descending = by_score.scores
+        first_of_tie = np.ones(labels.size, bool)
+        np.not_equal(self._descending[1:], self._descending[:-1], out=first_of_tie[1:])
+        first_of_tie[queries.starts[:-1]] = True
+        self._ties = np.append(
+            np.flatnonzero(first_of_tie), labels.size
+        )  # where each tie begins, and the end
+
+    def places(self, values: Floats, ties: str) -> tuple[Floats, Ints]:
+        """The values by place and the end of each place's tie; ties are left only where they are averaged."""
+        if ties == "average":
+            return values, self.tie_ends
+        if ties != "stable" and self._tied:
+            sign = -1.0 if ties == "best" else 1.0
+            values = sign * self._sort(sign * values, self._ties).scores
+        return values, np.arange(1, values.size + 1)
+
+    def expected(self, values: Floats, ties: str) -> Floats:
+        """The value expected at each place."""
+        values, _ = self.places(values, ties)
+        if ties == "average" and self._tied:
+            sizes = np.diff(self._ties)
+            values = np.repeat(np.add.reduceat(values, self._ties[:-1]) / sizes, sizes)
+        return values
+
+    def each_query(self, kernel: Callable[..., None], *arrays: Array | int) -> Floats:
+        """One number a query: kernel(starts, *arrays, out) over pieces of whole queries, side by side."""
+        out = np.empty(len(self.queries))
+        starts = self.queries.starts
+
+        def work(piece: tuple[int, int]) -> None:
+            first, last = piece
+            kernel(starts[first : last + 1], *arrays, out[first:last])
+
+        share(work, self._pieces, thread_count(self.n_jobs))
+        return out
+
+    def total(self, values: Array) -> Floats:
+        """The sum of the values over each query."""
+        sums: Floats = np.add.reduceat(values, self.queries.starts[:-1], dtype=np.float64)
+        return sums
+
+    @cached_property
+    def ideal(self) -> Floats:
+        """The labels of each query from the largest down."""
+        return -self._sort(-self.labels, self.queries.starts).scores
+
+    @cached_property
+    def tie_ends(self) -> Ints:
+        """For each place, where its tie ends."""
+        return np.repeat(self._ties[1:], np.diff(self._ties))
+
+    @cached_property
+    def tied_pairs(self) -> Floats:
+        """For each query, how many pairs of documents have equal scores."""
+        return self.total(self.tie_ends - np.arange(1, self.labels.size + 1))
+
+    @cached_property
+    def preference_pairs(self) -> Floats:
+        """For each query, how many preference pairs it has."""
+        return self._pairs_within(np.inf)
+
+    @cached_property
+    def correct_pairs(self) -> Floats:
+        """For each query, how many preference pairs the scores put in the right order."""
+        return self._pairs_within(0.0)
+
+    @cached_property
+    def tied_preferences(self) -> Floats:
+        """For each query, how many preference pairs have equal scores."""
+        return self._pairs_within(SMALLEST) - self.correct_pairs
+
+    @property
+    def _tied(self) -> bool:
+        return bool(self._ties.size <= self.labels.size)
+
+    @cached_property
+    def _preferences(self) -> Ranking:
+        preferences = Preferences(self.labels, self.queries, n_jobs=self.n_jobs)
+        ranking: Ranking = preferences.ranked(self._descending)  # in order already: no second sort
+        return ranking
+
+    def _pairs_within(self, threshold: float) -> Floats:
+        """For each query, the pairs (i preferred to j) with s_j - s_i < threshold."""
+        return self.total(self._preferences.active(threshold).below(np.ones(self.labels.size)))
+
+    def _sort(self, keys: Floats, starts: Ints) -> Ranking:
+        one_level = np.zeros(keys.size, np.int32)
+        layout = Layout(starts, None, one_level, np.ones(starts.size - 1, np.int32), None)
+        return Ranking(layout, keys, thread_count(self.n_jobs))
