@@ -4,7 +4,7 @@ The public names below are imported on first use, so that `import rankwise` cost
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -21,7 +21,7 @@ _HOME = {
     "load_model": "io",
 }
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+__all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,4 +7,4 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-Ints = NDArray[np.integer[Any]]
+Ints = NDArray[Any]  # int32 or int64

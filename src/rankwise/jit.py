@@ -4,21 +4,23 @@ Only modules that hold kernels import this one, and they are imported where a ke
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from numba import njit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def kernel(function: F | None = None, **options: Any) -> Any:
+@overload
+def kernel(function: F) -> F: ...
+@overload
+def kernel(*, fastmath: set[str]) -> Callable[[F], F]: ...
+def kernel(function: Any = None, **options: Any) -> Any:
     """Compile `function` on its first call; `options` go to numba.njit."""
-
-    def compile_later(python_function: F) -> F:
-        settings = {"nogil": True, "error_model": "numpy", **options}
-        try:
-            return njit(cache=True, **settings)(python_function)  # type: ignore[no-any-return]
-        except RuntimeError:  # no place to write a cache: a read-only home or site-packages
-            return njit(**settings)(python_function)  # type: ignore[no-any-return]
-
-    return compile_later if function is None else compile_later(function)
+    if function is None:
+        return lambda later: kernel(later, **options)
+    settings = {"nogil": True, "error_model": "numpy", **options}
+    try:
+        return njit(cache=True, **settings)(function)
+    except RuntimeError:  # no place to write a cache: a read-only home or site-packages
+        return njit(**settings)(function)

@@ -37,13 +37,30 @@ class Preferences:
         self.engine: Engine = _known_engine(engine)
         self.n_threads = thread_count(n_jobs)
 
+    def part(self, first: int, last: int, n_threads: int) -> "Preferences":
+        """The preferences of queries first, ..., last - 1 alone; their rows must lie together."""
+        layout = self.layout
+        rows = slice(int(layout.starts[first]), int(layout.starts[last]))
+        part = object.__new__(Preferences)
+        part.layout = Layout(
+            starts=layout.starts[first : last + 1] - rows.start,
+            rows=None,
+            level=layout.level[rows],
+            n_levels=layout.n_levels[first:last],
+            weights=None if layout.weights is None else layout.weights[rows],
+        )
+        part.engine = self.engine
+        part.n_threads = n_threads
+        return part
+
     def __len__(self) -> int:
         """The number of documents."""
         return self.layout.n_rows
 
     def active(self, scores: Any, threshold: float = np.inf) -> PairGraph:
         """The graph of the pairs with scores[i] - scores[j] < threshold."""
-        return self.ranked(_numbers(scores, "scores", len(self))).active(threshold)
+        graph: PairGraph = self.ranked(_numbers(scores, "scores", len(self))).active(threshold)
+        return graph
 
     def ranked(self, scores: Floats) -> Any:
         """The documents sorted by score: `.active(threshold)` of it costs no further sort."""
@@ -54,6 +71,17 @@ class Preferences:
         from rankwise.pairs import compiled
 
         return compiled.Ranking(self.layout, scores, self.n_threads)
+
+    def centred(self, scores: Floats) -> Floats:
+        """The scores less, in each query, that of one of its documents: differences of near scores stay exact."""
+        starts, rows = self.layout.starts, self.layout.rows
+        grouped = scores if rows is None else scores[rows]
+        shifted: Floats = grouped - np.repeat(grouped[starts[:-1]], np.diff(starts))
+        if rows is None:
+            return shifted
+        out = np.empty_like(shifted)
+        out[rows] = shifted
+        return out
 
 
 def _known_engine(engine: str) -> Any:

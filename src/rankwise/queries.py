@@ -38,12 +38,28 @@ class Queries:
         contiguous = self.ids.size == first.size
         self.rows = None if contiguous else np.argsort(self.codes, kind="stable")
 
+    def gathered(self) -> "Queries":
+        """The same queries once the rows are put into the order of `rows`."""
+        return Queries(np.repeat(np.arange(len(self)), self.sizes), self.codes.size)
+
     def __len__(self) -> int:
         return int(self.ids.size)
 
     @property
     def sizes(self) -> Ints:
         return np.diff(self.starts)
+
+
+def cut(starts: Ints, size: int) -> list[tuple[int, int]]:
+    """Runs of whole queries (first, last) of at least `size` documents, the last one perhaps fewer."""
+    n_queries = starts.size - 1
+    pieces = []
+    first = 0
+    while first < n_queries:
+        last = min(int(np.searchsorted(starts, starts[first] + size)), n_queries)
+        pieces.append((first, last))
+        first = last
+    return pieces
 
 
 def _one_column(queries: Any, n_rows: int) -> Array:

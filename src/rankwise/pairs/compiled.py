@@ -13,6 +13,7 @@ import numpy as np
 from rankwise.arrays import Array, Floats, Ints
 from rankwise.jit import kernel
 from rankwise.pairs.graph import Layout, PairGraph
+from rankwise.queries import cut
 from rankwise.threads import share
 
 FEW_LEVELS = 12  # up to here a plain table of levels is faster than a Fenwick tree
@@ -26,7 +27,7 @@ class Ranking:
     def __init__(self, layout: Layout, scores: Floats, n_threads: int) -> None:
         self.layout = layout
         self.n_threads = n_threads
-        self.pieces = cut(layout.starts)
+        self.pieces = cut(layout.starts, PIECE)
         n = layout.n_rows
         self.order = np.empty(n, np.int32 if n < 2**31 else np.int64)
         self.scores = np.empty(n)
@@ -56,10 +57,9 @@ class Graph(PairGraph):
     def above(self, v: Array) -> Floats:
         return self._sums(v, (True,))[0]
 
-    def adjacency(self, v: Array) -> Floats:
+    def sums(self, v: Array) -> tuple[Floats, Floats]:
         below, above = self._sums(v, (False, True))
-        below += above
-        return below
+        return below, above
 
     def _sums(self, v: Array, directions: tuple[bool, ...]) -> list[Floats]:
         """A sum for each of `directions` (False: below, True: above), every one a task of its own."""
@@ -77,18 +77,6 @@ class Graph(PairGraph):
         tasks = [(up, out, piece) for piece in ranking.pieces for up, out in zip(directions, outs, strict=True)]
         share(sweep, tasks, ranking.n_threads)
         return outs
-
-
-def cut(starts: Ints, size: int = PIECE) -> list[tuple[int, int]]:
-    """Runs of whole queries (first, last) of at least `size` documents, the last one perhaps fewer."""
-    n_queries = starts.size - 1
-    pieces = []
-    first = 0
-    while first < n_queries:
-        last = min(int(np.searchsorted(starts, starts[first] + size)), n_queries)
-        pieces.append((first, last))
-        first = last
-    return pieces
 
 
 @kernel
@@ -196,9 +184,7 @@ def _merge_sort(keys: Floats, items: Ints, spare_keys: Floats, spare_items: Ints
 
 
 @kernel
-def _merge(
-    keys: Floats, items: Ints, low: int, middle: int, high: int, spare_keys: Floats, spare_items: Ints
-) -> None:
+def _merge(keys: Floats, items: Ints, low: int, middle: int, high: int, spare_keys: Floats, spare_items: Ints) -> None:
     """Merge keys[low:middle] and keys[middle:high] in place; only the left half is set aside."""
     width = middle - low
     for i in range(width):

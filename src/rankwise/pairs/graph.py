@@ -49,37 +49,40 @@ class PairGraph(ABC):
     def above(self, v: Array) -> Floats:
         """For each j, the sum of v_i over the active i preferred to j."""
 
-    def adjacency(self, v: Array) -> Floats:
-        """below(v) + above(v)."""
-        return self.below(v) + self.above(v)
+    def sums(self, v: Array) -> tuple[Floats, Floats]:
+        """below(v), above(v)."""
+        return self.below(v), self.above(v)
 
     def laplacian(self, v: Array) -> Floats:
-        """degree * v - adjacency(v)."""
+        """degree * v - below(v) - above(v)."""
         degree = self.degree if v.ndim == 1 else self.degree[:, None]
-        out: Floats = degree * v - self.adjacency(v)
+        out: Floats = degree * v
+        for sums in self.sums(v):
+            out -= sums
         return out
 
     @property
     def n_pairs(self) -> int | float:
         """The number of active pairs; with weights, their total weight."""
-        below = self._counts[0]
-        if self.layout.weights is None:
-            return int(self.xp.sum(self.xp.astype(below, self.xp.int64)))  # exact where a float64 sum is not
-        return float(self.xp.sum(below))
+        return self._counts[0]
 
-    @cached_property
+    @property
     def balance(self) -> Floats:
         """below(1) - above(1)."""
-        below, above = self._counts
-        return below - above
+        return self._counts[1]
 
-    @cached_property
+    @property
     def degree(self) -> Floats:
         """below(1) + above(1)."""
-        below, above = self._counts
-        return below + above
+        return self._counts[2]
 
     @cached_property
-    def _counts(self) -> tuple[Floats, Floats]:
-        ones = self.xp.ones(self.layout.n_rows, dtype=self.xp.float64)
-        return self.below(ones), self.above(ones)
+    def _counts(self) -> tuple[int | float, Floats, Floats]:
+        xp = self.xp
+        ones = xp.ones(self.layout.n_rows, dtype=xp.float64)
+        below, above = self.sums(ones)
+        if self.layout.weights is None:
+            n_pairs: int | float = int(xp.sum(xp.astype(below, xp.int64)))  # exact where a float64 sum is not
+        else:
+            n_pairs = float(xp.sum(below))
+        return n_pairs, below - above, below + above

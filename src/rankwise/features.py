@@ -1,0 +1,104 @@
+"""Rows of features, dense or CSR, float32 or float64, and the two products a linear model needs: X v and Xᵀ g.
+
+float32 values are read as they are and summed in float64. A large matrix is gone through in blocks of rows that do not
+depend on the number of threads. This is the only place that knows how X is stored.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.arrays import Array, Floats
+from rankwise.threads import share
+
+BLOCK_BYTES = 1 << 22  # a block of rows: small enough to stay in cache, large enough to hide the call
+MOST_LANES = 64  # partial sums of Xᵀ g kept apart
+
+
+class Features:
+    """X, an (n, d) C-ordered ndarray or CSR matrix of float32 or float64."""
+
+    def __init__(self, X: Any, n_threads: int = 1) -> None:
+        self.X = X
+        self.n_threads = n_threads
+        self.n_rows, self.n_features = X.shape
+        self.nbytes = int(X.data.nbytes + X.indices.nbytes) if sparse.issparse(X) else int(X.nbytes)
+        self.block_rows = max(1, BLOCK_BYTES * self.n_rows // max(self.nbytes, 1))
+
+    def part(self, first: int, last: int, n_threads: int) -> "Features":
+        """Rows first, ..., last - 1, not copied."""
+        return Features(self.X[first:last], n_threads)
+
+    def dot(self, v: Array) -> Floats:
+        """X v, for a vector or a matrix of columns."""
+        v = np.ascontiguousarray(v, np.float64)
+        out = np.empty((self.n_rows, *v.shape[1:]))
+
+        def multiply(rows: slice) -> None:
+            if v.ndim == 2:
+                out[rows] = self.X[rows] @ v
+            else:
+                _dot(self.X, rows, v, out)
+
+        share(multiply, self._blocks(), self.n_threads)
+        return out
+
+    def transposed_dot(self, g: Array) -> Floats:
+        """Xᵀ g, for a vector or a matrix of columns."""
+
+        def add_up(blocks: list[slice]) -> Floats:
+            total = np.zeros((self.n_features, *g.shape[1:]))
+            for rows in blocks:
+                if g.ndim == 2:
+                    total += _dense(self.X[rows]).T @ g[rows]
+                else:
+                    _add_transposed(self.X, rows, g, total)
+            return total
+
+        return in_order(share(add_up, lanes(self._blocks(), self.nbytes, self.n_features), self.n_threads))
+
+    def columns(self, first: int, last: int) -> Floats:
+        """Columns first, ..., last - 1 as a float64 array."""
+        return _dense(self.X[:, first:last])
+
+    def _blocks(self) -> list[slice]:
+        step = self.block_rows
+        return [slice(first, min(first + step, self.n_rows)) for first in range(0, self.n_rows, step)]
+
+
+def lanes(blocks: list[Any], nbytes: int, n_features: int) -> list[list[Any]]:
+    """The blocks dealt into runs, each summed apart from the others; so few that their sums cost less than X itself."""
+    most = int(np.clip(nbytes // (32 * max(n_features, 1)), 1, MOST_LANES))
+    step = max(1, -(-len(blocks) // most))
+    return [blocks[i : i + step] for i in range(0, len(blocks), step)]
+
+
+def in_order(parts: list[Floats]) -> Floats:
+    """The sum of the parts, first to last; the first one is overwritten."""
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def _dense(X: Any) -> Floats:
+    return np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+
+
+def _dot(X: Any, rows: slice, v: Floats, out: Floats) -> None:
+    from rankwise import feature_kernels as kernels
+
+    if sparse.issparse(X):
+        kernels.csr_dot(X.data, X.indices, X.indptr[rows.start : rows.stop + 1], v, out[rows])
+    else:
+        kernels.dense_dot(X[rows], v, out[rows])
+
+
+def _add_transposed(X: Any, rows: slice, g: Floats, out: Floats) -> None:
+    from rankwise import feature_kernels as kernels
+
+    if sparse.issparse(X):
+        kernels.csr_add_transposed(X.data, X.indices, X.indptr[rows.start : rows.stop + 1], g[rows], out)
+    else:
+        kernels.dense_add_transposed(X[rows], g[rows], out)

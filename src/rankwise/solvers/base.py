@@ -1,0 +1,102 @@
+"""What a solver sees and what it gives back. No word of ranking here."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats
+
+
+class Expansion(Protocol):
+    """What is known of a function at one point."""
+
+    @property
+    def point(self) -> Floats: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def gradient(self) -> Floats: ...
+    def hessian(self, v: Array) -> Floats: ...
+
+
+class Objective(Protocol):
+    """All a solver ever sees."""
+
+    @property
+    def size(self) -> int: ...
+    def at(self, w: Floats) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a solver's history."""
+
+    iteration: int
+    value: float
+    gradient_norm: float
+    seconds: float
+    detail: str = ""
+
+
+Callback = Callable[[Step], Any]  # a true answer stops the solver
+
+
+@dataclass(frozen=True)
+class Result:
+    point: Floats
+    value: float
+    gradient_norm: float
+    iterations: int
+    converged: bool
+    message: str
+    history: list[Step] = field(repr=False)
+
+
+class Journal:
+    """Keeps the history of one run and says when it is over: |∇f(w)| ≤ tol · |∇f(0)|."""
+
+    def __init__(self, objective: Objective, start: Floats | None, tol: float, callback: Callback | None) -> None:
+        self.began = time.perf_counter()
+        self.callback = callback
+        self.history: list[Step] = []
+        self.message = ""
+        self.converged = False
+        zero = np.zeros(objective.size)
+        at_zero = objective.at(zero)
+        self.start = at_zero if start is None or not np.any(start) else objective.at(np.array(start, dtype=np.float64))
+        self.goal = tol * float(np.linalg.norm(at_zero.gradient))
+        self.tol = tol
+
+    def goes_on(self, here: Expansion, detail: str = "") -> bool:
+        """Write down where the solver stands; False when there is nothing left to do."""
+        norm = float(np.linalg.norm(here.gradient))
+        seconds = time.perf_counter() - self.began
+        step = Step(len(self.history), here.value, norm, seconds, detail)
+        self.history.append(step)
+        stopped = self.callback is not None and bool(self.callback(step))
+        if norm <= self.goal:
+            self.converged = True
+            self.message = f"gradient norm {norm:.3g} is at most {self.tol:g} of that at zero"
+        elif stopped:
+            self.message = "stopped by the callback"
+        return not self.message
+
+    def result(self, here: Expansion, message: str = "") -> Result:
+        last = self.history[-1]
+        message = self.message or message
+        return Result(here.point, here.value, last.gradient_norm, last.iteration, self.converged, message, self.history)
+
+
+def rounding_floor(value: float) -> float:
+    """How far two values of a function this large may differ by rounding alone."""
+    return 10 * float(np.finfo(float).eps) * max(1.0, abs(value))
+
+
+def require(here: Any, solver: str, *needs: str) -> None:
+    """One sentence instead of an AttributeError in the middle of a solve."""
+    for need in needs:
+        if not hasattr(here, need):
+            raise TypeError(f"solver {solver!r} needs an objective that offers {need}(), and {here!r} does not")
