@@ -1,4 +1,4 @@
-"""Every measure as a function of the rankings: a value a query, NaN where it does not count, and their mean."""
+"""Every measure as a function of the rankings: a value a query, NaN where it does not count; their mean."""
 
 import math
 from collections.abc import Callable
@@ -83,9 +83,7 @@ def _err(measure: Measure, rankings: Rankings) -> Column:
     labels, highest = rankings.labels, measure.settings["max"]
     top = float(labels.max()) if highest == "data" else float(highest)
     if labels.max() > top:
-        raise ValueError(
-            f"{measure} says that no label exceeds {highest}, but the labels go up to {labels.max():g}"
-        )
+        raise ValueError(f"{measure} says that no label exceeds {highest}, but the labels go up to {labels.max():g}")
     return _cascade(_exp2_gain(labels, measure) / np.exp2(top), measure, rankings)
 
 
@@ -116,9 +114,7 @@ def _auc(measure: Measure, rankings: Rankings) -> Column:
             f"auc needs two labels, but y holds {low:g}, {third:g} and {high:g}: "
             "take pairwise-accuracy:ties=half for graded labels"
         )
-    return _averaged(
-        _ratio(rankings.correct_pairs + rankings.tied_preferences / 2, rankings.preference_pairs)
-    )
+    return _averaged(_ratio(rankings.correct_pairs + rankings.tied_preferences / 2, rankings.preference_pairs))
 
 
 def _kendall_tau_b(measure: Measure, rankings: Rankings) -> Column:
@@ -182,9 +178,7 @@ def _exp2_gain(labels: Floats, measure: Measure) -> Floats:
     if highest > LARGEST_EXPONENT:
         linear = Measure(measure.name, measure.cutoff, options=(("gain", "linear"),))
         cure = f"take the linear gain, {linear}" if "gain" in measure.settings else "scale the labels down"
-        raise ValueError(
-            f"{measure} has the gain 2^y - 1, but y holds {highest:g}, too large for 2^y: {cure}"
-        )
+        raise ValueError(f"{measure} has the gain 2^y - 1, but y holds {highest:g}, too large for 2^y: {cure}")
     gains: Floats = np.exp2(_from_zero(labels, measure)) - 1.0
     return gains
 

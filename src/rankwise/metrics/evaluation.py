@@ -56,9 +56,7 @@ class Evaluation(Mapping[str, float]):
         plain: dict[str, Any] = {
             "documents": self.n_documents,
             "queries": int(self.query_ids.size),
-            "measures": {
-                name: {"mean": _plain(m), "queries": counted[name]} for name, m in self.means.items()
-            },
+            "measures": {name: {"mean": _plain(m), "queries": counted[name]} for name, m in self.means.items()},
         }
         if per_query:
             columns = {name: [_plain(x) for x in values.tolist()] for name, values in self.per_query.items()}
@@ -90,9 +88,7 @@ def evaluate(
     labels = _numbers(y, "y")
     predicted = _numbers(scores, "scores")
     if labels.size != predicted.size:
-        raise ValueError(
-            f"y holds {labels.size} labels and scores {predicted.size} numbers: they must go together"
-        )
+        raise ValueError(f"y holds {labels.size} labels and scores {predicted.size} numbers: they must go together")
     if labels.size == 0:
         raise ValueError("y is empty: there is nothing to evaluate")
     from rankwise.metrics.columns import column  # compiles kernels, so not before it is needed

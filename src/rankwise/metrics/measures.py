@@ -1,8 +1,8 @@
 """What to measure, as a value: NAME[@CUTOFF][:DIALECT,OPTION=VALUE,...], in Python and on the command line.
 
 `parse("ndcg@10:letor,ties=average")` is hashable, prints as it is spelt, and `parse(str(m)) == m`. A dialect
-is a named choice of options; options given beside it override it. Every measure, option and dialect is a row of
-a table here; docs/metrics.md says what they mean.
+is a named choice of options; options given beside it override it. Every measure, option and dialect is a row
+of a table here; docs/metrics.md says what they mean.
 """
 
 import math
@@ -48,9 +48,7 @@ _PAIRS = {"mean": Option(("pairs", "query")), "ties": Option(("wrong", "half"))}
 
 FAMILIES = {
     "ndcg": Family("normalised DCG", "optional", {**_GRADED, **_NO_RELEVANT, **_SHORT}, dialects=True),
-    "mean-ndcg": Family(
-        "the mean of NDCG at every cutoff", "none", {**_GRADED, **_NO_RELEVANT}, dialects=True
-    ),
+    "mean-ndcg": Family("the mean of NDCG at every cutoff", "none", {**_GRADED, **_NO_RELEVANT}, dialects=True),
     "dcg": Family("discounted cumulative gain", "optional", _GRADED, dialects=True),
     "map": Family("mean average precision", "none", _BINARY),
     "precision": Family("share of relevant documents at the top", "needed", _BINARY),
@@ -109,9 +107,7 @@ def parse(text: str | Measure) -> Measure:
     family = FAMILIES[name]
     dialect, given = _parts(tail.split(",") if colon else [], name, family)
     base = family.base(dialect)
-    options = tuple(
-        (option, given[option]) for option in base if given.get(option, base[option]) != base[option]
-    )
+    options = tuple((option, given[option]) for option in base if given.get(option, base[option]) != base[option])
     return Measure(name, _cutoff(cutoff if at else None, name, family), dialect, options)
 
 

@@ -36,9 +36,7 @@ class Rankings:
         first_of_tie = np.ones(labels.size, bool)
         np.not_equal(self._descending[1:], self._descending[:-1], out=first_of_tie[1:])
         first_of_tie[queries.starts[:-1]] = True
-        self._ties = np.append(
-            np.flatnonzero(first_of_tie), labels.size
-        )  # where each tie begins, and the end
+        self._ties = np.append(np.flatnonzero(first_of_tie), labels.size)  # where each tie begins, and the end
 
     def places(self, values: Floats, ties: str) -> tuple[Floats, Ints]:
         """The values by place and the end of each place's tie; ties are left only where they are averaged."""
