@@ -8,7 +8,6 @@ Preferences see differences within a query only, so a shift that is the same for
 ranking. Sparse data therefore keep their zeros: FeatureScaler leaves their shift at 0, whatever the method.
 """
 
-from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis, 
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise.arrays import Array, Floats, Ints
-from rankwise.queries import Queries
+from rankwise.queries import Queries, cut
 from rankwise.threads import share, thread_count
 
 METHODS = ("minmax", "zscore")
@@ -151,9 +150,7 @@ class QueryScaler(Scaler):
         if qid is not None:
             return _scaled_within(X, Queries(qid, X.shape[0]), self.method)
         if not hasattr(self, "shift_"):
-            raise ValueError(
-                "qid is missing: this QueryScaler was fitted with query ids, so transform needs them too"
-            )
+            raise ValueError("qid is missing: this QueryScaler was fitted with query ids, so transform needs them too")
         return _scaled(X, self.shift_, self.scale_)
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
@@ -183,9 +180,7 @@ def _refuse_nonfinite(X: Any) -> None:
     if bad.size and issparse(X):
         raise ValueError("X holds a NaN or inf: give finite numbers only")
     if bad.size:
-        raise ValueError(
-            f"X holds a NaN or inf at row {bad[0, 0]}, column {bad[0, 1]}: give finite numbers only"
-        )
+        raise ValueError(f"X holds a NaN or inf at row {bad[0, 0]}, column {bad[0, 1]}: give finite numbers only")
 
 
 def _shift_and_scale(X: Any, method: str) -> tuple[Floats, Floats]:
@@ -252,15 +247,9 @@ def _scaled_within(X: Array, queries: Queries, method: str) -> Array:
         else:
             out[rows] = _scaled_block(X[rows], queries.starts[first:last] - start, method)
 
-    share(lambda bounds: scale(*bounds), _blocks(queries.starts, X.shape[1]), thread_count())
+    blocks = cut(queries.starts, max(1, BLOCK_VALUES // X.shape[1]))
+    share(lambda bounds: scale(*bounds), blocks, thread_count())
     return out
-
-
-def _blocks(starts: Ints, row_values: int) -> list[tuple[int, int]]:
-    """Runs of whole queries of about BLOCK_VALUES values each."""
-    block = starts[:-1] * row_values // BLOCK_VALUES
-    firsts = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(block)]
-    return list(pairwise(firsts))
 
 
 def _scaled_block(part: Array, starts: Ints, method: str) -> Array:
@@ -274,9 +263,7 @@ def _scaled_block(part: Array, starts: Ints, method: str) -> Array:
             centred = part.astype(np.float64)
             shift = np.add.reduceat(centred, starts, axis=0) / sizes[:, None]
             centred -= np.repeat(shift, sizes, axis=0)
-            spread = np.sqrt(
-                np.add.reduceat(np.square(centred, out=centred), starts, axis=0) / sizes[:, None]
-            )
+            spread = np.sqrt(np.add.reduceat(np.square(centred, out=centred), starts, axis=0) / sizes[:, None])
     scale = _inverse(spread, low == high)
     scaled = part - np.repeat(shift.astype(part.dtype), sizes, axis=0)
     scaled *= np.repeat(scale.astype(part.dtype), sizes, axis=0)

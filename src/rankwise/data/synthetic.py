@@ -66,9 +66,7 @@ def make_ranking(
     return RankingData(X, _labels(relevance, n_levels), codes.astype(np.int64) + 1)
 
 
-def _dense_features(
-    rng: np.random.Generator, codes: Ints, weights: Floats, dtype: Any
-) -> tuple[Array, Floats]:
+def _dense_features(rng: np.random.Generator, codes: Ints, weights: Floats, dtype: Any) -> tuple[Array, Floats]:
     n_features = weights.size
     family = np.arange(n_features) // SHAPES % FAMILIES
     common = rng.uniform(0.3, 0.8, n_features)  # how much of a feature is its family's
@@ -151,11 +149,7 @@ def _lengths(rng: np.random.Generator, n_queries: int, low: int, high: int | Non
     if high is None:
         appeal = rng.lognormal(0, 0.7, n_queries)
         return 1 + rng.multinomial(n_queries * (low - 1), appeal / appeal.sum())
-    return (
-        np.floor(np.exp(rng.uniform(np.log(low), np.log(high + 1), n_queries)))
-        .astype(np.int64)
-        .clip(low, high)
-    )
+    return np.floor(np.exp(rng.uniform(np.log(low), np.log(high + 1), n_queries))).astype(np.int64).clip(low, high)
 
 
 def _labels(relevance: Floats, n_levels: int | None) -> Floats:
