@@ -7,9 +7,7 @@ def pairs(labels, queries=None):
     """Every (i, j) of one query with labels[i] > labels[j]."""
     n = len(labels)
     queries = np.zeros(n) if queries is None else np.asarray(queries)
-    return [
-        (i, j) for i in range(n) for j in range(n) if queries[i] == queries[j] and labels[i] > labels[j]
-    ]
+    return [(i, j) for i in range(n) for j in range(n) if queries[i] == queries[j] and labels[i] > labels[j]]
 
 
 def adjacency(labels, queries, weights, scores, threshold):

@@ -21,7 +21,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Loss:
-    """A margin loss: its name as `parse` reads it, and its pieces. `loss(margin)` is its value at s_i - s_j = margin."""
+    """A margin loss: its name as `parse` reads it, and its pieces. Called with s_i - s_j, it gives its value there."""
 
     name: str
     pieces: tuple[Piece, ...]

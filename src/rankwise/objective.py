@@ -2,8 +2,8 @@
 
     f(w) = ½|w|² + C · risk(X w),   ∇f = w + C Xᵀ g,   ∇²f v = v + C Xᵀ H (X v)
 
-Every term is a sum over queries, so X and its preferences are cut into parts of whole queries that fit the cache. A part
-goes all the way (scores, pair sums, back to features) before the next one is looked at, and X is read once a product.
+Every term is a sum over queries, so X and its preferences are cut into parts of whole queries that fit the cache. A
+part goes all the way (scores, pair sums, back to features) before the next is looked at: X is read once a product.
 """
 
 from collections.abc import Callable

@@ -57,6 +57,14 @@ class Preferences:
         """The number of documents."""
         return self.layout.n_rows
 
+    @property
+    def any(self) -> bool:
+        """Whether there is a preference pair at all."""
+        layout = self.layout
+        level = layout.level if layout.rows is None else layout.level[layout.rows]
+        first = layout.starts[:-1]
+        return bool(level.size and (np.minimum.reduceat(level, first) < np.maximum.reduceat(level, first)).any())
+
     def active(self, scores: Any, threshold: float = np.inf) -> PairGraph:
         """The graph of the pairs with scores[i] - scores[j] < threshold."""
         graph: PairGraph = self.ranked(_numbers(scores, "scores", len(self))).active(threshold)

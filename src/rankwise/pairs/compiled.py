@@ -1,8 +1,8 @@
-"""The pair engine on a CPU: one sort a point, then two sweeps in score order a product, queries side by side in threads.
+"""The pair engine on a CPU: one sort a point, then two sweeps in score order a product, queries side by side.
 
 Go through a query's documents from the highest score down. The partners j of i with s_i - s_j < t are a run of the
-documents that only grows, so each enters once. They are kept summed by level, in a table while the levels are few and in
-a Fenwick tree else; what i needs is the sum over the levels below its own. `above` is the transpose: upward, adding
+documents that only grows, so each enters once. They are kept summed by level, in a table while the levels are few and
+in a Fenwick tree else; what i needs is the sum over the levels below its own. `above` is the transpose: upward, adding
 where `below` reads and reading where `below` adds. O(l log l) a sort, O(l log k) a product.
 """
 
@@ -124,13 +124,13 @@ def _add(to: Floats, i: int, scale: float, of: Floats, j: int) -> None:
 
 @kernel
 def _first_node(level: int, under: bool) -> int:
-    """Nodes are counted from 1. `under`: those that together hold the levels below this one; else: those that hold it."""
+    """Nodes count from 1. `under`: those that together hold the levels below this one; else those that hold it."""
     return level if under else level + 1
 
 
 @kernel
 def _next_node(node: int, k: int, few: bool, under: bool) -> int:
-    """The node after this one, 0 after the last. In a table (`few`) a node is a level, in a Fenwick tree a range of them."""
+    """The node after this one, 0 after the last. In a table (`few`) a node is a level, in a Fenwick tree a range."""
     if under:
         return node - 1 if few else node & (node - 1)
     after = k + 1 if few else node + (node & -node)

@@ -40,7 +40,7 @@ class Ranking:
 @dataclass(frozen=True)
 class Digit:
     """One two-sided problem. In the arrangement of this digit, the document at a place faces the run [first, last):
-    on the upper side it is preferred to the lower ones there, on the lower side the upper ones there are preferred to it.
+    on the upper side it is preferred to the lower ones there, on the lower side the upper ones are preferred to it.
     """
 
     member: Any  # the document at each place, by its place in the ranking

@@ -90,9 +90,15 @@ class Journal:
         return Result(here.point, here.value, last.gradient_norm, last.iteration, self.converged, message, self.history)
 
 
-def rounding_floor(value: float) -> float:
-    """How far two values of a function this large may differ by rounding alone."""
-    return 10 * float(np.finfo(float).eps) * max(1.0, abs(value))
+ROUNDING = 1e-9  # below this share of the value, a difference of values is mostly rounding
+
+
+def decrease(here: Expansion, there: Expansion) -> float:
+    """f(here) - f(there). Near the optimum the values agree in all digits that count; the gradients still tell."""
+    by_values = here.value - there.value
+    if abs(by_values) > ROUNDING * max(abs(here.value), abs(there.value)):
+        return by_values
+    return -0.5 * float((here.gradient + there.gradient) @ (there.point - here.point))
 
 
 def require(here: Any, solver: str, *needs: str) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from rankwise.arrays import Floats
-from rankwise.solvers.base import Callback, Expansion, Journal, Objective, Result, require, rounding_floor
+from rankwise.solvers.base import Callback, Expansion, Journal, Objective, Result, decrease, require
 
 DECREASE = 1e-4  # Armijo's share of the slope
 SHORTEST = 1e-10
@@ -36,13 +36,13 @@ class Newton:
 def _line_search(objective: Objective, here: Expansion, direction: Floats) -> tuple[Expansion | None, float]:
     """Backtracking from the full step, each time to the minimum of the parabola through what is known."""
     slope = float(here.gradient @ direction)
-    floor = rounding_floor(here.value)
     length = 1.0
     while length > SHORTEST:
         there: Expansion = objective.at(here.point + length * direction)
-        if there.value <= here.value + DECREASE * length * slope + floor:
+        gained = decrease(here, there)
+        if gained >= -DECREASE * length * slope:
             return there, length
-        excess = there.value - here.value - length * slope
+        excess = -gained - length * slope
         length *= float(np.clip(-0.5 * length * slope / excess, 0.1, 0.5))
     return None, length
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise.arrays import Floats
-from rankwise.solvers.base import Callback, Expansion, Journal, Objective, Result, require, rounding_floor
+from rankwise.solvers.base import Callback, Expansion, Journal, Objective, Result, decrease, require
 
 ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # Lee and Lin's η0, η1, η2
 SHRINK, HALVE, GROW = 0.25, 0.5, 4.0  # and σ1, σ2, σ3
@@ -30,12 +30,11 @@ class TrustRegion:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
             step, foretold, products = steihaug(here, radius)
             there = objective.at(here.point + step)
-            floor = rounding_floor(here.value)
-            # Near the optimum both decreases drown in rounding; the floor then lets the model have its way.
-            ratio = (here.value - there.value + floor) / (foretold + floor)
-            radius = _next_radius(
-                radius, float(np.linalg.norm(step)), ratio, here, there, step, len(journal.history) == 1
-            )
+            gained = decrease(here, there)
+            ratio = gained / foretold
+            if len(journal.history) == 1:
+                radius = min(radius, float(np.linalg.norm(step)))
+            radius = _next_radius(radius, float(np.linalg.norm(step)), ratio, float(here.gradient @ step), gained)
             if ratio > ACCEPT:
                 here = there
             elif radius <= np.finfo(float).eps * max(1.0, float(np.linalg.norm(here.point))):
@@ -44,14 +43,9 @@ class TrustRegion:
         return journal.result(here)
 
 
-def _next_radius(
-    radius: float, length: float, ratio: float, here: Expansion, there: Expansion, step: Floats, first: bool
-) -> float:
+def _next_radius(radius: float, length: float, ratio: float, slope: float, gained: float) -> float:
     """Lin and Moré: interpolate the decrease along the step, and keep the radius within the bounds of its class."""
-    if first:
-        radius = min(radius, length)
-    slope = float(here.gradient @ step)
-    excess = there.value - here.value - slope
+    excess = -gained - slope
     wanted = (GROW if excess <= 0 else max(SHRINK, -0.5 * slope / excess)) * length
     if ratio < ACCEPT:
         return min(max(wanted, SHRINK * length), HALVE * radius)

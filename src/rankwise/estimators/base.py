@@ -1,0 +1,61 @@
+"""What all linear rankers share: checking the input, predicting, scoring, and scikit-learn's tags."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from rankwise.arrays import Floats
+from rankwise.features import Features
+
+
+class Ranker(BaseEstimator):  # type: ignore[misc]
+    """A linear ranker: the score of a document is the inner product of its features with `coef_`."""
+
+    # Class-level requests: with metadata routing on, qid reaches fit and score without any set_*_request call.
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+
+    coef_: Floats
+
+    def _check_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Floats, Floats | None]:
+        """X dense C-ordered or CSR in float32 or float64, y and the weights in float64."""
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=True
+        )
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return X, np.asarray(y, dtype=np.float64), sample_weight
+
+    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> Floats:
+        """Scores, one a row, in the order of the rows given; the larger the better.
+
+        Only differences between documents of one query mean anything; `predict` therefore needs no query ids.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return Features(X).dot(self.coef_[:, None])[:, 0]
+
+    def score(self, X: Any, y: Any, qid: Any = None) -> float:
+        """The mean NDCG@10 over queries (see `rankwise.metrics` for the definition)."""
+        from rankwise.metrics import evaluate
+
+        return float(evaluate(y, self.predict(X), qid, ["ndcg@10"])["ndcg@10"])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "ranker"
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def positive(name: str, value: Any) -> float:
+    """`value` as a positive finite number, or one sentence."""
+    if isinstance(value, int | float | np.number) and 0 < value < float("inf"):
+        return float(value)
+    raise ValueError(f"{name} must be a positive number, got {name}={value!r}")

@@ -1,0 +1,35 @@
+"""Fixtures: the real data that lie beside a checkout, where they do."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("rankwise", deadline=None, max_examples=60, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("rankwise")
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def letor_data() -> Path:
+    """The folder of real data sets; the test is skipped where it is missing."""
+    if not DATA.is_dir():
+        pytest.skip("the LETOR data sets are not at ../shared/data")
+    return DATA
+
+
+@pytest.fixture(scope="session")
+def read_parts(letor_data):
+    """read_parts("mq2008", 1, 2, 3): those parts of a LETOR set as one RankingData, read once a session."""
+    from rankwise import read_letor
+
+    seen = {}
+
+    def read(name, *parts):
+        if (name, parts) not in seen:
+            seen[name, parts] = read_letor([letor_data / name / f"S{part}.txt.xz" for part in parts], dense=True)
+        return seen[name, parts]
+
+    return read

@@ -1,0 +1,136 @@
+"""Every solver on every problem of a table with known minima, and scipy as the referee."""
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from rankwise import losses, make_ranking
+from rankwise.objective import build
+from rankwise.solvers import SOLVERS, Newton, TrustRegion, cheapest
+
+RNG = np.random.default_rng(0)
+
+
+class Quadratic:
+    """½ w·A w - b·w, minimum at A⁻¹ b."""
+
+    def __init__(self, A, b):
+        self.A, self.b, self.size = A, b, b.size
+        self.minimum = np.linalg.solve(A, b)
+
+    def at(self, w):
+        Aw = self.A @ w
+        return SimpleNamespace(
+            point=w,
+            value=0.5 * w @ Aw - self.b @ w,
+            gradient=Aw - self.b,
+            hessian=lambda v: self.A @ v,
+            hessian_matrix=lambda: self.A.copy(),
+        )
+
+
+def spd(d, condition):
+    Q = np.linalg.qr(RNG.normal(size=(d, d)))[0]
+    return (Q * np.geomspace(1, condition, d)) @ Q.T
+
+
+class Valley:
+    """Σ sqrt(1 + (w - m)²): convex, far from quadratic where it starts."""
+
+    size = 3
+    minimum = np.array([30.0, -20.0, 0.5])
+
+    def at(self, w):
+        r = w - self.minimum
+        root = np.sqrt(1 + r * r)
+        curvature = 1 / root**3
+        return SimpleNamespace(
+            point=w,
+            value=root.sum(),
+            gradient=r / root,
+            hessian=lambda v: curvature * v,
+            hessian_matrix=lambda: np.diag(curvature),
+        )
+
+
+def ranking(loss, C):
+    data = make_ranking(n_queries=20, n_features=6, random_state=1)
+    objective = build(data.X, data.y, data.qid, loss=losses.parse(loss), C=C)
+    look = optimize.minimize(
+        lambda w: objective.at(w).value, np.zeros(6), jac=lambda w: objective.at(w).gradient, method="BFGS",
+        options={"gtol": 1e-9, "maxiter": 5000},
+    )  # fmt: skip
+    objective.minimum = look.x
+    return objective
+
+
+PROBLEMS = {
+    "bowl": lambda: Quadratic(spd(8, 10), RNG.normal(size=8)),
+    "narrow valley": lambda: Quadratic(spd(30, 1e6), RNG.normal(size=30)),
+    "far from quadratic": Valley,
+    "squared hinge, small C": lambda: ranking("squared_hinge", 1e-3),
+    "squared hinge, large C": lambda: ranking("squared_hinge", 10.0),
+    "huber": lambda: ranking("huber:0.1", 0.1),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver_reaches_every_minimum(solver, name):
+    objective = PROBLEMS[name]()
+    result = SOLVERS[solver](tol=1e-9)(objective)
+    assert result.converged, result.message
+    best = objective.at(objective.minimum).value
+    assert result.value <= best + 1e-8 * max(1, abs(best))
+    assert result.gradient_norm == pytest.approx(np.linalg.norm(objective.at(result.point).gradient))
+    values = [step.value for step in result.history]
+    assert all(b <= a + 1e-9 * max(1, abs(a)) for a, b in pairwise(values))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_starting_at_the_optimum_takes_no_step(solver):
+    objective = Quadratic(spd(5, 10), RNG.normal(size=5))
+    result = SOLVERS[solver]()(objective, objective.minimum)
+    assert result.converged
+    assert result.iterations == 0
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_says_why_it_stopped(solver):
+    seen = []
+    stopped = SOLVERS[solver](tol=1e-12)(Valley(), None, lambda step: seen.append(step) or len(seen) == 3)
+    assert not stopped.converged
+    assert stopped.message == "stopped by the callback"
+    assert seen == stopped.history
+    short = SOLVERS[solver](tol=1e-12, max_iter=2)(Valley())
+    assert not short.converged
+    assert short.iterations == 2
+    assert "max_iter = 2" in short.message
+
+
+def test_a_mismatch_is_a_sentence():
+    class NoMatrix(Valley):
+        def at(self, w):
+            look = super().at(w)
+            del look.hessian_matrix
+            return look
+
+    assert TrustRegion()(NoMatrix()).converged
+    with pytest.raises(TypeError, match=r"solver 'newton' needs an objective that offers hessian_matrix\(\)"):
+        Newton()(NoMatrix())
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_an_impossible_tolerance_ends(solver):
+    result = SOLVERS[solver](tol=1e-300)(Quadratic(spd(20, 1e12), RNG.normal(size=20)))
+    assert result.iterations < 1000
+    assert result.message
+
+
+def test_cheapest():
+    assert cheapest(10_000, 46, 460_000) == "newton"
+    assert cheapest(1_000_000, 1_000_000, 30_000_000) == "trust-region"
+    assert cheapest(100, 20_000, 2_000_000) == "trust-region"

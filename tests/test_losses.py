@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from rankwise import losses
+
+GRID = np.linspace(-3, 3, 1201)
+
+CLOSED_FORMS = {
+    "squared_hinge": lambda m: np.maximum(0, 1 - m) ** 2,
+    "huber:0.5": lambda m: np.where(m > 1, 0, np.where(m < 0.5, (1 - m) - 0.25, (1 - m) ** 2)),
+    "huber:2.0": lambda m: np.where(m > 1, 0, np.where(m < -1, (1 - m) - 1, (1 - m) ** 2 / 4)),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+def test_pieces_add_up_to_the_closed_form(name):
+    np.testing.assert_allclose(losses.parse(name)(GRID), CLOSED_FORMS[name](GRID), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+def test_continuous_with_its_slope_at_every_threshold(name):
+    loss = losses.parse(name)
+    for piece in loss.pieces:
+        around = piece.threshold + np.array([-2e-6, -1e-6, 0, 1e-6, 2e-6])
+        slopes = np.diff(loss(around)) / 1e-6
+        np.testing.assert_allclose(slopes, slopes[0], atol=2e-5)
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+def test_parse_reads_what_str_writes(name):
+    loss = losses.parse(name)
+    assert losses.parse(str(loss)) == loss
+
+
+def test_spellings():
+    assert losses.parse("squared-hinge") == losses.squared_hinge()
+    assert losses.parse("huber") == losses.huber(1.0)
+    assert losses.parse(losses.huber(0.3)) == losses.huber(0.3)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("hubre:1", "unknown loss 'hubre:1': .* did you mean 'huber'"),
+        ("huber:-1", "width of huber is -1"),
+        ("huber:nan", "width of huber is nan"),
+        ("huber:wide", "'wide' is not a number"),
+        ("squared_hinge:2", "squared_hinge takes no parameter"),
+    ],
+)
+def test_bad_spellings_are_one_sentence(text, words):
+    with pytest.raises(ValueError, match=words):
+        losses.parse(text)

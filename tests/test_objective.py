@@ -1,0 +1,116 @@
+"""Value, gradient and Hessian of risk and objective: against the double loop and against finite differences."""
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from strategies import problems
+
+from rankwise import Preferences, features, losses, objective
+from rankwise.risk import PairwiseRisk
+
+LOSSES = ["squared_hinge", "huber:0.5", "huber:3.0"]
+
+
+@given(problem=problems(), name=st.sampled_from(LOSSES), engine=st.sampled_from(["compiled", "portable"]))
+def test_risk_is_the_sum_over_pairs(problem, name, engine):
+    labels, queries, weights, scores = problem
+    loss = losses.parse(name)
+    scores = scores + np.random.default_rng(0).choice([0.0, 0.25], len(scores))
+    risk = PairwiseRisk(Preferences(labels, queries, weights, engine=engine), loss)
+    expected = oracle.risk(loss, *problem[:3], scores)
+    np.testing.assert_allclose(risk.at(scores).value, expected, rtol=1e-12, atol=1e-10)
+
+
+def test_a_large_offset_costs_no_digits():
+    rng = np.random.default_rng(0)
+    labels, scores = rng.integers(0, 3, 50), rng.integers(-8, 8, 50) / 8
+    risk = PairwiseRisk(Preferences(labels), losses.squared_hinge())
+    assert risk.at(scores + 2.0**30).value == pytest.approx(risk.at(scores).value, rel=1e-13)
+
+
+def check_derivatives(function, point, rng, step=1e-5):
+    """Central differences along a random direction: value -> gradient -> Hessian product."""
+    direction = rng.normal(size=point.size)
+    here, ahead, behind = (function.at(point + t * direction) for t in (0, step, -step))
+    slope = (ahead.value - behind.value) / (2 * step)
+    assert here.gradient @ direction == pytest.approx(slope, rel=1e-6, abs=1e-6)
+    change = (ahead.gradient - behind.gradient) / (2 * step)
+    np.testing.assert_allclose(here.hessian(direction), change, rtol=1e-4, atol=1e-4 * np.abs(change).max())
+
+
+def make(n=120, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)
+    return X, rng.integers(0, 4, n), rng.integers(0, 6, n), rng.random(n)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_derivatives(name):
+    rng = np.random.default_rng(1)
+    X, y, q, w = make()
+    loss = losses.parse(name)
+    check_derivatives(PairwiseRisk(Preferences(y, q, w), loss), rng.normal(size=len(y)), rng, step=1e-7)
+    check_derivatives(objective.build(X, y, q, w, loss=loss, C=0.3), 0.3 * rng.normal(size=X.shape[1]), rng, step=1e-7)
+
+
+FORMS = {
+    "fortran": lambda X: np.ascontiguousarray(np.asfortranarray(X)),
+    "csr_matrix": sparse.csr_matrix,
+    "csr_array": sparse.csr_array,
+    "csr with 64-bit indices": lambda X: _long(sparse.csr_array(X)),
+    "float32": lambda X: X.astype(np.float32),
+    "csr float32": lambda X: sparse.csr_array(X.astype(np.float32)),
+}
+
+
+def _long(X):
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("block_bytes", [1 << 22, 512])
+def test_every_form_of_the_matrix_gives_the_same(form, block_bytes, monkeypatch):
+    """Also when X is cut into many parts, or a query is larger than a block."""
+    X, y, q, w = make()
+    X = X.astype(np.float32).astype(np.float64)
+    point, V = np.array([0.3, -1, 0.5, 0.1]), np.eye(4)
+    whole = objective.build(X, y, q, w, loss=losses.huber(0.5), C=0.7).at(point)
+    monkeypatch.setattr(features, "BLOCK_BYTES", block_bytes)
+    here = objective.build(FORMS[form](X), y, q, w, loss=losses.huber(0.5), C=0.7).at(point)
+    assert here.value == pytest.approx(whole.value, rel=1e-12)
+    np.testing.assert_allclose(here.gradient, whole.gradient, rtol=1e-10)
+    matrix = np.column_stack([whole.hessian(e) for e in V])
+    for hessian in (here.hessian(V), here.hessian_matrix(), np.column_stack([here.hessian(e) for e in V])):
+        np.testing.assert_allclose(hessian, matrix, rtol=1e-10, atol=1e-12)
+
+
+def test_one_large_query_among_small_ones(monkeypatch):
+    """A query of many blocks is worked on by all threads together, and the bits do not depend on how many they are."""
+    monkeypatch.setattr(features, "BLOCK_BYTES", 256)
+    rng = np.random.default_rng(3)
+    X, y, q = rng.normal(size=(400, 4)), rng.integers(0, 3, 400), np.repeat([0, 1, 2, 3], [10, 350, 15, 25])
+    built = [objective.build(X, y, q, loss=losses.squared_hinge(), C=1.0, n_jobs=j) for j in (1, 2, 3)]
+    assert [part.large for part in built[0].parts].count(True) == 1
+    point = rng.normal(size=4)
+    looks = [one.at(point) for one in built]
+    for look in looks[1:]:
+        assert look.value == looks[0].value
+        np.testing.assert_array_equal(look.gradient, looks[0].gradient)
+        np.testing.assert_array_equal(look.hessian(point), looks[0].hessian(point))
+        np.testing.assert_array_equal(look.hessian_matrix(), looks[0].hessian_matrix())
+    A = oracle.adjacency(y, q, None, X @ point, 1.0)
+    L = np.diag(A.sum(0) + A.sum(1)) - A - A.T
+    np.testing.assert_allclose(looks[0].hessian_matrix(), np.eye(4) + 2 * X.T @ L @ X, rtol=1e-10)
+
+
+@pytest.mark.parametrize("d", [3, 60])
+def test_hessian_matrix_of_a_part_wider_than_a_group_of_columns(d, monkeypatch):
+    monkeypatch.setattr(objective, "BLOCK_BYTES", 512)
+    rng = np.random.default_rng(d)
+    X, y, q = rng.normal(size=(50, d)), rng.integers(0, 3, 50), rng.integers(0, 4, 50)
+    here = objective.build(X, y, q, loss=losses.squared_hinge(), C=1.0).at(np.zeros(d))
+    np.testing.assert_allclose(here.hessian_matrix(), here.hessian(np.eye(d)), rtol=1e-10, atol=1e-10)
