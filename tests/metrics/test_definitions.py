@@ -200,9 +200,32 @@ def test_err_of_a_large_tie_is_the_mean_over_random_orders():
     assert abs(np.mean(values) - expected) < 5 * np.std(values) / math.sqrt(len(values))
 
 
-def test_err_of_nearly_irrelevant_ties():
-    y = [2e-16, 0.0, 2e-16, 10.0]
-    np.testing.assert_allclose(evaluate(y, [0, 0, 0, 0], measures="err")["err"], 25 / 48, rtol=2e-3)
+def test_err_of_a_large_tie_of_two_labels_is_a_sum_over_how_many_were_met():
+    size, some = 400, 150
+    after = [  # the chance to read on after t documents, of which m have the label 1 and stop with chance 1/2
+        sum(math.comb(some, m) * math.comb(size - some, t - m) * 0.5**m for m in range(t + 1)) / math.comb(size, t)
+        for t in range(size + 1)
+    ]
+    expected = math.fsum((after[t - 1] - after[t]) / t for t in range(1, size + 1))
+    y = np.arange(size) < some
+    assert evaluate(y, np.zeros(size), measures="err")["err"] == pytest.approx(expected, rel=1e-13)
+
+
+def test_err_of_ties_that_hardly_stop_anyone():
+    assert evaluate([10.0, 2e-16, 0.0], [2, 1, 1], measures="err")["err"] == pytest.approx(1023 / 1024)
+
+
+def test_a_rounded_mean_does_not_lift_ndcg_above_1():
+    y = [0.1, 0.1, 0.1]
+    assert sum(y) / 3 > 0.1
+    result = evaluate(y, [0, 0, 0], measures=["ndcg:gain=linear", "mean-ndcg:gain=linear"])
+    assert list(result.values()) == [1, 1]
+
+
+def test_a_query_as_long_as_the_cutoff_is_not_short():
+    result = evaluate([1, 0, 1], [2, 1, 1], [1, 1, 2], ["ndcg@2:letor4", "precision@2"])
+    assert result.per_query["ndcg@2:letor4"].tolist() == [1, 0]
+    assert result.per_query["precision@2"].tolist() == [0.5, 0.5]
 
 
 @given(table=rows, measure=st.sampled_from(["ndcg@2", "ndcg", "mean-ndcg", "ndcg:gain=linear", "ndcg:letor"]))

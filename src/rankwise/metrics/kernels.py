@@ -88,7 +88,7 @@ def _passed(stops: Floats, depth: int) -> Floats:
     for stop in stops:
         certain += stop == 1.0 or stop == 0.0
     if certain == size:
-        return _passed_certain(size, stops.sum(), depth)  # type: ignore[no-any-return]
+        return _passed_certain(size, stops.sum(), depth)
     mean = 1.0 - stops.sum() / size  # by Maclaurin's inequality passed[t] <= mean ** t
     if mean < 1.0:
         depth = min(depth, math.ceil(NEGLIGIBLE / math.log(mean)))
