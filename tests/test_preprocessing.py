@@ -60,6 +60,15 @@ def test_each_query_is_scaled_by_itself(method, block_values, data):
     assert_allclose(scaled, expected, atol=1e-12)
 
 
+def test_letor_data_come_back_from_units_of_each_querys_own(read_parts):
+    data = read_parts("mq2008", 1)  # published scaled to [0, 1] within each query
+    rng = np.random.default_rng(0)
+    _, query = np.unique(data.qid, return_inverse=True)
+    unit, offset = rng.lognormal(size=(2, query.max() + 1, data.n_features))
+    scaled = QueryScaler().fit_transform(data.X * unit[query] + offset[query], qid=data.qid)
+    assert_allclose(scaled, data.X, atol=1e-9)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_threads_and_order_of_rows_change_nothing(method, monkeypatch):
     rng = np.random.default_rng(0)
