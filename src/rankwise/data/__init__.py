@@ -1,1 +1,1 @@
-""""""
+"""Ranking data: files in and out, generators, the embedded sample."""

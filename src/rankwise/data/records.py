@@ -31,11 +31,9 @@ class RankingData:
         if len(self.X.shape) != 2:
             raise ValueError(f"X must have rows and columns, got the shape {self.X.shape}")
         for name, column in (("y", self.y), ("qid", self.qid), ("comments", self.comments)):
-            shape = () if column is None else np.shape(column)
-            if column is not None and shape != (len(self),):
-                raise ValueError(
-                    f"{name} must hold one entry a row: X has {len(self)} rows, {name} the shape {shape}"
-                )
+            if column is not None and np.shape(column) != (len(self),):
+                found = np.shape(column)
+                raise ValueError(f"{name} must hold one entry for each of the {len(self)} rows of X, got {found}")
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -55,5 +53,6 @@ class RankingData:
         return RankingData(self.X[chosen], self.y[chosen], self.qid[chosen], comments)
 
     def __repr__(self) -> str:
+        shape = f"{len(self)} rows, {self.n_features} features, {self.n_queries} queries"
         kind = "dense" if isinstance(self.X, np.ndarray) else "sparse"
-        return f"RankingData({len(self)} rows, {self.n_features} features, {self.n_queries} queries, {kind} {self.X.dtype})"
+        return f"RankingData({shape}, {kind} {self.X.dtype})"

@@ -1,0 +1,103 @@
+"""Ranking text, one document a line: `label qid:ID index:value … # comment`. Reading is here, writing next door."""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwise.data.letor_writer import write_letor
+from rankwise.data.records import RankingData
+
+__all__ = ["read_letor", "write_letor"]
+
+
+def read_letor(
+    source: Any,
+    *,
+    n_features: int | None = None,
+    dense: bool | None = None,
+    dtype: Any = np.float64,
+    missing: float | None = None,
+    comments: bool = False,
+    n_jobs: int | None = None,
+) -> RankingData:
+    """Read ranking text.
+
+    source      a path (.gz, .bz2, .xz and .zst are decompressed), "-" for standard input, an open file, or a list
+                of these, read as one text
+    n_features  columns of X: a larger index is an error, so that a file to predict on fits its model; None: as many
+                as occur
+    dense       True for an array, False for SciPy's CSR; None: an array where at least half of its entries are
+                written out. CSR stores what is written, zeros too
+    dtype       of X: float64, exactly as Python's float reads the text, or float32, that rounded once
+    missing     the value to put for NULL, NA and nan; None: they are an error
+    comments    whether to keep the text after '#', one string a row
+    n_jobs      threads; None for every core. The result does not depend on it
+
+    Indices count from 1, or from 0 if an index 0 occurs anywhere. Without any `qid:` all rows are one query, 0. The
+    ids become int64 where each is written as a plain integer that fits, else all are kept as the strings they are.
+    A malformed line is a LetorError, which names it; blank lines and lines that begin with '#' are skipped.
+    """
+    from rankwise.data.letor_faults import LetorError
+    from rankwise.data.letor_parts import Options, join, read_part
+    from rankwise.threads import thread_count
+
+    chosen = np.dtype(dtype)
+    if chosen not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {chosen}")
+    if n_features is not None and n_features < 1:
+        raise ValueError(f"n_features must be at least 1, got {n_features}")
+    options = Options(n_features, dense, chosen, missing, comments, thread_count(n_jobs))
+    sources = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
+    parts = []
+    has_qid = None
+    for texts, whole in _batches(sources):
+        part = read_part(texts, options, whole=whole, has_qid=has_qid)
+        if part is None:
+            continue
+        has_qid = part.has_qid
+        parts.append(part)
+        if whole:
+            return RankingData(part.X, part.y, part.qid, part.comments)
+    if not parts:
+        raise LetorError("there are no rows to read", ", ".join(_name(one) for one in sources) or "an empty list")
+    return join(parts, options)
+
+
+def _batches(sources: list[Any]) -> Iterator[tuple[list[Any], bool]]:
+    """(texts to read together, whether they are all there is)."""
+    from rankwise.data.streams import mapped, open_bytes, streamed
+
+    texts = [mapped(Path(one)) if _is_path(one) else None for one in sources]
+    if all(text is not None for text in texts):
+        yield texts, True
+        return
+    for one, text in zip(sources, texts, strict=True):
+        if text is not None:
+            yield [text], False
+            continue
+        with ExitStack() as closing:
+            if not _is_path(one):
+                file = sys.stdin.buffer if isinstance(one, str) else one
+            else:
+                file = closing.enter_context(open_bytes(Path(one), "rb"))
+            for piece in streamed(file, _name(one)):
+                yield [piece], False
+
+
+def _is_path(one: Any) -> bool:
+    if isinstance(one, str | os.PathLike):
+        return one != "-"
+    if not hasattr(one, "read"):
+        raise TypeError(f"a source must be a path, '-' or an open file, got {type(one).__name__}")
+    return False
+
+
+def _name(one: Any) -> str:
+    if _is_path(one):
+        return str(one)
+    return "standard input" if isinstance(one, str) else str(getattr(one, "name", "the file given"))

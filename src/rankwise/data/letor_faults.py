@@ -1,0 +1,87 @@
+"""What is wrong with a line of ranking text, in one sentence: file, line, column, what was found, what was expected."""
+
+import re
+
+from rankwise.data import letor_kernels as kinds
+from rankwise.data.streams import Text
+from rankwise.data.tokens import INDEX_DIGITS, LARGEST_INDEX
+
+_SHOWN = 40  # bytes of a token that a message shows
+WITHOUT_QUERY, WITH_QUERY, QUERY_ENCODING = 100, 101, 102  # faults seen between lines, beside those of the kernels
+
+
+class LetorError(ValueError):
+    """Ranking text that cannot be read. Lines and columns (bytes) count from 1; None where the whole file is meant."""
+
+    def __init__(self, message: str, path: str, line: int | None = None, column: int | None = None) -> None:
+        where = path if line is None else f"{path}, line {line}, column {column}"
+        super().__init__(f"{where}: {message}")
+        self.path, self.line, self.column = path, line, column
+
+
+def explain(text: Text, place: int, kind: int, n_features: int | None, zero_based: bool) -> LetorError:
+    """The error for a fault of the given kind in the token at `place`."""
+    number, begin, line = text.line_at(place)
+    before = re.split(rb"[ \t\r\v\f]", line[: place - begin])
+    column = place - begin - len(before[-1])
+    match = re.match(rb"[^ \t\r\v\f#]+", line[column:])
+    token = match.group() if match else b""
+    if kind == kinds.LABEL:
+        expected = _label(token)
+    elif kind == kinds.FEATURE:
+        expected = _feature(token, [one for one in before[:-1] if one])
+    elif kind == kinds.NOT_ASCENDING:
+        expected = _ascending([one for one in before[:-1] if one])
+    elif kind == kinds.BEYOND:
+        expected = _beyond(n_features or 0, zero_based)
+    else:
+        expected = _EXPECTED[kind]
+    return LetorError(f"found {_shown(token)}, expected {expected}", text.name, number, column + 1)
+
+
+_EXPECTED = {
+    kinds.QUERY: "a query id after qid:, without '#' or control characters, and then a space",
+    kinds.MISSING: "a number after the colon (missing=0.0, or another value, says what to put for a missing one)",
+    kinds.TOO_LARGE: "a number that the chosen float type can hold",
+    kinds.CHANGED: "the same text as a moment before: the file changed while it was read",
+    WITHOUT_QUERY: "qid: after the label, as in the lines before",
+    WITH_QUERY: "no qid:, as in the lines before (give every line one, or none)",
+    QUERY_ENCODING: "a query id in UTF-8",
+}
+
+
+def _shown(token: bytes) -> str:
+    text = token.decode(errors="backslashreplace")
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+
+
+def _label(token: bytes) -> str:
+    if b":" in token:
+        return "a label first: a line is 'label qid:ID index:value …', and the label is a number"
+    return "a label: a finite number"
+
+
+def _feature(token: bytes, before: list[bytes]) -> str:
+    if token.startswith(b"qid:"):
+        twice = any(one.startswith(b"qid:") for one in before)
+        return "a single qid: in a line" if twice else "qid: before the first feature"
+    index, colon, value = token.partition(b":")
+    if not colon:
+        return "a feature as index:value"
+    if not re.fullmatch(rb"[0-9]+", index):
+        return "a whole number, 0 or more, as the index before the colon"
+    if int(index[-400:]) > LARGEST_INDEX or len(index) > INDEX_DIGITS:
+        return f"an index of at most {LARGEST_INDEX}"
+    infinite = re.fullmatch(rb"(?i)[+-]?inf(inity)?", value)
+    return "a finite number after the colon" if infinite else "a number after the colon"
+
+
+def _ascending(before: list[bytes]) -> str:
+    last = before[-1].partition(b":")[0].decode()
+    return f"an index above {last}: within a line the indices ascend, and none occurs twice"
+
+
+def _beyond(n_features: int, zero_based: bool) -> str:
+    if zero_based:
+        return f"an index of at most {n_features - 1}: n_features is {n_features}, and an index 0 occurs in this data"
+    return f"an index of at most {n_features}, as n_features says"

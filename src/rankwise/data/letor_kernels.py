@@ -1,0 +1,186 @@
+"""Ranking text into arrays, a chunk of whole lines at a time.
+
+`fill` writes a chunk's rows straight into their place in the final arrays. It checks every byte, stops at the first
+fault and leaves its kind and place in `notes`. A chunk is an array of bytes whose last is a line end.
+"""
+
+from typing import Any, NamedTuple
+
+from rankwise.arrays import Array
+from rankwise.data.decimals import HARD, UNREADABLE, read_decimal
+from rankwise.data.tokens import (
+    COLON,
+    FAULTY,
+    INDEX_DIGITS,
+    LARGEST_INDEX,
+    TEXT,
+    ZERO,
+    ends_features,
+    ends_token,
+    is_digit,
+    is_missing,
+    is_query,
+    next_line,
+    read_query,
+    skip_space,
+    token_end,
+)
+from rankwise.jit import kernel
+
+# what `notes` holds: places in the chunk, -1 where there is none, and the number of numbers left to Python
+FAULT, PLACE, N_HARD, WITHOUT_QUERY, WITH_QUERY, TEXT_QUERY, LAST_FEATURE, N_NOTES = range(8)
+# kinds of fault
+NONE, LABEL, QUERY, FEATURE, MISSING, TOO_LARGE, NOT_ASCENDING, BEYOND, CHANGED = range(-1, 8)
+
+Place = tuple[int, int]  # row and entry
+
+
+class Arrays(NamedTuple):
+    """Where `fill` writes: CSR's three arrays, or the dense matrix laid flat with empty columns and starts."""
+
+    values: Any
+    columns: Any
+    starts: Any
+    labels: Any
+    queries: Any
+
+
+class Rules(NamedTuple):
+    """What `fill` goes by: the index of the first column is `base`; beyond `last_column` or `largest` is a fault."""
+
+    dense: bool
+    base: int
+    n_features: int
+    last_column: int
+    largest: float
+    missing: float
+    allow_missing: bool
+
+
+@kernel
+def fill(text: Array, place: Place, arrays: Arrays, rules: Rules, hard: Array, notes: Array) -> None:
+    """Read a chunk into the rows and entries from `place` on.
+
+    `hard` takes (slot, start, end) of the numbers left to Python; a label's slot is -1 - row. Where it is too short,
+    `notes[N_HARD]` says the length needed.
+    """
+    notes[:] = -1
+    notes[N_HARD] = 0
+    row, entry = place
+    at = 0
+    while at < text.size:
+        at = skip_space(text, at)
+        if not ends_features(text[at]):
+            if row >= arrays.labels.size:
+                _fault(notes, CHANGED, at)
+                return
+            at = _fill_label(text, at, row, arrays.labels, hard, notes)
+            if notes[FAULT] == NONE:
+                at = _fill_query(text, at, row, arrays.queries, notes)
+            if notes[FAULT] == NONE:
+                at, entry = _fill_features(text, at, (row, entry), arrays, rules, hard, notes)
+            if notes[FAULT] != NONE:
+                return
+            row += 1
+        at = next_line(text, at)
+
+
+@kernel
+def _fill_label(text: Array, at: int, row: int, labels: Array, hard: Array, notes: Array) -> int:
+    end: int
+    labels[row], end, status = read_decimal(text, at)
+    if status == UNREADABLE or not ends_token(text[end]):
+        _fault(notes, LABEL, at)
+    elif status == HARD:
+        _leave_to_python(hard, notes, -1 - row, at, end)
+    return end
+
+
+@kernel
+def _fill_query(text: Array, label_end: int, row: int, queries: Array, notes: Array) -> int:
+    at: int = skip_space(text, label_end)
+    if not is_query(text, at):
+        if notes[WITHOUT_QUERY] < 0:
+            notes[WITHOUT_QUERY] = label_end - 1
+        queries[row] = 0
+        return at
+    if notes[WITH_QUERY] < 0:
+        notes[WITH_QUERY] = at
+    end: int
+    queries[row], end, kind = read_query(text, at + 4)
+    if kind == FAULTY:
+        _fault(notes, QUERY, at)
+    elif kind == TEXT:
+        notes[TEXT_QUERY] = at
+    return end
+
+
+@kernel
+def _fill_features(
+    text: Array, at: int, place: Place, arrays: Arrays, rules: Rules, hard: Array, notes: Array
+) -> tuple[int, int]:
+    row, entry = place
+    previous = -1
+    at = skip_space(text, at)
+    while not ends_features(text[at]):
+        token = at
+        index = 0
+        while is_digit(text[at]):
+            index = index * 10 + (text[at] - ZERO)
+            at += 1
+        if text[at] != COLON or at == token or at - token > INDEX_DIGITS or index > LARGEST_INDEX:
+            _fault(notes, FEATURE, token)
+            break
+        number = at + 1
+        value, at, status = read_decimal(text, number)
+        if status == UNREADABLE or not ends_token(text[at]):
+            at = token_end(text, at)
+            value = rules.missing
+            fault = FEATURE if not is_missing(text, number) else NONE if rules.allow_missing else MISSING
+        else:
+            fault = TOO_LARGE if abs(value) > rules.largest else NONE
+        column = index - rules.base
+        if column <= previous or column >= rules.last_column:
+            fault = _column_fault(column, previous, rules.last_column, token, notes)
+        slot = row * rules.n_features + column if rules.dense else entry
+        if slot >= arrays.values.size and fault == NONE:
+            fault = CHANGED
+        if fault != NONE:
+            _fault(notes, fault, token)
+            break
+        arrays.values[slot] = value
+        if not rules.dense:
+            arrays.columns[slot] = column
+        if status == HARD:
+            _leave_to_python(hard, notes, slot, number, at)
+        entry += 1
+        previous = column
+        at = skip_space(text, at)
+    if not rules.dense:
+        arrays.starts[row + 1] = entry
+    return at, entry
+
+
+@kernel
+def _column_fault(column: int, previous: int, last_column: int, token: int, notes: Array) -> int:
+    if column <= previous:
+        return NOT_ASCENDING
+    if column > last_column:
+        return BEYOND
+    if notes[LAST_FEATURE] < 0:
+        notes[LAST_FEATURE] = token
+    return NONE
+
+
+@kernel
+def _fault(notes: Array, kind: int, place: int) -> None:
+    notes[FAULT] = kind
+    notes[PLACE] = place
+
+
+@kernel
+def _leave_to_python(hard: Array, notes: Array, slot: int, start: int, end: int) -> None:
+    known = notes[N_HARD]
+    if known < hard.shape[0]:
+        hard[known, 0], hard[known, 1], hard[known, 2] = slot, start, end
+    notes[N_HARD] = known + 1
