@@ -96,7 +96,7 @@ class RankSVM(Ranker):
             raise ValueError(f"solver is {self.solver!r}: there are 'auto', {', '.join(map(repr, SOLVERS))}")
         X, y, sample_weight = self._check_fit(X, y, sample_weight)
         objective = build(X, y, qid, sample_weight, loss=loss, C=C, n_jobs=self.n_jobs)
-        name = cheapest(*X.shape, X.size) if self.solver == "auto" else self.solver
+        name = cheapest(X.shape[0], X.shape[1], X.size) if self.solver == "auto" else self.solver
         solver = SOLVERS[name](tol=tol, max_iter=max_iter)
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         if start is not None and start.size != X.shape[1]:

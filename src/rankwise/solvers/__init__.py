@@ -1,10 +1,12 @@
 """Solvers: frozen dataclasses of options, called with (objective, start, callback); they know no ranking."""
 
+from typing import Any
+
 from rankwise.solvers.base import Callback, Expansion, Objective, Result, Step
 from rankwise.solvers.newton import Newton
 from rankwise.solvers.trust_region import TrustRegion
 
-SOLVERS = {"newton": Newton, "trust-region": TrustRegion}
+SOLVERS: dict[str, Any] = {"newton": Newton, "trust-region": TrustRegion}
 
 __all__ = ["SOLVERS", "Callback", "Expansion", "Newton", "Objective", "Result", "Step", "TrustRegion", "cheapest"]
 

@@ -1,0 +1,137 @@
+"""The commands and their options; what they do is in `rankwise.cli.work`."""
+
+from typing import Annotated
+
+import typer
+
+from rankwise import __version__
+from rankwise.cli.speech import answer, command
+
+app = typer.Typer(
+    name="rankwise",
+    help="Learn to rank from every preference pair, in linearithmic time.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+DATA_HELP = "Ranking file: `label qid:ID index:value ... # comment`, plain or .gz .bz2 .xz .zst; - for stdin."
+Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file written by `rankwise train`.")]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("--measure", "-m", help="ndcg@10, ndcg@10:letor, map, mrr, pairwise-accuracy, ...; may be repeated."),
+]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cores if not given.")]
+Json = Annotated[bool, typer.Option("--json", help="Results as JSON.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        answer(f"rankwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def rankwise(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Learn to rank from every preference pair, in linearithmic time."""
+
+
+@app.command()
+@command
+def train(
+    data: Annotated[list[str], typer.Argument(metavar="DATA...", help=DATA_HELP, show_default=False)],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model (JSON).")],
+    C: Annotated[float, typer.Option("--C", "-C", help="Weight of the pairs against the regulariser.")] = 1.0,
+    loss: Annotated[str, typer.Option(help="squared_hinge, or huber:WIDTH.")] = "squared_hinge",
+    solver: Annotated[str, typer.Option(help="auto, newton or trust-region.")] = "auto",
+    tol: Annotated[float, typer.Option(help="Stop when the gradient has shrunk to this share.")] = 1e-3,
+    max_iter: Annotated[int, typer.Option(help="Newton steps at most.")] = 1000,
+    normalize: Annotated[
+        str | None,
+        typer.Option(help="Scale features: query-minmax, query-zscore, minmax or zscore; kept with the model."),
+    ] = None,
+    valid: Annotated[str | None, typer.Option(metavar="DATA", help="Evaluate on this file too.")] = None,
+    measure: Measures = None,
+    names: Annotated[str | None, typer.Option(metavar="FILE", help="Feature names, one a line, for `inspect`.")] = None,
+    float32: Annotated[
+        bool, typer.Option("--float32", help="Keep features in single precision: half the memory.")
+    ] = False,
+    jobs: Jobs = None,
+    as_json: Json = False,
+) -> None:
+    """Learn a linear ranker from DATA and write it to MODEL.
+
+    Example: rankwise train train.txt -o model.json --C 0.03 --valid vali.txt
+    """
+    from rankwise.cli import work
+
+    params = {"C": C, "loss": loss, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs}
+    settings = work.Training(data, output, params, normalize, valid, measure, names, float32)
+    work.train(settings, as_json)
+
+
+@app.command()
+@command
+def predict(
+    model: Model,
+    data: Data,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the scores.")] = "-",
+) -> None:
+    """Score the documents of DATA: one number a line, in their order; the larger the better.
+
+    Example: rankwise predict model.json test.txt > scores.txt
+    """
+    from rankwise.cli import work
+
+    work.predict(model, data, output)
+
+
+@app.command()
+@command
+def evaluate(
+    ranker: Annotated[
+        str, typer.Argument(metavar="MODEL|SCORES", help="A model, or a file of scores, one a line; - for stdin.")
+    ],
+    data: Data,
+    measure: Measures = None,
+    per_query: Annotated[bool, typer.Option("--per-query", help="A line a query.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Evaluate a model, or scores from anywhere, on the labels of DATA.
+
+    Example: rankwise evaluate model.json test.txt -m ndcg@10 -m map
+    """
+    from rankwise.cli import work
+
+    work.evaluate(ranker, data, measure, per_query, as_json)
+
+
+@app.command()
+@command
+def inspect(
+    model: Model,
+    top: Annotated[int, typer.Option("--top", "-n", help="Show this many weights; 0 for all.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """Show what a model has learnt: its weights by size, with names where they are known.
+
+    Example: rankwise inspect model.json --top 10
+    """
+    from rankwise.cli import work
+
+    work.inspect(model, top, as_json)
+
+
+@app.command()
+@command
+def demo() -> None:
+    """Train on the sample that ships with rankwise, evaluate, and show what was learnt."""
+    from rankwise.cli import demo
+
+    demo.run()

@@ -1,0 +1,61 @@
+"""`rankwise demo`: a bookshop's search, ranked by a model that learns from every preference pair."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from rankwise import metrics
+from rankwise.cli.speech import answer, doing, table
+from rankwise.cli.work import weight_table
+from rankwise.data.records import RankingData
+from rankwise.data.sample import SAMPLE_FEATURES, load_sample
+from rankwise.estimators.ranksvm import RankSVM
+from rankwise.preferences import Preferences
+
+MEASURES = ["ndcg@10", "map", "pairwise-accuracy"]
+SHOWN = 5
+
+
+def run() -> None:
+    train, test = load_sample("train"), load_sample("test")
+    pairs = Preferences(train.y, train.qid).active(np.zeros(len(train))).n_pairs
+    answer(f"A bookshop's search: {train.n_queries} queries to learn from, {test.n_queries} to test on,")
+    answer(f"{len(train):,} judged books, {train.n_features} features, {pairs:,} preference pairs.\n")
+    began = time.perf_counter()
+    with doing("training"):
+        ranker = RankSVM(C=0.01).fit(train.X, train.y, train.qid)
+    answer(f"RankSVM learnt from all of them in {time.perf_counter() - began:.2f} s: {ranker.result_.message}.\n")
+    scores = ranker.predict(test.X)
+    answer(_comparison(test, scores))
+    answer("\nWhat it has learnt:\n")
+    answer(weight_table(ranker.coef_, list(SAMPLE_FEATURES)))
+    answer("\n" + _one_query(test, scores))
+    answer("\nOn your own data:  rankwise train train.txt -o model.json --valid vali.txt")
+
+
+def _comparison(test: RankingData, scores: Any) -> str:
+    """RankSVM against the features that rank best alone."""
+    alone = {name: metrics.evaluate(test.y, test.X[:, i], test.qid, MEASURES) for i, name in enumerate(SAMPLE_FEATURES)}
+    best = sorted(alone, key=lambda name: -alone[name]["ndcg@10"])[:3]
+    ranked = {"RankSVM": metrics.evaluate(test.y, scores, test.qid, MEASURES)}
+    ranked |= {f"by {name} alone": alone[name] for name in best}
+    rows = [[name, *(f"{found[measure]:.3f}" for measure in MEASURES)] for name, found in ranked.items()]
+    return table(rows, ["on the test queries", *MEASURES])
+
+
+def _one_query(test: RankingData, scores: Any) -> str:
+    """The top of one query's list, by the best-known single feature and by the model."""
+    title = SAMPLE_FEATURES.index("title_match")
+    gains = metrics.evaluate(test.y, scores, test.qid, ["ndcg@10"]).per_query["ndcg@10"]
+    losses = metrics.evaluate(test.y, test.X[:, title], test.qid, ["ndcg@10"]).per_query["ndcg@10"]
+    query = np.unique(test.qid)[int(np.argmax(gains - losses))]
+    rows = np.flatnonzero(test.qid == query)
+    names = np.asarray(test.comments)[rows]
+    lists = []
+    for column in (test.X[rows, title], scores[rows]):
+        order = np.argsort(-column, kind="stable")[:SHOWN]
+        lists.append([f"{names[i].split()[-1]} ({test.y[rows[i]]:.0f})" for i in order])
+    lines = [[str(i + 1), before, after] for i, (before, after) in enumerate(zip(*lists, strict=True))]
+    heading = f"The top of query {query} (the judges' grades in brackets, 4 is best):\n\n"
+    return heading + table(lines, ["", "by title_match", "by RankSVM"])

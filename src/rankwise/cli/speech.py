@@ -1,0 +1,95 @@
+"""How the commands speak: results on stdout, everything else on stderr, one sentence for what went wrong."""
+
+import functools
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import typer
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Value = TypeVar("Value")
+
+BAD_DATA, INTERRUPTED = 1, 130
+
+
+def say(text: str) -> None:
+    """A line on stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def answer(text: str) -> None:
+    """A result on stdout."""
+    print(text, flush=True)
+
+
+def answer_json(result: Any) -> None:
+    answer(json.dumps(result, indent=1))
+
+
+def command(function: Command) -> Command:
+    """A command whose failures are a sentence and an exit code, never a traceback."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **options: Any) -> None:
+        warnings.showwarning = lambda message, *_, **__: say(f"rankwise: warning: {message}")
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        try:
+            function(*args, **options)
+        except KeyboardInterrupt:
+            say("rankwise: interrupted; no file was changed")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:  # the reader of our output has left, as `head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except (ValueError, OSError, ImportError, MemoryError) as error:
+            say(f"rankwise: {_sentence(error)}")
+            raise typer.Exit(BAD_DATA) from None
+
+    return run  # type: ignore[return-value]
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"the data do not fit into memory: {error}"
+    return str(error)
+
+
+def checked(option: str, read: Callable[[Any], Value], given: Any) -> Value:
+    """`read(given)`; what it refuses is wrong usage of `option`."""
+    try:
+        return read(given)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None
+
+
+@contextmanager
+def doing(what: str) -> Iterator[Callable[[str], None]]:
+    """A line on stderr that says what is being done, renewed by the function given; only at a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    began = time.perf_counter()
+    with Console(stderr=True).status(what) as status:
+        yield lambda text: status.update(f"{what}: {text} ({time.perf_counter() - began:.1f} s)")
+
+
+def table(rows: list[list[str]], header: list[str]) -> str:
+    """Columns set out in plain text, the first one to the left and the others to the right."""
+    lines = [header, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+
+    def set_out(line: list[str]) -> str:
+        first, *others = (cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        return "  ".join([first.strip().ljust(widths[0]), *others]).rstrip()
+
+    return "\n".join(map(set_out, lines))

@@ -1,0 +1,56 @@
+"""A ranker that scales its features first, so that what was learnt on scaled data predicts on raw data."""
+
+from typing import Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise.arrays import Floats
+from rankwise.preprocessing import make_scaler
+
+
+class ScaledRanker(BaseEstimator):  # type: ignore[misc]
+    """ranker(scaler(X)).
+
+    Parameters
+    ----------
+    ranker : a ranker, such as RankSVM()
+    scaler : {"query-minmax", "query-zscore", "minmax", "zscore"}
+        The first two scale within each query, so they need `qid` for predictions too.
+
+    Attributes
+    ----------
+    ranker_, scaler_ : both as fitted
+    """
+
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__predict: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+
+    def __init__(self, ranker: Any, scaler: str = "query-minmax") -> None:
+        self.ranker = ranker
+        self.scaler = scaler
+
+    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+        self.scaler_ = make_scaler(self.scaler)
+        scaled = self.scaler_.fit_transform(X, qid=qid)
+        self.ranker_ = clone(self.ranker).fit(scaled, y, qid, sample_weight)
+        return self
+
+    @property
+    def coef_(self) -> Floats:
+        """The weights of the scaled features."""
+        weights: Floats = self.ranker_.coef_
+        return weights
+
+    @property
+    def n_features_in_(self) -> int:
+        return int(self.ranker_.n_features_in_)
+
+    def predict(self, X: Any, qid: Any = None) -> Floats:
+        check_is_fitted(self)
+        scores: Floats = self.ranker_.predict(self.scaler_.transform(X, qid))
+        return scores
+
+    def score(self, X: Any, y: Any, qid: Any = None) -> float:
+        return float(self.ranker_.score(self.scaler_.transform(X, qid), y, qid))
