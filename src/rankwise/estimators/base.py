@@ -8,6 +8,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from rankwise.arrays import Floats
 from rankwise.features import Features
+from rankwise.metrics import evaluate
+from rankwise.queries import Queries
 
 
 class Ranker(BaseEstimator):  # type: ignore[misc]
@@ -38,11 +40,15 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         return Features(X).dot(self.coef_[:, None])[:, 0]
 
-    def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        """The mean NDCG@10 over queries (see `rankwise.metrics` for the definition)."""
-        from rankwise.metrics import evaluate
-
-        return float(evaluate(y, self.predict(X), qid, ["ndcg@10"])["ndcg@10"])
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+        """The mean NDCG@10 over queries, each weighing as much as its documents do on average (docs/metrics.md)."""
+        found = evaluate(y, self.predict(X), qid, ["ndcg@10"])
+        if sample_weight is None:
+            return found["ndcg@10"]
+        weights = np.asarray(sample_weight, dtype=np.float64)
+        queries = Queries(qid, weights.size)
+        by_query = np.bincount(queries.codes, weights) / queries.sizes
+        return float(np.average(found.per_query["ndcg@10"], weights=by_query))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
