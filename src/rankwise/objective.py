@@ -35,13 +35,19 @@ class Part:
 
 
 class RegularizedRisk:
-    """f(w) = ½|w|² + C Σ risk(X w), the sum over the parts."""
+    """f(w) = ½|w|² + C risk(X w), computed as a sum over the parts.
 
-    def __init__(self, parts: list[Part], C: float, n_threads: int) -> None:
-        self.parts = parts
+    `features` and `preferences` are those of all rows, for solvers that draw from them; a query's rows lie together.
+    """
+
+    def __init__(self, features: Features, preferences: Preferences, loss: Loss, C: float) -> None:
+        self.features = features
+        self.preferences = preferences
+        self.loss = loss
         self.C = C
-        self.n_threads = n_threads
-        self.size = parts[0].features.n_features
+        self.n_threads = features.n_threads
+        self.size = features.n_features
+        self.parts = parts = _parts(features, preferences, loss)
         small = [i for i, part in enumerate(parts) if not part.large]
         nbytes = sum(parts[i].features.nbytes for i in small)
         self._lanes = lanes(small, nbytes, self.size)
@@ -124,14 +130,17 @@ def build(
         X, labels = X[groups.rows], labels[groups.rows]
         weights = None if weights is None else np.asarray(weights)[groups.rows]
         groups = groups.gathered()
-    n_threads = thread_count(n_jobs)
-    features = Features(X, n_threads)
-    preferences = Preferences(labels, groups, weights, n_jobs=n_threads)
+    features = Features(X, thread_count(n_jobs))
+    return RegularizedRisk(features, Preferences(labels, groups, weights, n_jobs=n_jobs), loss, C)
+
+
+def _parts(features: Features, preferences: Preferences, loss: Loss) -> list[Part]:
     parts = []
-    for first, last in cut(groups.starts, features.block_rows):
-        low, high = int(groups.starts[first]), int(groups.starts[last])
+    starts = preferences.layout.starts
+    for first, last in cut(starts, features.block_rows):
+        low, high = int(starts[first]), int(starts[last])
         large = high - low > LARGE * features.block_rows
-        threads = n_threads if large else 1
+        threads = features.n_threads if large else 1
         risk = PairwiseRisk(preferences.part(first, last, threads), loss)
         parts.append(Part(features.part(low, high, threads), risk, large))
-    return RegularizedRisk(parts, C, n_threads)
+    return parts

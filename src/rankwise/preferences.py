@@ -1,15 +1,14 @@
 """Preferences: labels and query ids say who should be above whom. Knows no features and no loss."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from rankwise.arrays import Array, Floats, Ints
-from rankwise.pairs.graph import Layout, PairGraph
+from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
 from rankwise.queries import Queries
 from rankwise.threads import thread_count
 
-Engine = Literal["compiled", "portable"]
 FEW_LABELS = 256  # so many distinct labels are numbered once for all queries
 
 
@@ -25,7 +24,7 @@ class Preferences:
         queries: Any = None,
         weights: Any = None,
         *,
-        engine: Engine = "compiled",
+        engine: str = "compiled",
         n_jobs: int | None = None,
     ) -> None:
         values = _numbers(labels, "labels")
@@ -33,25 +32,29 @@ class Preferences:
         level, n_levels = _levels(values, grouped)
         rows = None if grouped.rows is None else grouped.rows.astype(np.int32 if values.size < 2**31 else np.int64)
         scales = None if weights is None else _weights(weights, values.size)
-        self.layout = Layout(grouped.starts, rows, level, n_levels, scales)
-        self.engine: Engine = _known_engine(engine)
-        self.n_threads = thread_count(n_jobs)
+        self.engine = engine
+        self._settle(Layout(grouped.starts, rows, level, n_levels, scales), thread_count(n_jobs))
 
     def part(self, first: int, last: int, n_threads: int) -> "Preferences":
         """The preferences of queries first, ..., last - 1 alone; their rows must lie together."""
         layout = self.layout
         rows = slice(int(layout.starts[first]), int(layout.starts[last]))
         part = object.__new__(Preferences)
-        part.layout = Layout(
+        part.engine = self.engine
+        layout = Layout(
             starts=layout.starts[first : last + 1] - rows.start,
             rows=None,
             level=layout.level[rows],
             n_levels=layout.n_levels[first:last],
             weights=None if layout.weights is None else layout.weights[rows],
         )
-        part.engine = self.engine
-        part.n_threads = n_threads
+        part._settle(layout, n_threads)
         return part
+
+    def _settle(self, layout: Layout, n_threads: int) -> None:
+        self.layout = layout
+        self.n_threads = n_threads
+        self.pairs = _engine(self.engine, layout, n_threads)
 
     def __len__(self) -> int:
         """The number of documents."""
@@ -67,18 +70,11 @@ class Preferences:
 
     def active(self, scores: Any, threshold: float = np.inf) -> PairGraph:
         """The graph of the pairs with scores[i] - scores[j] < threshold."""
-        graph: PairGraph = self.ranked(_numbers(scores, "scores", len(self))).active(threshold)
-        return graph
+        return self.ranked(_numbers(scores, "scores", len(self))).active(threshold)
 
-    def ranked(self, scores: Floats) -> Any:
+    def ranked(self, scores: Floats) -> Ranking:
         """The documents sorted by score: `.active(threshold)` of it costs no further sort."""
-        if self.engine == "portable":
-            from rankwise.pairs import portable
-
-            return portable.Ranking(self.layout, scores)
-        from rankwise.pairs import compiled
-
-        return compiled.Ranking(self.layout, scores, self.n_threads)
+        return self.pairs.ranked(scores)
 
     def centred(self, scores: Floats) -> Floats:
         """The scores less, in each query, that of one of its documents: differences of near scores stay exact."""
@@ -92,10 +88,16 @@ class Preferences:
         return out
 
 
-def _known_engine(engine: str) -> Any:
-    if engine not in ("compiled", "portable"):
-        raise ValueError(f"engine is {engine!r}: there are 'compiled' and 'portable'")
-    return engine
+def _engine(name: str, layout: Layout, n_threads: int) -> Engine:
+    if name == "compiled":
+        from rankwise.pairs import compiled
+
+        return compiled.Engine(layout, n_threads)
+    if name == "portable":
+        from rankwise.pairs import portable
+
+        return portable.Engine(layout, n_threads)
+    raise ValueError(f"engine is {name!r}: there are 'compiled' and 'portable'")
 
 
 def _numbers(given: Any, name: str, n: int | None = None) -> Floats:

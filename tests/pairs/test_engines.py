@@ -70,7 +70,7 @@ def test_only_differences_within_a_query_count(problem, threshold, shift):
 @given(problem=problems(), threshold=thresholds)
 def test_the_portable_engine_uses_the_array_api_alone(problem, threshold):
     layout = Preferences(*problem[:3]).layout
-    graph = portable.Ranking(layout, array_api_strict.asarray(problem.scores)).active(threshold)
+    graph = portable.Engine(layout).ranked(array_api_strict.asarray(problem.scores)).active(threshold)
     v = vectors(len(problem.labels))
     expected = graph_of(problem, threshold, "portable").laplacian(v)
     np.testing.assert_array_equal(np.asarray(graph.laplacian(array_api_strict.asarray(v))), expected)

@@ -101,7 +101,7 @@ class RankSVM(Ranker):
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         if start is not None and start.size != X.shape[1]:
             raise ValueError(f"warm_start: the last fit had {start.size} features, X has {X.shape[1]}")
-        if not any(part.risk.preferences.any for part in objective.parts):
+        if not objective.preferences.any:
             warnings.warn("no preference pair: in every query all labels are equal; all weights are 0", stacklevel=2)
         self.result_: Result = solver(objective, start, self._report)
         self.coef_ = self.result_.point

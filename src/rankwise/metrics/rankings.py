@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from rankwise.arrays import Array, Floats, Ints
-from rankwise.pairs.compiled import PIECE, Ranking
-from rankwise.pairs.graph import Layout
+from rankwise.pairs import compiled
+from rankwise.pairs.graph import Layout, Ranking
 from rankwise.preferences import Preferences
 from rankwise.queries import Queries, cut
 from rankwise.threads import share, thread_count
@@ -26,10 +26,10 @@ class Rankings:
     def __init__(self, labels: Floats, scores: Floats, queries: Queries, n_jobs: int | None = None) -> None:
         if queries.rows is not None:
             labels, scores = labels[queries.rows], scores[queries.rows]
-            queries = Queries(np.repeat(np.arange(len(queries)), queries.sizes), labels.size)
+            queries = queries.gathered()
         self.queries = queries
         self.n_jobs = n_jobs
-        self._pieces = cut(queries.starts, PIECE)
+        self._pieces = cut(queries.starts, compiled.PIECE)
         by_score = self._sort(-scores, queries.starts)  # upwards and stable, so negated for best first
         self.labels = labels[by_score.order]
         self._descending = by_score.scores
@@ -109,14 +109,13 @@ class Rankings:
     @cached_property
     def _preferences(self) -> Ranking:
         preferences = Preferences(self.labels, self.queries, n_jobs=self.n_jobs)
-        ranking: Ranking = preferences.ranked(self._descending)  # in order already: no second sort
-        return ranking
+        return preferences.ranked(self._descending)  # in order already: no second sort
 
     def _pairs_within(self, threshold: float) -> Floats:
         """For each query, the pairs (i preferred to j) with s_j - s_i < threshold."""
         return self.total(self._preferences.active(threshold).below(np.ones(self.labels.size)))
 
-    def _sort(self, keys: Floats, starts: Ints) -> Ranking:
+    def _sort(self, keys: Floats, starts: Ints) -> compiled.Ranking:
         one_level = np.zeros(keys.size, np.int32)
         layout = Layout(starts, None, one_level, np.ones(starts.size - 1, np.int32), None)
-        return Ranking(layout, keys, thread_count(self.n_jobs))
+        return compiled.Engine(layout, thread_count(self.n_jobs)).ranked(keys)

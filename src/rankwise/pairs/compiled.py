@@ -21,13 +21,22 @@ PIECE = 1 << 14  # documents that one thread takes at a time
 RUN = 24  # runs sorted by insertion before merging
 
 
-class Ranking:
-    """The documents of each query in the order of their scores."""
-
-    def __init__(self, layout: Layout, scores: Floats, n_threads: int) -> None:
+class Engine:
+    def __init__(self, layout: Layout, n_threads: int = 1) -> None:
         self.layout = layout
         self.n_threads = n_threads
         self.pieces = cut(layout.starts, PIECE)
+
+    def ranked(self, scores: Floats) -> "Ranking":
+        return Ranking(self, scores)
+
+
+class Ranking:
+    """The documents of each query in the order of their scores."""
+
+    def __init__(self, engine: Engine, scores: Floats) -> None:
+        self.engine = engine
+        layout = engine.layout
         n = layout.n_rows
         self.order = np.empty(n, np.int32 if n < 2**31 else np.int64)
         self.scores = np.empty(n)
@@ -39,7 +48,7 @@ class Ranking:
             starts = layout.starts[piece[0] : piece[1] + 1]
             _sort(starts, identity, rows, scores, layout.level, self.order, self.scores, self.levels)
 
-        share(sort, self.pieces, n_threads)
+        share(sort, engine.pieces, engine.n_threads)
 
     def active(self, threshold: float) -> "Graph":
         return Graph(self, threshold)
@@ -49,7 +58,7 @@ class Graph(PairGraph):
     def __init__(self, ranking: Ranking, threshold: float) -> None:
         self.ranking = ranking
         self.threshold = float(threshold)
-        self.layout = ranking.layout
+        self.layout = ranking.engine.layout
 
     def below(self, v: Array) -> Floats:
         return self._sums(v, (False,))[0]
@@ -74,8 +83,8 @@ class Graph(PairGraph):
             shape = (starts, n_levels, ranking.order, ranking.scores, ranking.levels, weights)
             _sweep(upward, self.threshold, shape, v, out)
 
-        tasks = [(up, out, piece) for piece in ranking.pieces for up, out in zip(directions, outs, strict=True)]
-        share(sweep, tasks, ranking.n_threads)
+        tasks = [(up, out, piece) for piece in ranking.engine.pieces for up, out in zip(directions, outs, strict=True)]
+        share(sweep, tasks, ranking.engine.n_threads)
         return outs
 
 

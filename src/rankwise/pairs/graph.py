@@ -8,7 +8,7 @@ each is the transpose of the other, and all else follows from them.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -33,6 +33,20 @@ class Layout:
     @property
     def n_rows(self) -> int:
         return int(self.level.size)
+
+
+class Ranking(Protocol):
+    """The documents at given scores."""
+
+    def active(self, threshold: float) -> "PairGraph":
+        """G(threshold)."""
+        ...
+
+
+class Engine(Protocol):
+    """One way to sum over pairs: made once for a layout, asked at many scores."""
+
+    def ranked(self, scores: Floats) -> Ranking: ...
 
 
 class PairGraph(ABC):

@@ -13,6 +13,14 @@ from typing import Any
 from rankwise.pairs.graph import Layout, PairGraph
 
 
+class Engine:
+    def __init__(self, layout: Layout, n_threads: int = 1) -> None:
+        self.layout = layout  # threads are the array library's own
+
+    def ranked(self, scores: Any) -> "Ranking":
+        return Ranking(self.layout, scores)
+
+
 class Ranking:
     """The documents of each query in the order of their scores; places 0, 1, ... count through that order."""
 

@@ -46,6 +46,8 @@ Callback = Callable[[Step], Any]  # a true answer stops the solver
 
 @dataclass(frozen=True)
 class Result:
+    """Where a solver ended; `gap` bounds value - optimum where the solver can certify it, `dual` is then its proof."""
+
     point: Floats
     value: float
     gradient_norm: float
@@ -53,6 +55,8 @@ class Result:
     converged: bool
     message: str
     history: list[Step] = field(repr=False)
+    gap: float | None = None
+    dual: Any = field(default=None, repr=False)
 
 
 class Journal:
