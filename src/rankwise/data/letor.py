@@ -43,7 +43,8 @@ def read_letor(
     A malformed line is a LetorError, which names it; blank lines and lines that begin with '#' are skipped.
     """
     from rankwise.data.letor_faults import LetorError
-    from rankwise.data.letor_parts import Options, join, read_part
+    from rankwise.data.letor_join import join
+    from rankwise.data.letor_parts import Options, Seen, read_part
     from rankwise.threads import thread_count
 
     chosen = np.dtype(dtype)
@@ -53,16 +54,13 @@ def read_letor(
         raise ValueError(f"n_features must be at least 1, got {n_features}")
     options = Options(n_features, dense, chosen, missing, comments, thread_count(n_jobs))
     sources = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
-    parts = []
-    has_qid = None
+    seen, parts = Seen(), []
     for texts, whole in _batches(sources):
-        part = read_part(texts, options, whole=whole, has_qid=has_qid)
-        if part is None:
-            continue
-        has_qid = part.has_qid
-        parts.append(part)
-        if whole:
+        part = read_part(texts, options, seen, whole=whole)
+        if part is not None and whole:
             return RankingData(part.X, part.y, part.qid, part.comments)
+        if part is not None:
+            parts.append(part)
     if not parts:
         raise LetorError("there are no rows to read", ", ".join(_name(one) for one in sources) or "an empty list")
     return join(parts, options)

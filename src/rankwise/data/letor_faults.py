@@ -19,7 +19,7 @@ class LetorError(ValueError):
         self.path, self.line, self.column = path, line, column
 
 
-def explain(text: Text, place: int, kind: int, n_features: int | None, zero_based: bool) -> LetorError:
+def explain(text: Text, place: int, kind: int, n_features: int | None = None, zero_based: bool = False) -> LetorError:
     """The error for a fault of the given kind in the token at `place`."""
     number, begin, line = text.line_at(place)
     before = re.split(rb"[ \t\r\v\f]", line[: place - begin])

@@ -74,13 +74,16 @@ def fill(text: Array, place: Place, arrays: Arrays, rules: Rules, hard: Array, n
             if row >= arrays.labels.size:
                 _fault(notes, CHANGED, at)
                 return
+            label, has_query = at, False
             at = _fill_label(text, at, row, arrays.labels, hard, notes)
             if notes[FAULT] == NONE:
-                at = _fill_query(text, at, row, arrays.queries, notes)
+                at, has_query = _fill_query(text, at, row, arrays.queries, notes)
             if notes[FAULT] == NONE:
                 at, entry = _fill_features(text, at, (row, entry), arrays, rules, hard, notes)
             if notes[FAULT] != NONE:
                 return
+            if not has_query and notes[WITHOUT_QUERY] < 0:
+                notes[WITHOUT_QUERY] = label
             row += 1
         at = next_line(text, at)
 
@@ -97,13 +100,11 @@ def _fill_label(text: Array, at: int, row: int, labels: Array, hard: Array, note
 
 
 @kernel
-def _fill_query(text: Array, label_end: int, row: int, queries: Array, notes: Array) -> int:
-    at: int = skip_space(text, label_end)
+def _fill_query(text: Array, at: int, row: int, queries: Array, notes: Array) -> tuple[int, bool]:
+    at = skip_space(text, at)
     if not is_query(text, at):
-        if notes[WITHOUT_QUERY] < 0:
-            notes[WITHOUT_QUERY] = label_end - 1
         queries[row] = 0
-        return at
+        return at, False
     if notes[WITH_QUERY] < 0:
         notes[WITH_QUERY] = at
     end: int
@@ -112,7 +113,7 @@ def _fill_query(text: Array, label_end: int, row: int, queries: Array, notes: Ar
         _fault(notes, QUERY, at)
     elif kind == TEXT:
         notes[TEXT_QUERY] = at
-    return end
+    return end, True
 
 
 @kernel

@@ -30,6 +30,22 @@ _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
+class Chunk:
+    """Some whole lines of a text, from `offset` in its data on; the last byte is a line end."""
+
+    text: "Text"
+    offset: int
+    data: Array
+
+    def release(self) -> None:
+        """Let the pages go that were read: a mapped file counts as memory only where it is looked at."""
+        mapping = self.text.data
+        if isinstance(mapping, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            first = self.offset - self.offset % mmap.PAGESIZE
+            mapping.madvise(mmap.MADV_DONTNEED, first, min(self.offset + self.data.size, len(mapping)) - first)
+
+
+@dataclass(frozen=True)
 class Text:
     """Whole lines of `name`, from byte `start` of `data` on; the first of them is line `first_line`."""
 
@@ -38,24 +54,18 @@ class Text:
     start: int = 0
     first_line: int = 1
 
-    def chunks(self) -> Iterator[tuple[int, Array]]:
-        """(offset, bytes) of runs of whole lines of about CHUNK bytes, each ending with a line end."""
+    def chunks(self) -> Iterator[Chunk]:
+        """Runs of whole lines, of CHUNK bytes and the rest of the line."""
         everything = np.frombuffer(self.data, np.uint8)
         start, size = self.start, len(self.data)
         while start < size:
             stop = self.data.find(b"\n", min(start + CHUNK, size) - 1) + 1
             if stop:
-                yield start, everything[start:stop]
+                yield Chunk(self, start, everything[start:stop])
             else:  # the last line may lack its end
                 stop = size
-                yield start, np.frombuffer(self.data[start:stop] + b"\n", np.uint8)
+                yield Chunk(self, start, np.frombuffer(self.data[start:stop] + b"\n", np.uint8))
             start = stop
-
-    def release(self, start: int, stop: int) -> None:
-        """Let the pages go that were read: a mapped file counts as memory only where it is looked at."""
-        if isinstance(self.data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            first = start - start % mmap.PAGESIZE
-            self.data.madvise(mmap.MADV_DONTNEED, first, stop - first)
 
     def line_at(self, place: int) -> tuple[int, int, bytes]:
         """(line number, where that line begins in `data`, its bytes)."""
