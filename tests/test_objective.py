@@ -11,10 +11,10 @@ from strategies import problems
 from rankwise import Preferences, features, losses, objective
 from rankwise.risk import PairwiseRisk
 
-LOSSES = ["squared_hinge", "huber:0.5", "huber:3.0"]
+LOSSES = ["squared_hinge", "huber:0.5", "huber:3.0", "logistic:0.01", "squared"]
 
 
-@given(problem=problems(), name=st.sampled_from(LOSSES), engine=st.sampled_from(["compiled", "portable"]))
+@given(problem=problems(), name=st.sampled_from([*LOSSES, "hinge"]), engine=st.sampled_from(["compiled", "portable"]))
 def test_risk_is_the_sum_over_pairs(problem, name, engine):
     labels, queries, weights, scores = problem
     loss = losses.parse(name)

@@ -5,6 +5,9 @@ with s_i - s_j < t; a loss is the sum of its pieces. Nothing else of a loss is e
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
+
+import numpy as np
 
 from rankwise.arrays import Array
 
@@ -37,6 +40,24 @@ class Loss:
             total = total + (margin < piece.threshold) * value
         return total
 
+    @property
+    def smooth(self) -> bool:
+        """Whether the slope is continuous: no piece sets in with a slope of its own."""
+        return all(
+            piece.threshold == float("inf") or abs(piece.slope + piece.curvature * (1.0 - piece.threshold)) < 1e-9
+            for piece in self.pieces
+        )
+
+
+def hinge() -> Loss:
+    """max(0, u)."""
+    return Loss("hinge", (Piece(1.0, 0.0, 1.0, 0.0),))
+
+
+def squared() -> Loss:
+    """u², for every pair however well ordered: least squares on the differences of scores."""
+    return Loss("squared", (Piece(float("inf"), 0.0, 0.0, 2.0),))
+
 
 def squared_hinge() -> Loss:
     """max(0, u)²."""
@@ -52,7 +73,58 @@ def huber(width: float = 1.0) -> Loss:
     return Loss(f"huber:{width!r}", (quadratic, to_linear))
 
 
-LOSSES: dict[str, Callable[..., Loss]] = {"squared_hinge": squared_hinge, "huber": huber}
+@cache
+def logistic(error: float = 1e-3) -> Loss:
+    """log(1 + exp(-(s_i - s_j))) by a convex quadratic spline that is nowhere further off than `error`.
+
+    The spline is Σ c_k max(0, t_k - margin)²/2. For given knots t the best c is a linear program: least largest error
+    on a fine grid, curvature nowhere negative, 0 far to the right and -margin far to the left. Knots, closer together
+    in the middle where the curvature is, are added until the error is met with room for what lies between grid points.
+    """
+    if not 1e-5 <= error <= 0.1:
+        raise ValueError(f"the error of logistic is {error:g}: it must lie between 1e-5 and 0.1, as in 'logistic:1e-3'")
+    end = -float(np.log(np.expm1(0.7 * error)))  # beyond it, 0 is near enough
+    n_knots = 4
+    while True:
+        at = np.linspace(-1, 1, n_knots)
+        knots = end * np.sign(at) * np.abs(at) ** 1.4
+        off, curvatures = _best_spline(knots, lambda margin: np.logaddexp(0.0, -margin))
+        if off <= 0.98 * error:
+            break
+        n_knots += max(1, n_knots // 8)
+    pieces = [Piece(t, c * (t - 1) ** 2 / 2, c * (t - 1), c) for t, c in zip(knots.tolist(), curvatures, strict=True)]
+    return Loss(f"logistic:{error!r}", tuple(pieces))
+
+
+def _best_spline(knots: Array, wanted: Callable[[Array], Array]) -> tuple[float, list[float]]:
+    """The largest error of the best spline with these knots (infinity where there is none), and its curvatures."""
+    from scipy.optimize import linprog
+
+    n = knots.size
+    grid = np.linspace(knots[0] - 1, knots[-1] + 1, 40 * n)
+    spline, values, one = np.maximum(knots - grid[:, None], 0.0) ** 2 / 2, wanted(grid), np.ones((grid.size, 1))
+    convex = np.hstack((-np.triu(np.ones((n, n))), np.zeros((n, 1))))
+    most = np.vstack((np.hstack((spline, -one)), np.hstack((-spline, -one)), convex))
+    tails = np.column_stack((np.vstack((np.ones(n), knots, knots**2)), np.zeros(3)))
+    found = linprog(
+        np.append(np.zeros(n), 1.0),
+        A_ub=most,
+        b_ub=np.concatenate((values, -values, np.zeros(n))),
+        A_eq=tails,
+        b_eq=[0.0, 1.0, 0.0],
+        bounds=[(None, None)] * n + [(0, None)],
+    )
+    return (float(found.x[-1]), found.x[:-1].tolist()) if found.success else (float("inf"), [])
+
+
+LOSSES: dict[str, Callable[..., Loss]] = {
+    "hinge": hinge,
+    "squared_hinge": squared_hinge,
+    "huber": huber,
+    "logistic": logistic,
+    "squared": squared,
+}
+WITH_PARAMETER = {"huber": "huber:0.5", "logistic": "logistic:1e-3"}
 
 
 def parse(text: str | Loss) -> Loss:
@@ -67,10 +139,12 @@ def parse(text: str | Loss) -> Loss:
         raise ValueError(f"unknown loss {text!r}: there are {', '.join(LOSSES)}{hint}")
     if not parameter:
         return LOSSES[name]()
-    if name == "squared_hinge":
-        raise ValueError(f"loss {text!r}: squared_hinge takes no parameter")
+    if name not in WITH_PARAMETER:
+        raise ValueError(f"loss {text!r}: {name} takes no parameter")
     try:
         value = float(parameter)
     except ValueError:
-        raise ValueError(f"loss {text!r}: {parameter!r} is not a number; write it as 'huber:0.5'") from None
+        raise ValueError(
+            f"loss {text!r}: {parameter!r} is not a number; write it as {WITH_PARAMETER[name]!r}"
+        ) from None
     return LOSSES[name](value)
