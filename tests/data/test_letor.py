@@ -16,8 +16,7 @@ from scipy.sparse import issparse
 from sklearn.datasets import load_svmlight_file
 
 from rankwise.data import streams
-from rankwise.data.letor import read_letor
-from rankwise.data.letor_faults import LetorError
+from rankwise.data.letor import LetorError, read_letor
 
 PLAIN_ID = re.compile(r"0|-?[1-9][0-9]*")
 NUMBERS = ["0", "1", "+1", "-2", "0.5", ".5", "5.", "-0", "1e-3", "2.5E+2", "00.10", "0.000", "1234567.25",
@@ -179,7 +178,7 @@ def test_compressed_by_suffix(long_text, tmp_path, tiny_pieces, suffix, compress
     assert issparse(read.X) == issparse(plain.X)
     whole = compress(long_text)
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match=re.escape(path.name)):
+    with pytest.raises(LetorError, match=re.escape(path.name)):
         read_letor(path)
 
 

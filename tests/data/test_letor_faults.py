@@ -1,16 +1,16 @@
 """What is said of text that will not do: the first bad line, its column, what was found and what was expected."""
 
 import io
+import pickle
 import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rankwise.data import streams
-from rankwise.data.letor import read_letor
-from rankwise.data.letor_faults import LetorError
+from rankwise.data.letor import LetorError, read_letor
 
 GOOD = b"1 qid:1 1:0.5 2:1 # fine\n"
 FAULTS = [  # line, column, words
@@ -125,6 +125,8 @@ TOKENS = [b"1", b"qid:1", b"qid:", b"1:1", b"2:2", b"0:0", b":", b"1:", b"x", b"
 
 
 @given(st.lists(st.sampled_from(TOKENS), max_size=40), st.booleans())
+@example([b"1", b"9:1e999", b"1", b"1:1", b"\n", b"1"], False)
+@settings(max_examples=400)
 def test_any_text_is_read_or_refused_the_same_in_chunks(tokens, dense):
     data = b" ".join(tokens)
     told = []
@@ -144,5 +146,24 @@ def test_any_text_is_read_or_refused_the_same_in_chunks(tokens, dense):
 def test_a_damaged_file_is_named(tmp_path):
     path = tmp_path / "data.gz"
     path.write_bytes(b"no gzip")
-    with pytest.raises(ValueError, match=re.escape(f"{path} cannot be read to its end")):
+    with pytest.raises(LetorError, match=re.escape(f"{path}: the file cannot be read to its end")):
         read_letor(path)
+
+
+def test_errors_travel_between_processes():
+    error = fault(io.BytesIO(b"1 1:x\n"))
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error)
+    assert (again.path, again.line, again.column) == ("the file given", 1, 3)
+
+
+@pytest.mark.parametrize("counted", [(1, 1, 1, False), (2, 1, 1, False)])
+def test_a_file_that_grows_while_it_is_read(monkeypatch, counted):
+    """Both passes guard the arrays: here the first pass saw fewer rows, then fewer entries and features."""
+    from rankwise.data import letor_parts
+
+    monkeypatch.setattr(letor_parts, "count", lambda data: counted)
+    for dense in (True, False):
+        error = fault(io.BytesIO(b"1 qid:1 1:1\n2 qid:1 1:1 2:2\n"), dense=dense)
+        assert "the file changed while it was read" in str(error)
+        assert error.line == 2

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from rankwise.data.letor_error import LetorError
 from rankwise.data.letor_writer import write_letor
 from rankwise.data.records import RankingData
 
-__all__ = ["read_letor", "write_letor"]
+__all__ = ["LetorError", "read_letor", "write_letor"]
 
 
 def read_letor(
@@ -42,7 +43,6 @@ def read_letor(
     ids become int64 where each is written as a plain integer that fits, else all are kept as the strings they are.
     A malformed line is a LetorError, which names it; blank lines and lines that begin with '#' are skipped.
     """
-    from rankwise.data.letor_faults import LetorError
     from rankwise.data.letor_join import join
     from rankwise.data.letor_parts import Options, Seen, read_part
     from rankwise.threads import thread_count

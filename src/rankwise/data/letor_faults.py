@@ -3,20 +3,12 @@
 import re
 
 from rankwise.data import letor_kernels as kinds
+from rankwise.data.letor_error import LetorError
 from rankwise.data.streams import Text
 from rankwise.data.tokens import INDEX_DIGITS, LARGEST_INDEX
 
 _SHOWN = 40  # bytes of a token that a message shows
 WITHOUT_QUERY, WITH_QUERY, QUERY_ENCODING = 100, 101, 102  # faults seen between lines, beside those of the kernels
-
-
-class LetorError(ValueError):
-    """Ranking text that cannot be read. Lines and columns (bytes) count from 1; None where the whole file is meant."""
-
-    def __init__(self, message: str, path: str, line: int | None = None, column: int | None = None) -> None:
-        where = path if line is None else f"{path}, line {line}, column {column}"
-        super().__init__(f"{where}: {message}")
-        self.path, self.line, self.column = path, line, column
 
 
 def explain(text: Text, place: int, kind: int, n_features: int | None = None, zero_based: bool = False) -> LetorError:

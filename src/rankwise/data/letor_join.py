@@ -33,7 +33,7 @@ def _joined_matrix(parts: list[Part], options: Options) -> Any:
         n_features = options.n_features
     rows, entries = sum(part.X.shape[0] for part in parts), sum(part.entries for part in parts)
     dense = options.is_dense(rows, n_features, entries)
-    arrays = make_room(rows, entries, n_features, dense, options.dtype)
+    arrays = make_room((rows, n_features), entries, dense, options.dtype)
     row, entry = 0, 0
     while parts:
         part = parts.pop(0)

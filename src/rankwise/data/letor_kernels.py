@@ -144,14 +144,13 @@ def _fill_features(
         if column <= previous or column >= rules.last_column:
             fault = _column_fault(column, previous, rules.last_column, token, notes)
         slot = row * rules.n_features + column if rules.dense else entry
-        if slot >= arrays.values.size and fault == NONE:
-            fault = CHANGED
         if fault != NONE:
             _fault(notes, fault, token)
             break
-        arrays.values[slot] = value
-        if not rules.dense:
-            arrays.columns[slot] = column
+        if slot < arrays.values.size:
+            arrays.values[slot] = value
+            if not rules.dense:
+                arrays.columns[slot] = column
         if status == HARD:
             _leave_to_python(hard, notes, slot, number, at)
         entry += 1
@@ -159,6 +158,9 @@ def _fill_features(
         at = skip_space(text, at)
     if not rules.dense:
         arrays.starts[row + 1] = entry
+    # `count` goes by the last index of a line: only a fault, found above, or another text leaves too little room
+    if notes[FAULT] == NONE and (previous >= rules.n_features or (entry > arrays.values.size and not rules.dense)):
+        _fault(notes, CHANGED, at)
     return at, entry
 
 

@@ -1,5 +1,7 @@
 """Texts into arrays: chunks counted side by side, room made once, chunks filled side by side."""
 
+import mmap
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +9,8 @@ import numpy as np
 
 from rankwise.arrays import Array, Floats
 from rankwise.data import letor_kernels as kernels
-from rankwise.data.letor_faults import WITH_QUERY, WITHOUT_QUERY, LetorError, explain
+from rankwise.data.letor_error import LetorError
+from rankwise.data.letor_faults import WITH_QUERY, WITHOUT_QUERY, explain
 from rankwise.data.letor_scan import count
 from rankwise.data.letor_strings import read_strings
 from rankwise.data.streams import Chunk, Text
@@ -69,7 +72,8 @@ def read_part(texts: list[Text], options: Options, seen: Seen, *, whole: bool) -
         n_features = options.n_features
     full = entries == rows * n_features  # then nothing is lost about which entries were written
     dense = options.is_dense(rows, n_features, entries) if whole else options.dense is True or full
-    arrays = make_room(rows, entries, n_features, dense, options.dtype)
+    allocate = np.zeros if whole else _passing
+    arrays = make_room((rows, n_features), entries, dense, options.dtype, allocate)
     rules = _rules(options, dense, base, n_features)
     places = np.concatenate((np.zeros((1, 2), np.int64), np.cumsum(counts[:-1, :2], axis=0))).tolist()
     work = list(zip(chunks, places, strict=True))
@@ -87,14 +91,23 @@ def _count(chunk: Chunk) -> tuple[int, np.int64, int, bool]:
     return counts
 
 
-def make_room(rows: int, entries: int, n_features: int, dense: bool, dtype: Any) -> kernels.Arrays:
+def make_room(
+    shape: tuple[int, int], entries: int, dense: bool, dtype: Any, allocate: Callable[[int, Any], Array] = np.zeros
+) -> kernels.Arrays:
+    rows, n_features = shape
     index = np.int32 if entries < 2**31 else np.int64
     labels, queries = np.empty(rows), np.empty(rows, np.int64)
     if dense:
         nothing = np.empty(0, index)
-        return kernels.Arrays(np.zeros(rows * n_features, dtype), nothing, nothing, labels, queries)
+        return kernels.Arrays(allocate(rows * n_features, dtype), nothing, nothing, labels, queries)
     starts = np.zeros(rows + 1, index)
-    return kernels.Arrays(np.empty(entries, dtype), np.empty(entries, index), starts, labels, queries)
+    return kernels.Arrays(allocate(entries, dtype), allocate(entries, index), starts, labels, queries)
+
+
+def _passing(size: int, dtype: Any) -> Array:
+    """Zeros that go back to the system when they are dropped: malloc would keep what many parts held."""
+    n_bytes = size * np.dtype(dtype).itemsize
+    return np.frombuffer(mmap.mmap(-1, n_bytes), dtype) if n_bytes else np.empty(0, dtype)
 
 
 def _rules(options: Options, dense: bool, base: int, n_features: int) -> kernels.Rules:
@@ -119,10 +132,10 @@ def _fill(chunk: Chunk, place: list[int], arrays: kernels.Arrays, rules: kernels
         if abs(value) > (rules.largest if slot >= 0 else np.finfo(float).max):
             notes[kernels.FAULT], notes[kernels.PLACE] = kernels.TOO_LARGE, start
             break
-        if slot >= 0:
-            arrays.values[slot] = value
-        else:
+        if slot < 0:
             arrays.labels[-1 - slot] = value
+        elif slot < arrays.values.size:
+            arrays.values[slot] = value
     chunk.release()
     return notes
 

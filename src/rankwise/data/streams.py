@@ -23,9 +23,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from rankwise.arrays import Array
+from rankwise.data.letor_error import LetorError
 
 CHUNK = 1 << 20  # bytes that one thread takes at a time
-PIECE = 1 << 24  # bytes read from a stream at a time
+PIECE = 1 << 23  # bytes read from a stream at a time
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -102,7 +103,7 @@ def _whole_lines(file: Any, name: str) -> Any:
     try:
         return file.read(PIECE) + file.readline()
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-        raise ValueError(f"{name} cannot be read to its end: {error}") from error
+        raise LetorError(f"the file cannot be read to its end: {error}", name) from error
 
 
 def open_bytes(path: Path, mode: str) -> BinaryIO:
