@@ -1,7 +1,7 @@
 """Reading 200 MB of ranking text with 136 features, beside scikit-learn's load_svmlight_file.
 
 `python -m benchmarks.letor` prints the rows. Each loader runs in a process of its own, after a small file to warm up:
-the first load gives the peak of memory, the best of three the speed. The results are compared bit by bit.
+the first load gives the peak of memory, the best of three the speed. The results are compared value by value.
 """
 
 import json
