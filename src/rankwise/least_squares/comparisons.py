@@ -1,0 +1,154 @@
+"""Which pairs of documents are compared, and the Laplacian L of their graph, never formed.
+
+Two documents of one query are compared, with weight ω_i ω_j; with ties excluded, only where their labels differ. A
+*slot* is a query, or with ties excluded one label of a query. Let W and m be a query's weight and weighted mean, W_k
+and m_k a slot's, and a = W, or W - W_k with ties excluded: the weight of what a document is compared to. Then
+
+    L v  = ω a (v - m) + ω W_k (m_k - m)               (second terms with ties excluded only)
+    Rᵀ v = √(ω a) (v - m) + √ω (√W - √a) (m_k - m),    R Rᵀ = L
+
+Both shift every row by an amount of its slot, then scale it: O(n) for a column, and squares of Rᵀ v never cancel.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats, Ints
+from rankwise.queries import Queries
+
+TIES = ("include", "exclude")
+SCALINGS = ("pairs", "query")
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """Made by `compare`. V below is a vector, or a matrix of columns, with one row a document.
+
+    slot     the slot of each row; slots count through the queries
+    starts   query q owns the slots starts[q], ..., starts[q + 1] - 1
+    weights  ω of each row
+    factor   for each query, what its pairs are multiplied by
+    own      W_k of each slot
+    against  a of each slot
+    """
+
+    slot: Ints
+    starts: Ints
+    weights: Floats
+    factor: Floats
+    own: Floats
+    against: Floats
+
+    def part(self, first: int, last: int, rows: slice) -> "Comparisons":
+        """Those of queries first, ..., last - 1 alone, whose documents are `rows`."""
+        slots = slice(int(self.starts[first]), int(self.starts[last]))
+        return Comparisons(
+            slot=self.slot[rows] - slots.start,
+            starts=self.starts[first : last + 1] - slots.start,
+            weights=self.weights[rows],
+            factor=self.factor[first:last],
+            own=self.own[slots],
+            against=self.against[slots],
+        )
+
+    def laplacian(self, V: Array) -> Floats:
+        """L V."""
+        return self._columns(V, _ratio(self.own, self.against), self.degree)
+
+    def root(self, V: Array) -> Floats:
+        """Rᵀ V."""
+        return self._columns(V, self._root_pull, self._root_scale)
+
+    def transposed_root(self, V: Array) -> Floats:
+        """R V; for Rᵀ is a symmetric matrix times √ω."""
+        half = np.sqrt(self.weights) if V.ndim == 1 else np.sqrt(self.weights)[:, None]
+        return half * self.root(_ratio(V, half))
+
+    @cached_property
+    def degree(self) -> Floats:
+        """ω a of each row: what it is compared to, itself among them where ties are included."""
+        return self.weights * (self.factor[self._query] * self.against)[self.slot]
+
+    def root_shifts(self, blocks: Iterable[tuple[slice, Array]], width: int) -> Floats:
+        """What `rooted` takes from the rows of each slot; `blocks` are (rows, their values), together all rows."""
+        return self._shifts(self._sums(blocks, width), self._root_pull)
+
+    def rooted(self, V: Floats, rows: slice, shifts: Floats) -> Floats:
+        """Those rows of Rᵀ V, in place of V."""
+        from rankwise.least_squares.kernels import shift_by_slot
+
+        shift_by_slot(V, self.slot[rows], shifts, self._root_scale[rows], V)
+        return V
+
+    def _columns(self, V: Array, pull: Floats, scale: Floats) -> Floats:
+        from rankwise.least_squares.kernels import shift_by_slot
+
+        columns = V.reshape(V.shape[0], -1)
+        sums = self._sums([(slice(None), columns)], columns.shape[1])
+        out = np.empty(columns.shape)
+        shift_by_slot(columns, self.slot, self._shifts(sums, pull), scale, out)
+        return out.reshape(V.shape)
+
+    def _sums(self, blocks: Iterable[tuple[slice, Array]], width: int) -> Floats:
+        """Σ ω v over each slot."""
+        from rankwise.least_squares.kernels import add_by_slot
+
+        sums = np.zeros((self.own.size, width))
+        for rows, V in blocks:
+            add_by_slot(V, self.slot[rows], self.weights[rows], sums)
+        return sums
+
+    def _shifts(self, sums: Floats, pull: Floats) -> Floats:
+        """m - pull (m_k - m) of each slot."""
+        means = _ratio(np.add.reduceat(sums, self.starts[:-1], axis=0), self._total[:, None])
+        if self.own.size == self._total.size:  # one slot a query
+            return means
+        means = means[self._query]
+        return means - pull[:, None] * (_ratio(sums, self.own[:, None]) - means)
+
+    @cached_property
+    def _root_scale(self) -> Floats:
+        return np.sqrt(self.degree)
+
+    @cached_property
+    def _root_pull(self) -> Floats:
+        return np.sqrt(_ratio(self._total[self._query], self.against)) - 1.0
+
+    @cached_property
+    def _query(self) -> Ints:
+        return np.repeat(np.arange(self.factor.size), np.diff(self.starts))
+
+    @cached_property
+    def _total(self) -> Floats:
+        return np.add.reduceat(self.own, self.starts[:-1])
+
+
+def compare(labels: Floats, queries: Queries, weights: Floats | None, ties: str, scaling: str) -> Comparisons:
+    """ties     "include": all pairs of one query; "exclude": those of different labels
+    scaling  "pairs": every pair weighs the same; "query": those of a query weigh 1 / the weight of its documents
+    """
+    for name, value, known in (("ties", ties, TIES), ("scaling", scaling, SCALINGS)):
+        if value not in known:
+            raise ValueError(f"{name} is {value!r}: there are {', '.join(map(repr, known))}")
+    omega = np.ones(labels.size) if weights is None else weights
+    if ties == "include":
+        slot, starts = queries.codes, np.arange(len(queries) + 1)
+    else:
+        level = np.unique(labels, return_inverse=True)[1]
+        distinct, slot = np.unique(queries.codes * np.int64(labels.size) + level, return_inverse=True)
+        starts = np.searchsorted(distinct, np.arange(len(queries) + 1) * np.int64(labels.size))
+    own: Floats = np.bincount(slot, omega, int(starts[-1])).astype(np.float64)
+    total = np.add.reduceat(own, starts[:-1])
+    against = np.repeat(total, np.diff(starts))
+    if ties == "exclude":
+        against = against - own
+    factor = np.ones(len(queries)) if scaling == "pairs" else _ratio(np.ones(len(queries)), total)
+    return Comparisons(slot.astype(np.int32), starts, omega, factor, own, against)
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    """part / whole, 0 where whole is 0."""
+    return np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole != 0)

@@ -1,0 +1,91 @@
+"""Ridge regression by one eigendecomposition: w(α) = (A + αI)⁻¹ b for every α, with A = ZᵀZ and b = Zᵀt.
+
+Rows can be left out after the fact. Without a block of rows F = Z_q, t_q the solution is (A - FᵀF + αI)⁻¹ (b - Fᵀt_q),
+and it is had for all α in one of two ways. `reduced`: A - FᵀF is made tridiagonal, and every α is then a sweep along
+its two diagonals; O(d³) a block. `left_out`: in the basis of A's eigenvectors the block's own equations are solved,
+(I - F D Fᵀ) e = t_q - F D c with D = (Λ + αI)⁻¹; O(l² d) a block of l rows and an α.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from rankwise.arrays import Array, Floats
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """A = basis · diag(values) · basisᵀ on the span of the basis, 0 beside it; `right` is b in the basis."""
+
+    values: Floats
+    basis: Floats
+    right: Floats
+
+    def solutions(self, alphas: Floats) -> Floats:
+        """w(α) for every α, a column each."""
+        solutions: Floats = self.basis @ (self.right[:, None] * self.gains(alphas))
+        return solutions
+
+    def gains(self, alphas: Floats) -> Floats:
+        """(Λ + αI)⁻¹, a column for every α."""
+        gains: Floats = 1.0 / (self.values[:, None] + alphas)
+        return gains
+
+
+def decompose(A: Floats, b: Floats) -> Spectrum:
+    """The spectrum of a positive semidefinite A; what is below rounding of the largest eigenvalue counts as 0."""
+    values, basis = linalg.eigh(A, check_finite=False, driver="evd")
+    kept = values > A.shape[0] * np.finfo(float).eps * max(values[-1], 0.0)
+    basis = np.ascontiguousarray(basis[:, kept])
+    return Spectrum(values[kept], basis, basis.T @ b)
+
+
+def solve(A: Floats, b: Floats, alpha: float) -> Floats:
+    """(A + αI)⁻¹ b by Cholesky's factors, or by the spectrum where rounding has made A + αI indefinite."""
+    shifted = A.copy()
+    shifted[np.diag_indices_from(A)] += alpha
+    try:
+        factor = linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:
+        return decompose(A, b).solutions(np.array([alpha]))[:, 0]
+    solution: Floats = linalg.cho_solve(factor, b, check_finite=False)
+    return solution
+
+
+def left_out(spectrum: Spectrum, F: Floats, targets: Floats, alphas: Floats) -> Floats:
+    """The solutions without the rows F (in the basis) and their targets: in the basis too, a column for every α."""
+    out = np.empty((spectrum.values.size, alphas.size))
+    for k, gain in enumerate(spectrum.gains(alphas).T):
+        within = -(F * gain) @ F.T
+        within[np.diag_indices_from(within)] += 1.0
+        errors = linalg.solve(within, targets - F @ (gain * spectrum.right), check_finite=False)
+        out[:, k] = gain * (spectrum.right - F.T @ errors)
+    return out
+
+
+def reduction_pays(n_rows: Array, n_features: int, n_alphas: int) -> Array:
+    """For blocks of so many rows, whether `reduced` takes fewer operations than `left_out`."""
+    d = float(n_features)
+    by_reduction = 2 * d**3 + 2 * n_rows * d * d + 2 * n_alphas * d * d
+    by_block = n_alphas * (2 * n_rows**2 * d + n_rows**3) + 2 * n_rows * d * d
+    pays: Array = by_reduction < by_block
+    return pays
+
+
+def downdated(
+    spectrum: Spectrum, factors: Floats, middle: Floats, targets: Floats, probes: Floats, alphas: Floats
+) -> Floats:
+    """p·w with (A - FᵀMF + αI) w = b - FᵀM t, for many (F, t, p) of few rows and one M; a column for every α.
+
+    factors (items, rows, d), targets (items, rows) and probes (items, d), all in the basis.
+    """
+    out = np.empty((factors.shape[0], alphas.size))
+    right = spectrum.right - np.einsum("ikd,ik->id", factors, targets @ middle)
+    eye = np.eye(middle.shape[0])
+    for k, gain in enumerate(spectrum.gains(alphas).T):
+        plain = gain * right
+        within = eye - middle @ ((factors * gain) @ factors.transpose(0, 2, 1))
+        errors = np.linalg.solve(within, middle @ (factors @ plain[:, :, None]))
+        out[:, k] = np.einsum("id,id->i", probes, plain + gain * (factors.transpose(0, 2, 1) @ errors)[:, :, 0])
+    return out
