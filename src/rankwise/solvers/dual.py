@@ -1,0 +1,172 @@
+"""Coordinate ascent in the dual, over listed pairs p = (i, j) of weight ω_p with d_p = x_i - x_j:
+
+    max  Σ alpha_p - ½|w|² - ½ Σ ridge_p alpha_p²,   w = Σ alpha_p d_p,   0 ≤ alpha_p ≤ most_p
+
+hinge: most = C ω, ridge = 0; squared hinge: most = ∞, ridge = 1 / (2 C ω). A pass goes over the pairs in random order
+and maximises over one alpha at a time; pairs that seem stuck at a bound are left out until the others are done
+(shrinking). The gap between f(w) and the dual's value is computed over all pairs, so it certifies what is returned.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.arrays import Floats, Ints
+from rankwise.losses import Loss
+from rankwise.objective import RegularizedRisk
+from rankwise.pairs.composite import adjacent
+from rankwise.pairs.sampling import PairSampler
+from rankwise.preferences import Preferences
+from rankwise.solvers.base import Callback, Journal, Result, require
+
+BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the order of a pass, and the matrix in the end
+LOOSE = 0.1  # pairs left out come back when the slopes of the others lie this close together,
+CLOSER = 0.1  # and then when they lie this much closer
+
+
+@dataclass(frozen=True)
+class DualCoordinateAscent:
+    """Stops when f(w) - dual ≤ tol · f(w), a certified gap. Starts at alpha = 0: a start in w is of no use to it.
+
+    `Result.dual` is the sparse matrix alpha[i, j], its rows and columns the rows of the objective's X.
+    """
+
+    tol: float = 1e-3
+    max_iter: int = 1000  # passes
+    random_state: int = 0
+
+    def __call__(
+        self, objective: RegularizedRisk, start: Floats | None = None, callback: Callback | None = None
+    ) -> Result:
+        require(objective, "dual", "features", "risk", "C")
+        ascent = Ascent(objective, np.random.default_rng(self.random_state))
+        journal = Journal(objective, None, 0.0, callback)
+        journal.goal = -1.0  # the gap alone says when it is over
+        here = journal.start
+        while True:
+            gap = max(here.value - ascent.value, 0.0)
+            relative = gap / here.value if gap else 0.0
+            goes_on = journal.goes_on(here, f"relative gap {relative:.2g}, {ascent.n_active} pairs active")
+            if relative <= self.tol:
+                journal.converged = True
+                journal.message = f"certified relative gap {relative:.3g} is at most {self.tol:g}"
+            elif goes_on and len(journal.history) > self.max_iter:
+                journal.message = (
+                    f"max_iter = {self.max_iter} passes were not enough: the relative gap is {relative:.3g}"
+                )
+            if journal.message:
+                return replace(journal.result(here), gap=gap, dual=ascent.matrix())
+            ascent.go()
+            here = objective.at(ascent.w)
+
+
+class Ascent:
+    """The dual problem and where its maximisation stands."""
+
+    def __init__(self, objective: RegularizedRisk, random: np.random.Generator) -> None:
+        from rankwise.solvers.row_kernels import row_arrays, squared_distances
+
+        slope, curvature = _hinge(objective.loss)
+        better, worse, weights, asked = listed(objective.risk)
+        costs = objective.C * weights
+        most = costs * slope if slope else np.full(costs.size, np.inf)
+        ridge = 1.0 / (costs * curvature) if curvature else np.zeros(costs.size)
+        self.features, self.random = objective.features, random
+        self.rows = row_arrays(objective.features.X)
+        bends = np.empty(costs.size)
+        squared_distances(self.rows, better, worse, np.zeros(objective.size), bends)
+        bends += ridge
+        self.problem = (better, worse, asked, most, ridge, bends)
+        self.alpha = np.zeros(costs.size)
+        self.w = np.zeros(objective.size)
+        self.order = np.arange(costs.size)
+        self.n_active = costs.size
+        self.range = (-np.inf, np.inf)  # of the slopes in the last pass
+        self.close = LOOSE
+
+    def go(self) -> None:
+        """As many looks at active pairs as there are pairs: one pass, or many where most are left out."""
+        from rankwise.solvers.dual_kernels import ascend
+
+        looks = 0
+        while looks < self.order.size:
+            active = self.order[: self.n_active]
+            self.random.shuffle(active)
+            looks += active.size
+            self.n_active, low, high = ascend(self.rows, self.problem, active, self.range, self.alpha, self.w)
+            self.range = (low if low < 0 else -np.inf, high if high > 0 else np.inf)
+            if high - low <= self.close:
+                self.n_active, self.range = self.order.size, (-np.inf, np.inf)
+                self.close *= CLOSER
+                break
+        self.w = self.features.transposed_dot(self._marginals())  # rounding does not pile up
+
+    @property
+    def value(self) -> float:
+        """The dual's value, a lower bound on f."""
+        _, _, asked, _, ridge, _ = self.problem
+        return float(self.alpha @ (asked - 0.5 * ridge * self.alpha)) - 0.5 * float(self.w @ self.w)
+
+    def matrix(self) -> Any:
+        """alpha[i, j], i preferred to j; block diagonal where a query's rows lie together."""
+        better, worse = self.problem[:2]
+        support = self.alpha > 0
+        n = self.features.n_rows
+        where = (better[support], worse[support])
+        return sparse.csr_array((self.alpha[support], where), shape=(n, n))
+
+    def _marginals(self) -> Floats:
+        """For each document, Σ_j alpha_ij - Σ_j alpha_ji: w is their sum with the rows."""
+        better, worse = self.problem[:2]
+        n = self.features.n_rows
+        given, taken = np.bincount(better, self.alpha, n), np.bincount(worse, self.alpha, n)
+        return (given - taken).astype(np.float64)
+
+
+def listed(risk: Any) -> tuple[Ints, Ints, Floats, Floats]:
+    """Every pair of some weight: better, worse, its weight, and the difference of scores asked of it."""
+    if hasattr(risk, "differences"):  # a list already
+        ends, signs = risk.differences.indices, risk.differences.data
+        better, worse, weights, asked = ends[signs > 0], ends[signs < 0], risk.weights, risk.margins
+    else:
+        better, worse = _list(risk.preferences)
+        weights = _weights(risk.preferences, better, worse)
+        asked = np.ones(better.size) if risk.margins is None else risk.margins[better] - risk.margins[worse]
+    counts = weights > 0
+    return (
+        (better, worse, weights, asked) if counts.all() else tuple(a[counts] for a in (better, worse, weights, asked))
+    )
+
+
+def _list(preferences: Preferences) -> tuple[Ints, Ints]:
+    from rankwise.pairs.explicit import list_pairs, memory_at_hand
+
+    layout, near = preferences.layout, preferences.scope == "adjacent"
+    n_pairs = PairSampler(replace(layout, weights=None), near).n_pairs
+    if n_pairs * BYTES_A_PAIR > memory_at_hand():
+        raise ValueError(
+            f"solver 'dual' lists every pair, and {n_pairs:,} pairs take about {n_pairs * BYTES_A_PAIR / 1e9:,.1f} GB, "
+            "more memory than is at hand: take another solver"
+        )
+    lists = [list_pairs(one) for one in (adjacent(layout) if near else [layout])]
+    return np.concatenate([better for better, _ in lists]), np.concatenate([worse for _, worse in lists])
+
+
+def _weights(preferences: Preferences, better: Ints, worse: Ints) -> Floats:
+    by_row, products = preferences.layout.weights, preferences.products
+    weights = np.ones(better.size) if by_row is None else by_row[better] * by_row[worse]
+    if products is not None:
+        left, right = products
+        weights = weights * sum(left[better, r] * right[worse, r] for r in range(left.shape[1]))
+    return weights
+
+
+def _hinge(loss: Loss) -> tuple[float, float]:
+    """(b, 0) for b max(0, u), (0, c) for c max(0, u)² / 2."""
+    piece = loss.pieces[0]
+    kinds = (piece.slope > 0, piece.curvature > 0)
+    if len(loss.pieces) > 1 or (piece.threshold, piece.constant) != (1.0, 0.0) or sum(kinds) != 1:
+        raise ValueError(f"solver 'dual' is for the losses hinge and squared_hinge: for {loss} take another solver")
+    return piece.slope, piece.curvature

@@ -1,0 +1,45 @@
+"""One pass of coordinate ascent over listed pairs."""
+
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Floats, Ints
+from rankwise.jit import kernel
+from rankwise.solvers.row_kernels import add_row, row_dot
+
+
+@kernel
+def ascend(
+    rows: Any, problem: Any, active: Ints, range_before: tuple[float, float], alpha: Floats, w: Floats
+) -> tuple[int, float, float]:
+    """Maximise over each alpha of `active` in turn, w following; what is stuck at a bound is moved to the end.
+
+    The dual rises with alpha where `excess` is negative. A pair at its lower bound with an excess above the largest of
+    the last pass, or at its upper bound with one below the smallest, is left out from now on. Returns how many pairs
+    stay active, and the smallest and the largest excess of those that may still move.
+    """
+    better, worse, asked, most, ridge, curvature = problem
+    smallest_before, largest_before = range_before
+    smallest, largest = np.inf, -np.inf
+    n_active, at = active.size, 0
+    while at < n_active:
+        pair = active[at]
+        i, j = better[pair], worse[pair]
+        excess = row_dot(rows, i, w) - row_dot(rows, j, w) - asked[pair] + ridge[pair] * alpha[pair]
+        low, high = alpha[pair] <= 0.0, alpha[pair] >= most[pair]
+        if (low and excess > largest_before) or (high and excess < smallest_before):
+            n_active -= 1
+            active[at], active[n_active] = active[n_active], pair
+            continue
+        at += 1
+        if (low and excess >= 0.0) or (high and excess <= 0.0):
+            smallest, largest = min(smallest, 0.0), max(largest, 0.0)
+            continue
+        smallest, largest = min(smallest, excess), max(largest, excess)
+        moved = min(max(alpha[pair] - excess / curvature[pair], 0.0), most[pair])
+        change = moved - alpha[pair]
+        alpha[pair] = moved
+        add_row(rows, i, change, w)
+        add_row(rows, j, -change, w)
+    return n_active, smallest, largest
