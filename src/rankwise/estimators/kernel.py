@@ -1,0 +1,194 @@
+"""Kernel rankers: a map from the kernel to features, then the linear machinery as it is.
+
+score(x) = Σ β_z k(x, z),   minimising ½|f|² + C Σ loss(f(x_i) - f(x_j)) over f in the span of the references z
+"""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
+
+from rankwise.arrays import Array, Floats, Ints
+from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.ranksvm import RankSVM
+from rankwise.kernels import Kernel, KernelMap
+from rankwise.solvers import Callback, Result
+
+SYMMETRY = 1e-8  # share of the largest value by which a precomputed kernel may fail to be symmetric
+SLAB = 256  # rows compared at a time
+
+
+class KernelRanker(Ranker):
+    """What kernel rankers share: the map, and predictions from coefficients of the references."""
+
+    kernel: str | Callable[..., float]
+    gamma: float | None
+    degree: float
+    coef0: float
+    kernel_params: dict[str, Any] | None
+    n_components: int | None
+    landmarks: str
+    random_state: Any
+
+    dual_coef_: Floats
+    X_fit_: Any
+    support_: Ints | None
+
+    def _mapped(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Array, Floats | None]:
+        """The features of the training objects, the labels and the weights, all checked."""
+        named = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        extra = dict(self.kernel_params or {})
+        kernel = Kernel(self.kernel, extra if callable(self.kernel) else named | extra)
+        components = None if self.n_components is None else int(positive("n_components", self.n_components))
+        self.map_ = KernelMap(kernel, components, self.landmarks, self.random_state)
+        if self._takes_objects(X):
+            X, y = list(X), validate_data(self, X="no_validation", y=y, y_numeric=True)
+            check_consistent_length(X, y)
+        else:
+            X, y = validate_data(self, X, y, **self._rows_wanted(), y_numeric=True)
+        if kernel.precomputed:
+            _check_symmetric(X)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+        features = self.map_.fit_transform(X)
+        self.X_fit_, self.support_ = self.map_.references, self.map_.chosen
+        return features, np.asarray(y, dtype=np.float64), sample_weight
+
+    def predict(self, X: Any) -> Floats:
+        """Scores, one an object, in the order given; the larger the better.
+
+        With kernel="precomputed", X holds the kernel between these objects (rows) and the training objects (columns).
+        Kernel values are computed in blocks: memory does not grow with the number of objects times that of references.
+        """
+        check_is_fitted(self)
+        X = list(X) if self._takes_objects(X) else validate_data(self, X, **self._rows_wanted(), reset=False)
+        return self.map_.scores(X, self.dual_coef_)
+
+    def _takes_objects(self, X: Any) -> bool:
+        """Whether X goes to a callable kernel as it is; rows of numbers are checked even then."""
+        if not callable(self.kernel):
+            return False
+        dtype = getattr(X, "dtype", None)
+        return not (sparse.issparse(X) or (getattr(X, "ndim", 0) == 2 and dtype is not None and dtype.kind in "fiub"))
+
+    def _rows_wanted(self) -> dict[str, Any]:
+        wanted: dict[str, Any] = {"dtype": np.float64, "order": "C"}
+        if self.kernel == "precomputed":
+            return wanted
+        # scikit-learn's Manhattan distances know 32-bit indices only
+        return wanted | {"accept_sparse": "csr", "accept_large_sparse": self.kernel != "laplacian"}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        return tags
+
+
+class KernelRankSVM(KernelRanker):
+    """½|f|² + C Σ loss(f(x_i) - f(x_j)), the sum over all pairs of documents of one query with y_i > y_j.
+
+    Parameters
+    ----------
+    kernel : str or callable, default="rbf"
+        A kernel of scikit-learn's `pairwise_kernels` ("linear", "rbf", "polynomial", "laplacian", "cosine", ...),
+        "precomputed" (X is then the kernel matrix), or a function of two objects. With a function, X may be a list of
+        anything: strings, graphs, trees.
+    C : float, default=1.0
+        Weight of the sum over the pairs.
+    loss, solver, tol, max_iter, n_jobs, verbose, callback : as for RankSVM
+    gamma, degree, coef0 : the kernel's parameters, where it has them; gamma None is 1 / n_features
+    kernel_params : dict, default=None
+        Further parameters of the kernel.
+    n_components : int, default=None
+        None: the kernel as it is, which takes memory for n_documents² numbers and time for their cube. A number: that
+        many landmarks (Nyström's approximation), memory for n_documents * n_components.
+    landmarks : {"random", "kmeans", "leverage"}, default="random"
+        How landmarks are found: any documents, centres of clusters, or documents drawn by approximate leverage scores.
+    random_state : int, RandomState or None, default=None
+        For the landmarks.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_references,)
+        score(x) = Σ dual_coef_[r] * kernel(x, X_fit_[r]).
+    X_fit_ : array or list
+        What predictions compare with: landmarks or, in the exact case, those training objects that span all of them;
+        with kernel="precomputed" the numbers of their columns.
+    support_ : ndarray or None
+        The rows of the training set that X_fit_ is; None for centres of clusters.
+    map_ : KernelMap
+    n_iter_, result_ : as for RankSVM, in the space of the map's features.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample
+    >>> from rankwise.estimators.kernel import KernelRankSVM
+    >>> data = load_sample()
+    >>> ranker = KernelRankSVM(C=0.1).fit(data.X, data.y, data.qid)
+    >>> ranker.predict(data.X[:2]).shape
+    (2,)
+    """
+
+    def __init__(
+        self,
+        kernel: str | Callable[..., float] = "rbf",
+        C: float = 1.0,
+        loss: str = "squared_hinge",
+        solver: str = "auto",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        n_components: int | None = None,
+        landmarks: str = "random",
+        random_state: Any = None,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.loss = loss
+        self.solver = solver
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.random_state = random_state
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Learn `dual_coef_` from objects X with labels y; `qid` and `sample_weight` as for RankSVM."""
+        features, y, sample_weight = self._mapped(X, y, sample_weight)
+        names = ("C", "loss", "solver", "tol", "max_iter", "n_jobs", "verbose", "callback")
+        linear = RankSVM(**{name: getattr(self, name) for name in names})
+        linear.fit(features, y, qid, sample_weight)
+        self.dual_coef_ = self.map_.coefficients(linear.coef_)
+        self.result_: Result = linear.result_
+        self.n_iter_ = linear.n_iter_
+        return self
+
+
+def _check_symmetric(K: Floats) -> None:
+    n, width = K.shape
+    if n != width:
+        raise ValueError(f"kernel='precomputed' wants X of shape (n, n) to fit, got {K.shape}")
+    limit = SYMMETRY * float(np.abs(K).max(initial=0.0))
+    for i in range(0, n, SLAB):
+        apart = np.abs(K[i : i + SLAB] - K[:, i : i + SLAB].T)
+        if apart.max() > limit:
+            row, column = np.unravel_index(int(apart.argmax()), apart.shape)
+            raise ValueError(
+                f"a precomputed kernel must be symmetric: X[{i + row}, {column}] is not X[{column}, {i + row}]"
+            )

@@ -1,0 +1,158 @@
+"""Kernel rankers: scikit-learn's checks, the linear ranker on the same data, and Newton's method on β itself."""
+
+import numpy as np
+import oracle
+import pytest
+from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rankwise import RankSVM, evaluate, make_ranking
+from rankwise.estimators.kernel import KernelRankSVM
+
+DATA = make_ranking(n_queries=12, docs_per_query=10, n_features=5, random_state=0)
+X = (DATA.X - DATA.X.mean(axis=0)) / DATA.X.std(axis=0)
+TEST = make_ranking(n_queries=6, docs_per_query=10, n_features=5, random_state=1).X
+EXACT = {"tol": 1e-10, "C": 0.1}
+
+
+@parametrize_with_checks([KernelRankSVM(), KernelRankSVM(kernel="precomputed"), KernelRankSVM(kernel="laplacian")])
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def fitted(objects=X, **params):
+    return KernelRankSVM(**(EXACT | params)).fit(objects, DATA.y, DATA.qid)
+
+
+def newton_in_beta(K, y, qid, C):
+    """½ β·Kβ + C Σ max(0, 1 - (Kβ)_i + (Kβ)_j)² over listed pairs: β by Newton steps on the active ones."""
+    pairs = np.array(oracle.pairs(y, qid))
+    D = np.zeros((len(pairs), len(y)))
+    D[np.arange(len(pairs)), pairs[:, 0]] = 1
+    D[np.arange(len(pairs)), pairs[:, 1]] = -1
+
+    def value(beta):
+        return 0.5 * beta @ K @ beta + C * np.square(np.maximum(0, 1 - D @ K @ beta)).sum()
+
+    beta = np.zeros(len(y))
+    for _ in range(100):
+        active = D[D @ K @ beta < 1]
+        # K β + 2C K Dᵀ(D K β - 1) = 0 on the active pairs, less the common factor K
+        step = np.linalg.solve(np.eye(len(y)) + 2 * C * active.T @ active @ K, 2 * C * active.sum(axis=0)) - beta
+        length = 1.0
+        while value(beta + length * step) > value(beta) and length > 1e-9:
+            length /= 2
+        beta = beta + length * step
+    return beta, value(beta)
+
+
+@pytest.mark.parametrize("solver", ["newton", "trust-region"])
+def test_the_optimum_is_that_of_the_problem_in_beta(solver):
+    K, test = rbf_kernel(X, gamma=0.2), rbf_kernel(TEST, X, gamma=0.2)
+    beta, value = newton_in_beta(K, DATA.y, DATA.qid, C=0.1)
+    ranker = fitted(gamma=0.2, solver=solver)
+    assert ranker.result_.value == pytest.approx(value, rel=1e-9)
+    np.testing.assert_allclose(ranker.predict(X), K @ beta, atol=1e-7)
+    np.testing.assert_allclose(ranker.predict(TEST), test @ beta, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "huber:0.5"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_the_linear_kernel_is_the_linear_ranker(loss, form):
+    linear = RankSVM(loss=loss, **EXACT).fit(X, DATA.y, DATA.qid)
+    ranker = fitted(form(X), kernel="linear", loss=loss)
+    assert ranker.result_.value == pytest.approx(linear.result_.value, rel=1e-9)
+    np.testing.assert_allclose(ranker.predict(form(TEST)), linear.predict(TEST), rtol=1e-6, atol=1e-6)
+    assert len(ranker.dual_coef_) == X.shape[1]  # five documents span all
+
+
+def test_all_documents_as_landmarks_are_exact():
+    exact = fitted().predict(TEST)
+    for landmarks in ("random", "leverage"):
+        np.testing.assert_allclose(fitted(n_components=len(X), landmarks=landmarks).predict(TEST), exact, atol=1e-6)
+
+
+def test_more_landmarks_come_nearer():
+    exact = fitted().result_.value
+    values = [fitted(n_components=m, random_state=0).result_.value for m in (5, 20, 60)]
+    assert values[0] > values[1] > values[2] > exact
+
+
+@pytest.mark.parametrize("landmarks", ["random", "kmeans", "leverage"])
+def test_few_landmarks_rank_nearly_as_well(landmarks):
+    data = make_ranking(n_queries=60, docs_per_query=20, n_features=4, random_state=2)
+    rows = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
+    params = {"C": 0.01, "landmarks": landmarks, "random_state": 0}
+    exact, rough = (KernelRankSVM(n_components=m, **params).fit(rows, data.y, data.qid) for m in (None, 60))
+    assert len(rough.dual_coef_) <= 60
+    assert rough.score(rows, data.y, data.qid) > exact.score(rows, data.y, data.qid) - 0.03
+
+
+def test_precomputed_is_the_kernel_it_holds():
+    K, test = rbf_kernel(X, gamma=0.2), rbf_kernel(TEST, X, gamma=0.2)
+    named, given = fitted(gamma=0.2), fitted(K, kernel="precomputed")
+    np.testing.assert_allclose(given.predict(test), named.predict(TEST), atol=1e-7)
+    np.testing.assert_array_equal(given.X_fit_, named.support_)
+    np.testing.assert_allclose(test[:, given.X_fit_] @ given.dual_coef_, given.predict(test))
+
+
+def test_a_kernel_sees_what_a_line_cannot():
+    """Relevance is a document's distance from the middle: no linear ranker orders that."""
+    rng = np.random.default_rng(0)
+    rows, qid = rng.normal(size=(300, 2)), np.repeat(np.arange(30), 10)
+    y = np.round(np.linalg.norm(rows, axis=1))
+    measure = ["pairwise-accuracy"]
+    line, curve = (
+        evaluate(y, model.fit(rows[:200], y[:200], qid[:200]).predict(rows), qid, measure).per_query[measure[0]][20:]
+        for model in (RankSVM(), KernelRankSVM())
+    )
+    assert np.nanmean(line) < 0.7
+    assert np.nanmean(curve) > 0.95
+
+
+def test_ranking_words():
+    """Any objects: words ranked by how many vowels they have, from a kernel on their letters."""
+    words = ["queue", "sky", "pair", "rhythm", "audio", "rank", "tree", "score", "axiom", "myth"]
+
+    def letters(a, b, power=1):
+        return float(sum(a.count(c) * b.count(c) for c in set(a))) ** power
+
+    vowels = [sum(c in "aeiou" for c in word) for word in words]
+    for objects in (words, tuple(words), np.array(words, dtype=object)):
+        ranker = KernelRankSVM(kernel=letters).fit(objects, vowels)
+        assert np.corrcoef(ranker.predict(["aeiou", "xyz"]), [1, 0])[0, 1] > 0
+        assert evaluate(vowels, ranker.predict(objects), None, ["pairwise-accuracy"])["pairwise-accuracy"] > 0.95
+    squared = KernelRankSVM(kernel=letters, kernel_params={"power": 2}).fit(words, vowels)
+    np.testing.assert_allclose(squared.map_.kernel.matrix(["aab"], ["ab"]), [[9.0]])
+
+
+def test_a_callable_on_rows_is_the_kernel_of_that_name():
+    ranker = fitted(kernel=lambda a, b: float(np.exp(-0.2 * np.square(a - b).sum())))
+    np.testing.assert_allclose(ranker.predict(TEST), fitted(gamma=0.2).predict(TEST), atol=1e-6)
+    with pytest.raises(ValueError, match="NaN"):
+        ranker.predict(TEST * np.nan)
+
+
+def test_parameters_reach_the_kernel():
+    near, far = fitted(gamma=0.01), fitted(gamma=5.0)
+    assert np.abs(near.predict(X) - far.predict(X)).max() > 0.1
+    cubic = fitted(kernel="polynomial", degree=2, gamma=1.0, coef0=0)
+    by_hand = fitted((X @ X.T) ** 2, kernel="precomputed")
+    np.testing.assert_allclose(cubic.predict(TEST), by_hand.predict((TEST @ X.T) ** 2), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("params", "objects", "words"),
+    [
+        ({"kernel": "precomputed"}, X, r"wants X of shape \(n, n\) to fit, got \(120, 5\)"),
+        ({"kernel": "precomputed"}, np.triu(np.ones((120, 120))), r"must be symmetric: X\[0, 1\] is not X\[1, 0\]"),
+        ({"kernel": "rfb"}, X, "kernel is 'rfb'"),
+        ({"n_components": 0}, X, "n_components must be a positive number"),
+        ({"C": -1}, X, "C must be a positive number"),
+        ({"kernel": lambda a, b: 1.0}, ["only", "two"], "inconsistent numbers of samples"),
+    ],
+)
+def test_mistakes_are_one_sentence(params, objects, words):
+    with pytest.raises(ValueError, match=words):
+        KernelRankSVM(**params).fit(objects, DATA.y, DATA.qid)
