@@ -102,7 +102,8 @@ class RankRLS(Ranker):
         message, converged, self.n_iter_ = f"solved by {name} equations", True, 1
         self.__dict__.pop("dual_coef_", None)
         if name == "primal":
-            self.coef_ = solve(*problem.normal_equations(), alpha)
+            normal = problem.normal_matrix()
+            self.coef_ = solve(normal[:-1, :-1], normal[:-1, -1], alpha)
         elif name == "dual":
             dual = problem.comparisons.transposed_root(solve(*problem.gram(), alpha))
             self.coef_ = problem.features.transposed_dot(dual)

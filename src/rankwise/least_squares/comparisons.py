@@ -72,6 +72,13 @@ class Comparisons:
         """ω a of each row: what it is compared to, itself among them where ties are included."""
         return self.weights * (self.factor[self._query] * self.against)[self.slot]
 
+    @cached_property
+    def pairs_by_query(self) -> Floats:
+        """For each query, the weight of its pairs."""
+        itself = np.where(self.against == self._total[self._query], 1.0, 0.0)[self.slot] * self.weights
+        twice = self.degree - (self.factor[self._query])[self.slot] * self.weights * itself
+        return np.bincount(self._query[self.slot], twice, self.factor.size) / 2
+
     def root_shifts(self, blocks: Iterable[tuple[slice, Array]], width: int) -> Floats:
         """What `rooted` takes from the rows of each slot; `blocks` are (rows, their values), together all rows."""
         return self._shifts(self._sums(blocks, width), self._root_pull)

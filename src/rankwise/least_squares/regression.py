@@ -19,6 +19,7 @@ from rankwise.arrays import Floats, Ints
 from rankwise.features import BLOCK_BYTES, Features, in_order, lanes
 from rankwise.least_squares.comparisons import Comparisons, compare
 from rankwise.queries import Queries, cut
+from rankwise.solvers.spectral import Spectrum, decompose
 from rankwise.threads import share, thread_count
 
 PRODUCTS = 200  # products with XᵀLX that conjugate gradients typically take
@@ -82,8 +83,8 @@ class Regression:
         Xy[:, -1] = self.labels[place]
         return Xy
 
-    def normal_equations(self) -> tuple[Floats, Floats]:
-        """ZᵀZ and Zᵀt."""
+    def normal_matrix(self) -> Floats:
+        """[[ZᵀZ, Zᵀt], [tᵀZ, tᵀt]]."""
 
         def add_up(lane: list[Block]) -> Floats:
             total = np.zeros((self.size + 1, self.size + 1))
@@ -94,8 +95,7 @@ class Regression:
 
         with one_blas_thread():
             runs = lanes(list(self._blocks()), 8 * self.labels.size * self.size, (self.size + 1) ** 2)
-            total = in_order(share(add_up, runs, self.n_threads))
-        return np.ascontiguousarray(total[:-1, :-1]), total[:-1, -1].copy()
+            return in_order(share(add_up, runs, self.n_threads))
 
     def _blocks(self) -> Iterator[Block]:
         """A block a piece, or, where a query is much larger than a piece should be, several."""
@@ -132,6 +132,14 @@ class Regression:
         with one_blas_thread():
             total = in_order(share(add_up, lanes(groups, 8 * n * d, n * n), self.n_threads))
         return total, self.comparisons.root(self.labels)
+
+    def dual_spectrum(self) -> Spectrum:
+        """The spectrum of ZᵀZ by that of ZZᵀ = U Λ Uᵀ: its eigenvectors are ZᵀU / √Λ."""
+        small = decompose(*self.gram())
+        known = small.values > 0
+        roots = np.sqrt(small.values[known])
+        basis = self.features.transposed_dot(self.comparisons.transposed_root(small.basis[:, known])) / roots
+        return Spectrum(small.values[known], basis, small.right[known] * roots)
 
     def product(self, v: Floats) -> Floats:
         """XᵀLX v."""

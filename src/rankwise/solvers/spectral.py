@@ -16,7 +16,7 @@ from rankwise.arrays import Array, Floats
 
 @dataclass(frozen=True)
 class Spectrum:
-    """A = basis · diag(values) · basisᵀ on the span of the basis, 0 beside it; `right` is b in the basis."""
+    """A = basis · diag(values) · basisᵀ, and `right` = basisᵀ b; columns of no weight may be missing."""
 
     values: Floats
     basis: Floats
@@ -34,11 +34,11 @@ class Spectrum:
 
 
 def decompose(A: Floats, b: Floats) -> Spectrum:
-    """The spectrum of a positive semidefinite A; what is below rounding of the largest eigenvalue counts as 0."""
+    """The spectrum of A = ZᵀZ and b = Zᵀt; what is within rounding of 0 is taken for 0, and so is b there."""
     values, basis = linalg.eigh(A, check_finite=False, driver="evd")
-    kept = values > A.shape[0] * np.finfo(float).eps * max(values[-1], 0.0)
-    basis = np.ascontiguousarray(basis[:, kept])
-    return Spectrum(values[kept], basis, basis.T @ b)
+    rounding = A.shape[0] * np.finfo(float).eps * max(values[-1], 0.0)
+    known = values > rounding
+    return Spectrum(np.where(known, values, 0.0), basis, np.where(known, basis.T @ b, 0.0))
 
 
 def solve(A: Floats, b: Floats, alpha: float) -> Floats:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
+from rankwise.arrays import Floats, Ints
 from rankwise.jit import kernel
 
 REORDER = {"reassoc", "contract"}  # else no vector instructions; the order is fixed once compiled
@@ -10,21 +10,21 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 @kernel
-def reduced(A: Floats, b: Floats, rows: tuple[Floats, Floats, Floats], blocks: Array, alphas: Floats) -> Floats:
-    """X_q (A - Z_qᵀZ_q + αI)⁻¹ (b - Z_qᵀ t_q) for the blocks of rows between `starts`, a column for every α.
+def reduced(N: Floats, Xy: Floats, Zt: Floats, blocks: Ints, alphas: Floats, out: Floats) -> None:
+    """out_q = X_q (A - Z_qᵀZ_q + αI)⁻¹ (b - Z_qᵀ t_q) for blocks of rows q, a column for every α.
 
-    rows = (X, Z, t); blocks holds the first row of each and, in its second column, the row after its last.
+    N = [[A, b], [bᵀ, ·]]; Xy and Zt hold X and Z with one column more, y and t; a row of `blocks` is the first row of a
+    block and the one after its last.
     """
-    X, Z, t = rows
-    out = np.zeros((X.shape[0], alphas.size))
-    floor = EPS * np.trace(A)
+    d = N.shape[0] - 1
+    floor = EPS * (np.trace(N) - N[d, d])
+    W = np.zeros((d + 1, alphas.size))  # the last row stays 0: y is no feature
     for q in range(blocks.shape[0]):
         first, last = blocks[q]
-        F = Z[first:last]
-        G = A - np.dot(F.T, F)
-        y = b - np.dot(F.T, t[first:last])
-        out[first:last] = np.dot(X[first:last], shifted_solutions(G, y, alphas, floor))
-    return out
+        rest = N - np.dot(Zt[first:last].T, Zt[first:last])
+        b = rest[:d, d].copy()
+        W[:d] = shifted_solutions(rest[:d, :d].copy(), b, alphas, floor)
+        out[first:last] = np.dot(Xy[first:last], W)
 
 
 @kernel

@@ -1,0 +1,125 @@
+"""Differences of scores by models that have not seen either document, for a single query and every alpha.
+
+With S = Σ ω x̃x̃ᵀ about the query's mean, S_k and d = x - m_k about a slot's, and W' = W - ω_i - ω_j, what is left of
+XᵀLX without documents i and j of the slots a and b is
+
+    W' S - Σ W_k S_k + ω_i S_a + ω_j S_b  -  F M Fᵀ,    F = [x̃_i, x̃_j, d_i, d_j]
+    M = [[W' ω_i + ω_i², ω_i ω_j], [ω_i ω_j, W' ω_j + ω_j²]] beside diag(-ω_i W_a, -ω_j W_b)
+
+(all that is of slots with ties excluded only). One eigendecomposition serves all pairs with the same first part: with
+equal weights, all pairs if ties are included, else those of the same two labels.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rankwise.arrays import Floats, Ints
+from rankwise.least_squares.comparisons import Comparisons
+from rankwise.least_squares.regression import Regression, one_blas_thread
+from rankwise.solvers.spectral import Spectrum, decompose, downdated
+
+MOST_PAIRS = 100_000  # of more pairs, so many are drawn
+MOST_SPECTRA = 2_000  # where nearly every pair needs one of its own, so many pairs are taken
+CHUNK = 4_096  # pairs at a time
+SEED = 0
+
+
+class LeftOutPairs(NamedTuple):
+    """better and worse are rows; margins[p, k] is s_better - s_worse by the model of alpha k without the two."""
+
+    better: Ints
+    worse: Ints
+    margins: Floats
+
+
+def leave_pair_out(problem: Regression, spectrum: Spectrum, alphas: Floats, scaling: str) -> LeftOutPairs:
+    """Each preference pair left out in turn; of very many pairs, some drawn at random."""
+    better, worse = _pairs(problem.labels, problem.comparisons.weights)
+    query = _Query(_narrow(problem, spectrum), problem.comparisons, scaling)
+    distinct, key = np.unique(query.keys(better, worse), axis=0, return_inverse=True)
+    if distinct.shape[0] > MOST_SPECTRA:
+        better, worse, key = better[:MOST_SPECTRA], worse[:MOST_SPECTRA], key[:MOST_SPECTRA]
+    margins = np.empty((better.size, alphas.size))
+    by_key = np.argsort(key, kind="stable")
+    with one_blas_thread():
+        for same in np.split(by_key, np.flatnonzero(np.diff(key[by_key])) + 1) if key.size else ():
+            base, middle = query.without(int(better[same[0]]), int(worse[same[0]]))
+            rest = decompose(base[:-1, :-1], base[:-1, -1])
+            for part in np.split(same, range(CHUNK, same.size, CHUNK)):
+                F = query.factors(better[part], worse[part])
+                probes = (query.centred[better[part], :-1] - query.centred[worse[part], :-1]) @ rest.basis
+                margins[part] = downdated(rest, F[:, :, :-1] @ rest.basis, middle, F[:, :, -1], probes, alphas)
+    return LeftOutPairs(better, worse, margins)
+
+
+class _Query:
+    """One query's rows, y the last column, ready to have two documents taken out."""
+
+    def __init__(self, rows: Floats, comparisons: Comparisons, scaling: str) -> None:
+        weights, slot, own = comparisons.weights, comparisons.slot, comparisons.own
+        self.weights, self.slot, self.own, self.total = weights, slot, own, float(weights.sum())
+        self.by_query = scaling == "query"
+        self.slotted = own.size > 1
+        self.centred = rows - weights @ rows / max(self.total, np.finfo(float).tiny)
+        self.scatter = _scatter(self.centred, weights)
+        if self.slotted:
+            sums = np.zeros((own.size, rows.shape[1]))
+            np.add.at(sums, slot, weights[:, None] * self.centred)
+            self.about_slot = self.centred - (sums / np.where(own > 0, own, 1.0)[:, None])[slot]
+            self.within = _scatter(self.about_slot, weights * own[slot])
+            self.lone = np.bincount(slot, weights > 0) < 2
+
+    def keys(self, better: Ints, worse: Ints) -> Floats:
+        """Pairs with the same key have the same `without`."""
+        columns = [self.weights[better], self.weights[worse]]
+        if self.slotted:
+            columns += [np.where(self.lone[self.slot[one]], -1, self.slot[one]) for one in (better, worse)]
+        return np.column_stack(columns)
+
+    def without(self, i: int, j: int) -> tuple[Floats, Floats]:
+        """The first part of what is left without i and j, and M."""
+        omega = self.weights[[i, j]]
+        left = max(self.total - float(omega.sum()), 0.0)
+        base, middle = left * self.scatter, left * np.diag(omega) + np.outer(omega, omega)
+        if self.slotted:
+            base -= self.within
+            for one in (i, j):
+                alike = self.slot == self.slot[one]
+                base += self.weights[one] * _scatter(self.about_slot[alike], self.weights[alike])
+            none = np.zeros((2, 2))
+            middle = np.block([[middle, none], [none, -np.diag(omega * self.own[self.slot[[i, j]]])]])
+        factor = 1.0 / left if self.by_query and left > 0 else 1.0
+        return factor * base, factor * middle
+
+    def factors(self, better: Ints, worse: Ints) -> Floats:
+        columns = [self.centred[better], self.centred[worse]]
+        if self.slotted:
+            columns += [self.about_slot[better], self.about_slot[worse]]
+        return np.stack(columns, axis=1)
+
+
+def _narrow(problem: Regression, spectrum: Spectrum) -> Floats:
+    """X beside y; for more features than documents, X in the basis of its spectrum."""
+    rows = problem.rows((0, 1)).Xy
+    if problem.size <= rows.shape[0]:
+        return rows
+    return np.column_stack((rows[:, :-1] @ spectrum.basis, rows[:, -1]))
+
+
+def _pairs(labels: Floats, weights: Floats) -> tuple[Ints, Ints]:
+    """Preference pairs of positive weight, in random order: all of them, or `MOST_PAIRS` drawn."""
+    rows = np.flatnonzero(weights > 0)
+    ranks = rows[np.argsort(labels[rows], kind="stable")]
+    worse_than = np.searchsorted(labels[ranks], labels[ranks], side="left")
+    ends = np.cumsum(worse_than)
+    total = int(ends[-1]) if ends.size else 0
+    random = np.random.default_rng(SEED)
+    number = random.permutation(total) if total <= MOST_PAIRS else random.integers(0, total, MOST_PAIRS)
+    better = np.searchsorted(ends, number, side="right")
+    return ranks[better], ranks[number - (ends - worse_than)[better]]
+
+
+def _scatter(rows: Floats, weights: Floats) -> Floats:
+    scatter: Floats = (rows * weights[:, None]).T @ rows
+    return scatter

@@ -1,0 +1,39 @@
+"""Scores by models that have not seen the query they score, for every alpha and without fitting again.
+
+L is block diagonal by query, so a query left out is a block of rows of Z left out (see `solvers.spectral`).
+"""
+
+import numpy as np
+
+from rankwise.arrays import Floats
+from rankwise.least_squares.regression import Regression, one_blas_thread
+from rankwise.solvers.spectral import Spectrum, left_out, reduction_pays
+from rankwise.threads import share
+
+
+def leave_query_out(problem: Regression, normal: Floats | None, spectrum: Spectrum, alphas: Floats) -> Floats:
+    """The score of each document by the model without its query, a column for every alpha.
+
+    normal  the normal matrix, or None where there are too many features for one
+    """
+    out = np.empty((problem.labels.size, alphas.size))
+    sizes = np.diff(problem.starts)
+    reducible = np.zeros(sizes.size, bool) if normal is None else reduction_pays(sizes, problem.size, alphas.size)
+
+    def work(piece: tuple[int, int]) -> None:
+        rows = problem.rows(piece)
+        scores = out[rows.place]
+        starts = problem.starts[piece[0] : piece[1] + 1] - rows.place.start
+        blocks = np.stack((starts[:-1], starts[1:]), axis=1)
+        by_reduction = reducible[piece[0] : piece[1]]
+        if normal is not None and by_reduction.any():
+            from rankwise.solvers.spectral_kernels import reduced
+
+            reduced(normal, rows.Xy, rows.Zt, blocks[by_reduction], alphas, scores)
+        for first, last in blocks[~by_reduction]:
+            X, F = (values[first:last, :-1] @ spectrum.basis for values in (rows.Xy, rows.Zt))
+            scores[first:last] = X @ left_out(spectrum, F, rows.Zt[first:last, -1], alphas)
+
+    with one_blas_thread():
+        share(work, problem.pieces, problem.n_threads)
+    return out
