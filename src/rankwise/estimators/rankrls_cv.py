@@ -161,13 +161,12 @@ def _by_pair(problem: Regression, spectrum: Spectrum, alphas: Floats, measure: s
         raise ValueError(
             f"measure is {measure!r}: a single query is judged pair by pair, by 'pairwise-accuracy' or 'squared-error'"
         )
-    better, worse, margins = leave_pair_out(problem, spectrum, alphas, scaling)
-    if not better.size:
+    gaps, weights, margins = leave_pair_out(problem, spectrum, alphas, scaling)
+    if not gaps.size:
         return np.full(alphas.size, np.nan)
     if measure == SQUARED_ERROR:
-        values = -(((problem.labels[better] - problem.labels[worse])[:, None] - margins) ** 2)
+        values = -((gaps[:, None] - margins) ** 2)
     else:
         values = (margins > 0) + (0.5 * (margins == 0) if measure.endswith("half") else 0.0)
-    weights = problem.comparisons.weights
-    means: Floats = np.average(values, axis=0, weights=weights[better] * weights[worse])
+    means: Floats = np.average(values, axis=0, weights=weights)
     return means

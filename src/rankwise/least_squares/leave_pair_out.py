@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rankwise.arrays import Floats, Ints
-from rankwise.least_squares.comparisons import Comparisons
 from rankwise.least_squares.regression import Regression, one_blas_thread
 from rankwise.solvers.spectral import Spectrum, decompose, downdated
 
@@ -26,17 +25,26 @@ SEED = 0
 
 
 class LeftOutPairs(NamedTuple):
-    """better and worse are rows; margins[p, k] is s_better - s_worse by the model of alpha k without the two."""
+    """For each pair of a better and a worse document: y_better - y_worse, its weight, and margins[p, k], which is
+    s_better - s_worse by the model of alpha k without the two.
+    """
 
-    better: Ints
-    worse: Ints
+    gaps: Floats
+    weights: Floats
     margins: Floats
 
 
 def leave_pair_out(problem: Regression, spectrum: Spectrum, alphas: Floats, scaling: str) -> LeftOutPairs:
-    """Each preference pair left out in turn; of very many pairs, some drawn at random."""
-    better, worse = _pairs(problem.labels, problem.comparisons.weights)
-    query = _Query(_narrow(problem, spectrum), problem.comparisons, scaling)
+    """Each preference pair left out in turn; of very many pairs, some drawn at random.
+
+    Rows that are equal, label and all, are one document: a copy left behind would tell what is to be foretold.
+    """
+    rows, first, copy_of = np.unique(problem.rows((0, 1)).Xy, axis=0, return_index=True, return_inverse=True)
+    if problem.size > rows.shape[0]:  # narrower in the basis of the rows' own span
+        rows = np.column_stack((rows[:, :-1] @ spectrum.basis, rows[:, -1]))
+    weights: Floats = np.bincount(copy_of, problem.comparisons.weights).astype(np.float64)
+    query = _Query(rows, weights, problem.comparisons.slot[first], scaling)
+    better, worse = _pairs(query.labels, query.weights)
     distinct, key = np.unique(query.keys(better, worse), axis=0, return_inverse=True)
     if distinct.shape[0] > MOST_SPECTRA:
         better, worse, key = better[:MOST_SPECTRA], worse[:MOST_SPECTRA], key[:MOST_SPECTRA]
@@ -50,15 +58,17 @@ def leave_pair_out(problem: Regression, spectrum: Spectrum, alphas: Floats, scal
                 F = query.factors(better[part], worse[part])
                 probes = (query.centred[better[part], :-1] - query.centred[worse[part], :-1]) @ rest.basis
                 margins[part] = downdated(rest, F[:, :, :-1] @ rest.basis, middle, F[:, :, -1], probes, alphas)
-    return LeftOutPairs(better, worse, margins)
+    gaps = query.labels[better] - query.labels[worse]
+    return LeftOutPairs(gaps, query.weights[better] * query.weights[worse], margins)
 
 
 class _Query:
     """One query's rows, y the last column, ready to have two documents taken out."""
 
-    def __init__(self, rows: Floats, comparisons: Comparisons, scaling: str) -> None:
-        weights, slot, own = comparisons.weights, comparisons.slot, comparisons.own
-        self.weights, self.slot, self.own, self.total = weights, slot, own, float(weights.sum())
+    def __init__(self, rows: Floats, weights: Floats, slot: Ints, scaling: str) -> None:
+        own = np.bincount(slot, weights)
+        self.labels, self.weights, self.slot, self.own = rows[:, -1], weights, slot, own
+        self.total = float(weights.sum())
         self.by_query = scaling == "query"
         self.slotted = own.size > 1
         self.centred = rows - weights @ rows / max(self.total, np.finfo(float).tiny)
@@ -97,14 +107,6 @@ class _Query:
         if self.slotted:
             columns += [self.about_slot[better], self.about_slot[worse]]
         return np.stack(columns, axis=1)
-
-
-def _narrow(problem: Regression, spectrum: Spectrum) -> Floats:
-    """X beside y; for more features than documents, X in the basis of its spectrum."""
-    rows = problem.rows((0, 1)).Xy
-    if problem.size <= rows.shape[0]:
-        return rows
-    return np.column_stack((rows[:, :-1] @ spectrum.basis, rows[:, -1]))
 
 
 def _pairs(labels: Floats, weights: Floats) -> tuple[Ints, Ints]:

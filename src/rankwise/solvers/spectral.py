@@ -13,6 +13,9 @@ from scipy import linalg
 
 from rankwise.arrays import Array, Floats
 
+BATCH = 1 << 20  # numbers worked on in one array operation
+CALLS = 5e5  # operations that take as long as the array calls for one block
+
 
 @dataclass(frozen=True)
 class Spectrum:
@@ -56,19 +59,21 @@ def solve(A: Floats, b: Floats, alpha: float) -> Floats:
 def left_out(spectrum: Spectrum, F: Floats, targets: Floats, alphas: Floats) -> Floats:
     """The solutions without the rows F (in the basis) and their targets: in the basis too, a column for every α."""
     out = np.empty((spectrum.values.size, alphas.size))
-    for k, gain in enumerate(spectrum.gains(alphas).T):
-        within = -(F * gain) @ F.T
-        within[np.diag_indices_from(within)] += 1.0
-        errors = linalg.solve(within, targets - F @ (gain * spectrum.right), check_finite=False)
-        out[:, k] = gain * (spectrum.right - F.T @ errors)
+    at_once = max(1, BATCH // max(F.size, 1))
+    for first in range(0, alphas.size, at_once):
+        gains = spectrum.gains(alphas[first : first + at_once])
+        within = np.eye(F.shape[0]) - (F * gains.T[:, None, :]) @ F.T
+        misfits = (targets[:, None] - F @ (gains * spectrum.right[:, None])).T
+        errors = np.linalg.solve(within, misfits[:, :, None])[:, :, 0]
+        out[:, first : first + at_once] = gains * (spectrum.right[:, None] - F.T @ errors.T)
     return out
 
 
 def reduction_pays(n_rows: Array, n_features: int, n_alphas: int) -> Array:
     """For blocks of so many rows, whether `reduced` takes fewer operations than `left_out`."""
-    d = float(n_features)
-    by_reduction = 2 * d**3 + 2 * n_rows * d * d + 2 * n_alphas * d * d
-    by_block = n_alphas * (2 * n_rows**2 * d + n_rows**3) + 2 * n_rows * d * d
+    d, n = float(n_features), n_rows.astype(np.float64)
+    by_reduction = 4 / 3 * d**3 + 2 * n * d * d + 2 * n_alphas * d * (d + n)
+    by_block = n_alphas * (2 * n**2 * d + n**3) + 4 * n * d * d + CALLS
     pays: Array = by_reduction < by_block
     return pays
 

@@ -41,83 +41,89 @@ def shifted_solutions(G: Floats, b: Floats, alphas: Floats, floor: float) -> Flo
 def tridiagonalise(G: Floats, b: Floats, betas: Floats) -> None:
     """G = Q T Qᵀ, b = Q b': T's diagonals and b' replace those of G and b, the reflectors' vectors its lower columns.
 
-    Reflector k is I - beta v vᵀ with v = (1, G[k + 2:, k]) from row k + 1 on.
+    Only G's lower triangle is read. Reflector k is I - beta v vᵀ with v = (1, G[k + 2:, k]) from row k + 1 on. Rows are
+    taken as views, for the compiler trusts a loop from 0 not to count from the end and can then vectorise it.
     """
     n = b.size
-    v, p = np.empty(n), np.empty(n)
+    spare_v, spare_p = np.empty(n), np.empty(n)
     for k in range(n - 2):
-        below = 0.0
-        for i in range(k + 2, n):
-            below += G[i, k] * G[i, k]
+        rest, column, y = G[k + 1 :, k + 1 :], G[k + 1 :, k], b[k + 1 :]
+        v, p = spare_v[: y.size], spare_p[: y.size]
+        v[:] = column
+        head, below = v[0], _dot(v[1:], v[1:])
         if below == 0.0:
             continue
-        head = G[k + 1, k]
         norm = np.sqrt(head * head + below)
         pivot = head + norm if head > 0.0 else head - norm
-        beta = 2.0 * pivot * pivot / (pivot * pivot + below)
-        v[k + 1] = 1.0
-        for i in range(k + 2, n):
-            v[i] = G[i, k] / pivot
-        vb = 0.0
-        for i in range(k + 1, n):
-            total = 0.0
-            for j in range(k + 1, n):
-                total += G[i, j] * v[j]
-            p[i] = beta * total
-            vb += v[i] * b[i]
-        vp = 0.0
-        for i in range(k + 1, n):
-            vp += v[i] * p[i]
-        for i in range(k + 1, n):
-            p[i] -= 0.5 * beta * vp * v[i]
-            b[i] -= beta * vb * v[i]
-        for i in range(k + 1, n):
-            vi, pi = v[i], p[i]
-            for j in range(k + 1, n):
-                G[i, j] -= vi * p[j] + pi * v[j]
-        betas[k] = beta
-        G[k + 1, k] = -norm if head > 0.0 else norm
-        for i in range(k + 2, n):
-            G[i, k] = v[i]
+        betas[k] = beta = 2.0 * pivot * pivot / (pivot * pivot + below)
+        v /= pivot
+        v[0] = 1.0
+        _symmetric_dot(rest, v, p)
+        half, along = 0.5 * beta * beta * _dot(v, p), beta * _dot(v, y)
+        for i in range(v.size):
+            p[i] = beta * p[i] - half * v[i]
+            y[i] -= along * v[i]
+        for i in range(v.size):
+            row, vi, pi = rest[i], v[i], p[i]
+            for j in range(i + 1):
+                row[j] -= vi * p[j] + pi * v[j]
+        column[:] = v
+        column[0] = -norm if head > 0.0 else norm
 
 
-@kernel
+@kernel(fastmath=REORDER)
+def _dot(a: Floats, b: Floats) -> float:
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel(fastmath=REORDER)
+def _symmetric_dot(G: Floats, v: Floats, out: Floats) -> None:
+    """out = G v by G's lower triangle."""
+    for i in range(v.size):
+        row, vi, total = G[i], v[i], 0.0
+        for j in range(i):
+            total += row[j] * v[j]
+            out[j] += row[j] * vi
+        out[i] = total + row[i] * vi
+
+
+@kernel(fastmath=REORDER)
 def _sweep(T: Floats, b: Floats, alphas: Floats, floor: float) -> Floats:
     """(T + αI)⁻¹ b for the tridiagonal part of T, by its LDLᵀ factors, a column for every α."""
-    n, m = b.size, alphas.size
-    W, pivots = np.empty((n, m)), np.empty((n, m))
+    n = b.size
+    W, pivots = np.empty((n, alphas.size)), np.empty((n, alphas.size))
     for i in range(n):
-        for a in range(m):
-            pivot, value = T[i, i] + alphas[a], b[i]
-            if i > 0:
-                share = T[i, i - 1] / pivots[i - 1, a]
-                pivot -= share * T[i, i - 1]
-                value -= share * W[i - 1, a]
-            pivots[i, a] = max(pivot, floor)
-            W[i, a] = value
+        pivot, w, diagonal, right = pivots[i], W[i], T[i, i], b[i]
+        beside, pivot_before, w_before = (T[i, i - 1], pivots[i - 1], W[i - 1]) if i else (0.0, pivots[0], W[0])
+        for a in range(alphas.size):
+            share = beside / pivot_before[a] if i else 0.0
+            pivot[a] = max(diagonal + alphas[a] - share * beside, floor)
+            w[a] = right - (share * w_before[a] if i else 0.0)
     for i in range(n - 1, -1, -1):
-        for a in range(m):
-            after = T[i + 1, i] * W[i + 1, a] if i + 1 < n else 0.0
-            W[i, a] = (W[i, a] - after) / pivots[i, a]
+        w, pivot = W[i], pivots[i]
+        beside, after = (T[i + 1, i], W[i + 1]) if i + 1 < n else (0.0, pivots[i])
+        for a in range(alphas.size):
+            w[a] = (w[a] - beside * after[a]) / pivot[a]
     return W
 
 
 @kernel(fastmath=REORDER)
 def _reflect(G: Floats, betas: Floats, W: Floats) -> None:
     """W = Q W."""
-    n, m = W.shape
-    along = np.empty(m)
+    n = W.shape[0]
+    along = np.empty(W.shape[1])
     for k in range(n - 3, -1, -1):
-        if betas[k] == 0.0:
-            continue
-        for a in range(m):
-            along[a] = W[k + 1, a]
+        along[:] = W[k + 1]
         for i in range(k + 2, n):
-            for a in range(m):
-                along[a] += G[i, k] * W[i, a]
-        for a in range(m):
-            along[a] *= betas[k]
-            W[k + 1, a] -= along[a]
+            vi, w = G[i, k], W[i]
+            for a in range(along.size):
+                along[a] += vi * w[a]
+        along *= betas[k]  # 0 where nothing was to be reflected
+        W[k + 1] -= along
         for i in range(k + 2, n):
-            for a in range(m):
-                W[i, a] -= G[i, k] * along[a]
+            vi, w = G[i, k], W[i]
+            for a in range(along.size):
+                w[a] -= vi * along[a]
