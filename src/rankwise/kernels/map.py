@@ -5,9 +5,7 @@ some landmarks it is Nyström's approximation. Weights w of the features are coe
 ψ(x)·w = k(x, Z) β, so predictions need no features and hold only a block of kernel values at a time.
 """
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,25 +93,11 @@ def _block(n_references: int) -> int:
 
 def check_room(n: int) -> None:
     """One sentence before anything is allocated where an exact map of n objects cannot fit."""
-    needed, free = COPIES * 8 * n * n, free_memory()
-    if needed > free:
+    from rankwise.pairs import explicit
+
+    needed, at_hand = COPIES * 8 * n * n, explicit.memory_at_hand()
+    if needed > at_hand:
         raise MemoryError(
-            f"an exact kernel map of {n:,} documents takes {needed / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are "
-            "free: set n_components (1000, say) to use Nyström's approximation"
+            f"an exact kernel map of {n:,} documents takes {needed / 1e9:,.1f} GB and {at_hand / 1e9:,.1f} GB of "
+            "memory are at hand: set n_components (1000, say) to use Nyström's approximation"
         )
-
-
-def free_memory() -> int:
-    """Bytes that this process may still take, as far as the system tells."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        free = 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        names = getattr(os, "sysconf_names", {})
-        known = "SC_PHYS_PAGES" in names
-        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if known else 1 << 62
-    try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-        return free if limit == "max" else min(free, int(limit))
-    except (OSError, ValueError):
-        return free

@@ -1,0 +1,183 @@
+"""Factorized RankSVM: its formulas against listed pairs and differences, its optimum against RankSVM's."""
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from strategies import problems
+
+from rankwise import Preferences, RankSVM, evaluate, losses, make_ranking
+from rankwise.estimators.factorization import FactorizedRisk
+from rankwise.estimators.factorized import FactorizedRankSVM
+from rankwise.features import Features
+
+DATA = make_ranking(n_queries=25, docs_per_query=12, n_features=6, random_state=0)
+FIT = {"C": 0.01, "random_state": 0, "n_components": 3}
+
+
+@parametrize_with_checks([FactorizedRankSVM(), FactorizedRankSVM(solver="gd", max_iter=20)])
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def naive(X, y, qid, V, C, shape):
+    """(5) of the paper: the weights and the value, pair by pair."""
+    pairs = oracle.pairs(y, qid)
+    w = sum(((V[i] @ V[j]) * (X[i] - X[j]) for i, j in pairs), np.zeros(X.shape[1]))
+    return w, 0.5 * w @ w + C * sum(shape(w @ (X[i] - X[j])) for i, j in pairs)
+
+
+def objective(X, y, qid, C, loss):
+    return FactorizedRisk(Features(X), Preferences(y, qid), losses.parse(loss), C)
+
+
+@given(problem=problems(max_documents=15))
+def test_value_and_weights_are_the_sums_over_pairs(problem):
+    y, qid = problem.labels, problem.queries
+    rng = np.random.default_rng(y.size)
+    X, V = rng.integers(-2, 3, (y.size, 3)).astype(float), rng.integers(-1, 2, (y.size, 2)).astype(float)
+    w, value = naive(X, y, qid, V, 0.5, lambda m: max(0.0, 1 - m))
+    here = objective(X, y, qid, 0.5, "hinge").at(V)
+    np.testing.assert_allclose(here.weights, w, atol=1e-9)
+    assert here.value == pytest.approx(value, rel=1e-9, abs=1e-9)
+
+
+@given(problem=problems(max_documents=15))
+def test_the_gradient_is_the_papers(problem):
+    """(8) with the sign of u as (5) has it, pair by pair."""
+    y, qid = problem.labels, problem.queries
+    rng = np.random.default_rng(y.size)
+    X, V = rng.normal(size=(y.size, 3)), rng.normal(size=(y.size, 2))
+    pairs = oracle.pairs(y, qid)
+    w, _ = naive(X, y, qid, V, 0.5, lambda m: 0.0)
+    u = sum((X[i] - X[j] for i, j in pairs if w @ (X[i] - X[j]) < 1), np.zeros(3))
+    expected = np.zeros_like(V)
+    for i, j in pairs:
+        slope = (w - 0.5 * u) @ (X[i] - X[j])
+        expected[i] += slope * V[j]
+        expected[j] += slope * V[i]
+    np.testing.assert_allclose(objective(X, y, qid, 0.5, "hinge").at(V).gradient, expected, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber:0.5"])
+def test_the_gradient_is_the_slope(loss):
+    f = objective(DATA.X, DATA.y, DATA.qid, 0.1, loss)
+    rng = np.random.default_rng(1)
+    V, direction = 0.02 * rng.normal(size=(2, len(DATA), 3))
+    h = 1e-6
+    ahead, back = f.at(V + h * direction), f.at(V - h * direction)
+    assert (ahead.value - back.value) / (2 * h) == pytest.approx((f.at(V).gradient * direction).sum(), rel=1e-5)
+
+
+@pytest.mark.parametrize("n_components", [1, 4])
+def test_the_minimum_is_that_of_ranksvm(n_components):
+    """The factors reach every w, so that the paper's problem has the value of the one without factors."""
+    params = {"C": 0.01, "loss": "squared_hinge", "tol": 1e-10}
+    plain = RankSVM(**params).fit(DATA.X, DATA.y, DATA.qid)
+    ranker = FactorizedRankSVM(n_components=n_components, random_state=0, max_iter=5000, **params)
+    ranker.fit(DATA.X, DATA.y, DATA.qid)
+    assert ranker.result_.converged
+    assert ranker.result_.value == pytest.approx(plain.result_.value, rel=1e-6)
+    np.testing.assert_allclose(ranker.coef_, plain.coef_, atol=1e-3)
+
+
+def test_gradient_descent_takes_the_papers_steps():
+    f = objective(DATA.X, DATA.y, DATA.qid, 0.01, "hinge")
+    V = 0.01 * np.random.default_rng(0).normal(size=(len(DATA), 3))
+    ranker = FactorizedRankSVM(**FIT, solver="gd", learning_rate=1e-4, init=V, max_iter=3)
+    with pytest.warns(ConvergenceWarning, match="max_iter = 3 iterations were not enough"):
+        ranker.fit(DATA.X, DATA.y, DATA.qid)
+    for _ in range(3):
+        V = V - 1e-4 * f.at(V).gradient
+    np.testing.assert_allclose(ranker.latent_, V)
+    np.testing.assert_allclose(ranker.coef_, f.at(V).weights)
+    assert ranker.n_iter_ == 3
+    assert not ranker.result_.converged
+    values = [step.value for step in ranker.result_.history]
+    assert values == sorted(values, reverse=True)
+
+
+def test_too_long_a_step_is_said():
+    with pytest.warns(ConvergenceWarning, match="diverged: learning_rate=100 is too large"):
+        ranker = FactorizedRankSVM(**FIT, solver="gd", learning_rate=100).fit(DATA.X, DATA.y, DATA.qid)
+    assert np.isfinite(ranker.coef_).all()
+
+
+def test_both_ways_down_arrive():
+    params = FIT | {"loss": "huber:0.5"}
+    quick = FactorizedRankSVM(**params, tol=1e-7).fit(DATA.X, DATA.y, DATA.qid)
+    slow = FactorizedRankSVM(**params, solver="gd", learning_rate=1e-4, max_iter=4000, tol=1e-4)
+    slow.fit(DATA.X, DATA.y, DATA.qid)
+    assert slow.result_.value == pytest.approx(quick.result_.value, rel=2e-2)
+    assert quick.n_iter_ < slow.n_iter_ / 4
+
+
+def test_the_factors_are_kept():
+    ranker = FactorizedRankSVM(**FIT).fit(DATA.X, DATA.y, DATA.qid)
+    w, value = naive(DATA.X, DATA.y, DATA.qid, ranker.latent_, 0.01, lambda m: max(0.0, 1 - m))
+    np.testing.assert_allclose(ranker.coef_, w, atol=1e-9)
+    assert ranker.result_.value == pytest.approx(value)
+    np.testing.assert_allclose(ranker.predict(DATA.X), DATA.X @ w, atol=1e-9)
+    again = FactorizedRankSVM(**FIT, init=ranker.latent_).fit(DATA.X, DATA.y, DATA.qid)
+    assert again.result_.value <= ranker.result_.value
+
+
+def test_row_order_and_names_of_queries_do_not_matter():
+    V = np.random.default_rng(0).normal(size=(len(DATA), 3)) / 50
+    shuffle = np.random.default_rng(1).permutation(len(DATA))
+    params = FIT | {"loss": "squared_hinge", "tol": 1e-9, "max_iter": 3000}
+    plain = FactorizedRankSVM(**params, init=V).fit(DATA.X, DATA.y, DATA.qid)
+    names = np.array([f"q{q}" for q in DATA.qid])
+    moved = FactorizedRankSVM(**params, init=V[shuffle])
+    moved.fit(DATA.X[shuffle], DATA.y[shuffle], names[shuffle])
+    np.testing.assert_allclose(moved.coef_, plain.coef_, atol=1e-3)
+
+
+def test_stopping_by_validation_keeps_the_best():
+    train, test = DATA.qid <= 15, DATA.qid > 15
+    data = DATA.X[test], DATA.y[test], DATA.qid[test]
+    ranker = FactorizedRankSVM(C=10.0, n_components=3, random_state=0, n_iter_no_change=5, measure="map", tol=1e-12)
+    ranker.fit(DATA.X[train], DATA.y[train], DATA.qid[train], validation=data)
+    scores = [float(step.detail.split()[1]) for step in ranker.result_.history]
+    assert evaluate(data[1], ranker.predict(data[0]), data[2], "map")["map"] == pytest.approx(max(scores), abs=1e-4)
+    assert ranker.validation_score_ == pytest.approx(max(scores), abs=1e-4)
+    assert len(scores) == scores.index(max(scores)) + 6
+    assert "no better on validation for 5 iterations" in ranker.result_.message
+
+
+def test_queries_are_held_out_whole():
+    ranker = FactorizedRankSVM(**FIT, validation_fraction=0.2).fit(DATA.X, DATA.y, DATA.qid)
+    empty = ~ranker.latent_.any(axis=1)
+    held = np.unique(DATA.qid[empty])
+    assert len(held) == 5
+    assert np.isin(DATA.qid, held).tolist() == empty.tolist()
+    assert 0 < ranker.validation_score_ <= 1
+
+
+def test_no_pairs():
+    with pytest.warns(UserWarning, match="no preference pair"):
+        ranker = FactorizedRankSVM(**FIT).fit(DATA.X, np.ones(len(DATA)), DATA.qid)
+    assert not ranker.coef_.any()
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"C": 0}, "C must be a positive number"),
+        ({"learning_rate": -1}, "learning_rate must be a positive number"),
+        ({"n_components": 0}, "n_components must be a positive number"),
+        ({"solver": "adam"}, "solver is 'adam': there are 'lbfgs' and 'gd'"),
+        ({"init": "zero"}, r"init is 'zero': there is 'random', or give an array of shape \(300, 10\)"),
+        ({"init": np.zeros((3, 3))}, r"of shape \(300, 10\), got shape \(3, 3\)"),
+        ({"validation_fraction": 1.5}, "validation_fraction must lie between 0 and 1, got 1.5"),
+        ({"loss": "hing"}, "unknown loss 'hing'"),
+        ({"measure": "ndgc"}, "ndgc"),
+    ],
+)
+def test_mistakes_are_one_sentence(params, words):
+    with pytest.raises(ValueError, match=words):
+        FactorizedRankSVM(**params).fit(DATA.X, DATA.y, DATA.qid)
+    with pytest.raises(ValueError, match="only one"):
+        FactorizedRankSVM(validation_fraction=0.5).fit(DATA.X, DATA.y)
