@@ -30,6 +30,7 @@ ROOMS = [
     "metrics",
     "preprocessing",
     "estimators",
+    "analysis",
     "data",
     "io",
     "cli",
