@@ -6,15 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from strategies import problems
+from strategies import problems as problems_of
 
-from rankwise import Preferences, features, losses, objective
+from rankwise import Preferences, features, losses, objective, problems
 from rankwise.risk import PairwiseRisk
 
 LOSSES = ["squared_hinge", "huber:0.5", "huber:3.0", "logistic:0.01", "squared"]
 
 
-@given(problem=problems(), name=st.sampled_from([*LOSSES, "hinge"]), engine=st.sampled_from(["compiled", "portable"]))
+@given(
+    problem=problems_of(), name=st.sampled_from([*LOSSES, "hinge"]), engine=st.sampled_from(["compiled", "portable"])
+)
 def test_risk_is_the_sum_over_pairs(problem, name, engine):
     labels, queries, weights, scores = problem
     loss = losses.parse(name)
@@ -53,7 +55,7 @@ def test_derivatives(name):
     X, y, q, w = make()
     loss = losses.parse(name)
     check_derivatives(PairwiseRisk(Preferences(y, q, w), loss), rng.normal(size=len(y)), rng, step=1e-7)
-    check_derivatives(objective.build(X, y, q, w, loss=loss, C=0.3), 0.3 * rng.normal(size=X.shape[1]), rng, step=1e-7)
+    check_derivatives(problems.build(X, y, q, w, loss=loss, C=0.3), 0.3 * rng.normal(size=X.shape[1]), rng, step=1e-7)
 
 
 FORMS = {
@@ -78,9 +80,9 @@ def test_every_form_of_the_matrix_gives_the_same(form, block_bytes, monkeypatch)
     X, y, q, w = make()
     X = X.astype(np.float32).astype(np.float64)
     point, V = np.array([0.3, -1, 0.5, 0.1]), np.eye(4)
-    whole = objective.build(X, y, q, w, loss=losses.huber(0.5), C=0.7).at(point)
+    whole = problems.build(X, y, q, w, loss=losses.huber(0.5), C=0.7).at(point)
     monkeypatch.setattr(features, "BLOCK_BYTES", block_bytes)
-    here = objective.build(FORMS[form](X), y, q, w, loss=losses.huber(0.5), C=0.7).at(point)
+    here = problems.build(FORMS[form](X), y, q, w, loss=losses.huber(0.5), C=0.7).at(point)
     assert here.value == pytest.approx(whole.value, rel=1e-12)
     np.testing.assert_allclose(here.gradient, whole.gradient, rtol=1e-10)
     matrix = np.column_stack([whole.hessian(e) for e in V])
@@ -93,7 +95,7 @@ def test_one_large_query_among_small_ones(monkeypatch):
     monkeypatch.setattr(features, "BLOCK_BYTES", 256)
     rng = np.random.default_rng(3)
     X, y, q = rng.normal(size=(400, 4)), rng.integers(0, 3, 400), np.repeat([0, 1, 2, 3], [10, 350, 15, 25])
-    built = [objective.build(X, y, q, loss=losses.squared_hinge(), C=1.0, n_jobs=j) for j in (1, 2, 3)]
+    built = [problems.build(X, y, q, loss=losses.squared_hinge(), C=1.0, n_jobs=j) for j in (1, 2, 3)]
     assert [part.large for part in built[0].parts].count(True) == 1
     point = rng.normal(size=4)
     looks = [one.at(point) for one in built]
@@ -112,5 +114,5 @@ def test_hessian_matrix_of_a_part_wider_than_a_group_of_columns(d, monkeypatch):
     monkeypatch.setattr(objective, "BLOCK_BYTES", 512)
     rng = np.random.default_rng(d)
     X, y, q = rng.normal(size=(50, d)), rng.integers(0, 3, 50), rng.integers(0, 4, 50)
-    here = objective.build(X, y, q, loss=losses.squared_hinge(), C=1.0).at(np.zeros(d))
+    here = problems.build(X, y, q, loss=losses.squared_hinge(), C=1.0).at(np.zeros(d))
     np.testing.assert_allclose(here.hessian_matrix(), here.hessian(np.eye(d)), rtol=1e-10, atol=1e-10)

@@ -66,7 +66,7 @@ def test_bad_scores_and_engine():
         Preferences([1, 2]).active([1, 2, 3])
     with pytest.raises(ValueError, match=r"scores must be finite: scores\[0\] is inf"):
         Preferences([1, 2]).active([np.inf, 0])
-    with pytest.raises(ValueError, match="engine is 'gpu'"):
+    with pytest.raises(ValueError, match="pairs is 'gpu'"):
         Preferences([1, 2], engine="gpu")
 
 

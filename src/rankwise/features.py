@@ -26,9 +26,9 @@ class Features:
         self.nbytes = int(X.data.nbytes + X.indices.nbytes) if sparse.issparse(X) else int(X.nbytes)
         self.block_rows = max(1, BLOCK_BYTES * self.n_rows // max(self.nbytes, 1))
 
-    def part(self, first: int, last: int, n_threads: int) -> "Features":
-        """Rows first, ..., last - 1, not copied."""
-        return Features(self.X[first:last], n_threads)
+    def select(self, rows: Any, n_threads: int) -> "Features":
+        """Some of the rows; a slice of them is not copied."""
+        return Features(self.X[rows], n_threads)
 
     def dot(self, v: Array) -> Floats:
         """X v, for a vector or a matrix of columns."""
@@ -57,6 +57,14 @@ class Features:
             return total
 
         return in_order(share(add_up, lanes(self._blocks(), self.nbytes, self.n_features), self.n_threads))
+
+    def squared_transposed_dot(self, g: Floats) -> Floats:
+        """(X ∘ X)ᵀ g."""
+        total = np.zeros(self.n_features)
+        for rows in self._blocks():
+            X = self.X[rows]
+            total += (X.multiply(X) if sparse.issparse(X) else X * X).T @ g[rows]
+        return total
 
     def columns(self, first: int, last: int) -> Floats:
         """Columns first, ..., last - 1 as a float64 array."""

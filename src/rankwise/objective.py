@@ -6,21 +6,23 @@ Every term is a sum over queries, so X and its preferences are cut into parts of
 part goes all the way (scores, pair sums, back to features) before the next is looked at: X is read once a product.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from rankwise import losses
 from rankwise.arrays import Array, Floats
 from rankwise.features import BLOCK_BYTES, Features, in_order, lanes
 from rankwise.losses import Loss
 from rankwise.preferences import Preferences
-from rankwise.queries import Queries, cut
-from rankwise.risk import PairHessian, PairwiseRisk
-from rankwise.threads import share, thread_count
+from rankwise.queries import cut
+from rankwise.risk import Risk, RiskHessian
+from rankwise.threads import share
 
 LARGE = 8  # a part larger than this many blocks is worked on by all threads together
 
@@ -30,46 +32,85 @@ class Part:
     """Some whole queries: their rows of X and the risk of their scores."""
 
     features: Features
-    risk: PairwiseRisk
+    risk: Risk
     large: bool
 
 
 class RegularizedRisk:
-    """f(w) = ½|w|² + C risk(X w), computed as a sum over the parts.
+    """f(w) = ½|w|² + C risk(X w), computed as a sum over the parts. A query's rows must lie together.
 
-    `features` and `preferences` are those of all rows, for solvers that draw from them; a query's rows lie together.
+    `rows` are the numbers that the rows had where they came from, if they were put into another order.
     """
 
-    def __init__(self, features: Features, preferences: Preferences, loss: Loss, C: float) -> None:
+    def __init__(self, features: Features, risk: Risk, C: float, rows: Array | None = None) -> None:
+        self.rows = rows
         self.features = features
-        self.preferences = preferences
-        self.loss = loss
+        self.risk = risk
         self.C = C
-        self.n_threads = features.n_threads
         self.size = features.n_features
-        self.parts = parts = _parts(features, preferences, loss)
+        self.parts = parts = list(_cut(features, risk))
         small = [i for i, part in enumerate(parts) if not part.large]
-        nbytes = sum(parts[i].features.nbytes for i in small)
-        self._lanes = lanes(small, nbytes, self.size)
+        self._lanes = lanes(small, sum(parts[i].features.nbytes for i in small), self.size)
         self._large = [i for i, part in enumerate(parts) if part.large]
 
+    @property
+    def loss(self) -> Loss:
+        return self.risk.loss
+
+    @property
+    def preferences(self) -> Preferences:
+        """For the solvers that look at single pairs."""
+        if hasattr(self.risk, "preferences"):
+            return self.risk.preferences
+        raise TypeError("this solver draws pairs from labels and query ids: it cannot take a list of pairs")
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a preference pair at all."""
+        return self.risk.any
+
     def at(self, w: Floats) -> "Expansion":
-        hessians: list[Any] = [None] * len(self.parts)
+        hessians: list[Any] = [None] * len(self.parts)  # filled by whichever thread has the part
 
         def look(i: int) -> Floats:
             part = self.parts[i]
             risk = part.risk.at(part.features.dot(w))
             hessians[i] = risk.hessian
-            return np.append(part.features.transposed_dot(risk.gradient), risk.value)
+            return np.append(part.features.transposed_dot(risk.gradient), (risk.value, risk.moment))
 
         sums = self.total(look)
-        value = 0.5 * float(w @ w) + self.C * float(sums[-1])
-        return Expansion(self, w, value, w + self.C * sums[:-1], hessians)
+        value = 0.5 * float(w @ w) + self.C * float(sums[-2])
+        return Expansion(self, w, value, w + self.C * sums[:-2], hessians, self.C * float(sums[-1]))
 
     def total(self, work: Callable[[int], Floats]) -> Floats:
         """The sum of work(i) over the parts i, always added in the same order."""
-        by_lane = share(lambda lane: in_order([work(i) for i in lane]), self._lanes, self.n_threads)
+        by_lane = share(lambda lane: in_order([work(i) for i in lane]), self._lanes, self.features.n_threads)
         return in_order(by_lane + [work(i) for i in self._large])
+
+    def smoothed(self, width: float) -> "RegularizedRisk":
+        """The same with the hinge's corner rounded over `width`."""
+        if self.loss.name != "hinge":
+            raise ValueError(f"solver 'smoothing' is for the hinge loss: {self.loss} is smooth, take 'auto'")
+        loss = losses.huber(width)
+        other = copy(self)
+        other.risk = replace(self.risk, loss=loss)
+        other.parts = [replace(part, risk=replace(part.risk, loss=loss)) for part in self.parts]
+        return other
+
+    def sampled(self, share_of_queries: float, seed: int) -> "RegularizedRisk":
+        """An estimate of f from some of the queries, drawn at random."""
+        starts = self.risk.starts
+        n = starts.size - 1
+        chosen = np.random.default_rng(seed).permutation(n)[: max(1, round(share_of_queries * n))]
+        queries = np.sort(chosen)
+        rows = np.concatenate([np.arange(starts[q], starts[q + 1]) for q in queries])
+        threads = self.features.n_threads
+        risk = self.risk.select(queries, rows, threads)
+        return RegularizedRisk(self.features.select(rows, threads), risk, self.C * self.features.n_rows / rows.size)
+
+    def along(self, start: Floats, direction: Floats) -> "Ray":
+        """f on the ray start + t · direction; X is read here and not again."""
+        return Ray(self, start, direction)
 
 
 @dataclass(frozen=True)
@@ -80,7 +121,18 @@ class Expansion:
     point: Floats
     value: float
     gradient: Floats
-    hessians: list[PairHessian]
+    hessians: list[RiskHessian]
+    moment: float
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on the optimum of f with the hinge in place of a smoothed one.
+
+        The slopes C loss'(u) are dual feasible for the hinge, and the dual's value there is
+        Σ alpha margin - ½|w(alpha)|², with w(alpha) = w - ∇f and Σ alpha margin = C Σ loss'(u) u + w(alpha)·w.
+        """
+        w_alpha = self.point - self.gradient
+        return self.moment + float(w_alpha @ self.point) - 0.5 * float(w_alpha @ w_alpha)
 
     def hessian(self, v: Array) -> Floats:
         """∇²f v, for a vector or a matrix of columns."""
@@ -107,40 +159,44 @@ class Expansion:
         matrix[np.diag_indices_from(matrix)] += 1.0
         return matrix
 
+    def hessian_diagonal(self) -> Floats:
+        """The diagonal of I + C Xᵀ D X, D the diagonal of the risk's Hessian: near ∇²f's own, for one pass over X."""
+        parts = self.objective.parts
+
+        def column_sums(i: int) -> Floats:
+            features = parts[i].features
+            return features.squared_transposed_dot(self.hessians[i].diagonal())
+
+        return 1.0 + self.objective.C * self.objective.total(column_sums)
+
+
+class Ray:
+    """f(start + t · direction) as a function of t."""
+
+    def __init__(self, objective: RegularizedRisk, start: Floats, direction: Floats) -> None:
+        self.objective = objective
+        self.at_start, self.bend = float(start @ direction), float(direction @ direction)
+        dots = share(lambda v: [part.features.dot(v) for part in objective.parts], (start, direction), 2)
+        self.scores, self.slopes = dots
+
+    def slope(self, t: float) -> float:
+        def look(i: int) -> Floats:
+            risk = self.objective.parts[i].risk.at(self.scores[i] + t * self.slopes[i])
+            return np.array([risk.gradient @ self.slopes[i]])
+
+        return self.at_start + t * self.bend + self.objective.C * float(self.objective.total(look)[0])
+
 
 @cache
 def _blas() -> Any:
     return ThreadpoolController()  # finding the libraries takes a millisecond or two
 
 
-def build(
-    X: Any,
-    labels: Any,
-    queries: Any = None,
-    weights: Any = None,
-    *,
-    loss: Loss,
-    C: float,
-    n_jobs: int | None = None,
-) -> RegularizedRisk:
-    """The objective of a linear ranker on rows X; they are copied only where a query's rows do not lie together."""
-    groups = Queries(queries, X.shape[0])
-    labels = np.asarray(labels, dtype=np.float64)
-    if groups.rows is not None:
-        X, labels = X[groups.rows], labels[groups.rows]
-        weights = None if weights is None else np.asarray(weights)[groups.rows]
-        groups = groups.gathered()
-    features = Features(X, thread_count(n_jobs))
-    return RegularizedRisk(features, Preferences(labels, groups, weights, n_jobs=n_jobs), loss, C)
-
-
-def _parts(features: Features, preferences: Preferences, loss: Loss) -> list[Part]:
-    parts = []
-    starts = preferences.layout.starts
+def _cut(features: Features, risk: Risk) -> Iterator[Part]:
+    starts = risk.starts
     for first, last in cut(starts, features.block_rows):
         low, high = int(starts[first]), int(starts[last])
         large = high - low > LARGE * features.block_rows
         threads = features.n_threads if large else 1
-        risk = PairwiseRisk(preferences.part(first, last, threads), loss)
-        parts.append(Part(features.part(low, high, threads), risk, large))
-    return parts
+        rows = slice(low, high)
+        yield Part(features.select(rows, threads), risk.select(slice(first, last), rows, threads), large)

@@ -4,18 +4,27 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, Ints
+from rankwise import costs as costs_of
+from rankwise.arrays import Array, Floats, Ints, finite
+from rankwise.pairs.composite import CostEngine, SumEngine, adjacent
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
+from rankwise.pairs.schemes import make_engine
 from rankwise.queries import Queries
 from rankwise.threads import thread_count
 
 FEW_LABELS = 256  # so many distinct labels are numbered once for all queries
+SCOPES = ("all", "adjacent")
 
 
 class Preferences:
-    """All pairs (i, j) of the same query with labels[i] > labels[j], each of weight weights[i] * weights[j].
+    """All pairs (i, j) of the same query with labels[i] > labels[j], each of weight weights[i] · weights[j] · δ_ij.
 
-    Labels are any real numbers; query ids are of any type, unsorted, scattered over the rows; None is one query.
+    labels   any real numbers
+    queries  ids of any type, unsorted, scattered over the rows; None is one query
+    weights  one a document, or none for 1
+    scope    "all" pairs, or only those of "adjacent" levels of a query
+    costs    δ_ij, or none for 1 (see `rankwise.costs`)
+    engine   how sums over pairs are done (see `rankwise.pairs.schemes`)
     """
 
     def __init__(
@@ -24,37 +33,45 @@ class Preferences:
         queries: Any = None,
         weights: Any = None,
         *,
-        engine: str = "compiled",
+        scope: str = "all",
+        costs: Any = None,
+        engine: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        values = _numbers(labels, "labels")
+        if scope not in SCOPES:
+            raise ValueError(f"scope is {scope!r}: there are {', '.join(map(repr, SCOPES))}")
+        values = finite(labels, "labels")
         grouped = queries if isinstance(queries, Queries) else Queries(queries, values.size)
-        level, n_levels = _levels(values, grouped)
+        level, n_levels = _levels(values, grouped, FEW_LABELS if scope == "all" else 0)
         rows = None if grouped.rows is None else grouped.rows.astype(np.int32 if values.size < 2**31 else np.int64)
         scales = None if weights is None else _weights(weights, values.size)
-        self.engine = engine
-        self._settle(Layout(grouped.starts, rows, level, n_levels, scales), thread_count(n_jobs))
+        products = None if costs is None else costs_of.separable(costs, values, grouped)
+        layout = Layout(grouped.starts, rows, level, n_levels, scales)
+        self._settle(layout, scope, products, engine, thread_count(n_jobs))
 
-    def part(self, first: int, last: int, n_threads: int) -> "Preferences":
-        """The preferences of queries first, ..., last - 1 alone; their rows must lie together."""
-        layout = self.layout
-        rows = slice(int(layout.starts[first]), int(layout.starts[last]))
-        part = object.__new__(Preferences)
-        part.engine = self.engine
-        layout = Layout(
-            starts=layout.starts[first : last + 1] - rows.start,
+    def _settle(
+        self, layout: Layout, scope: str, products: tuple[Floats, Floats] | None, engine: str, n_threads: int
+    ) -> None:
+        self.layout, self.scope, self.products, self.engine, self.n_threads = layout, scope, products, engine, n_threads
+        layouts = [layout] if scope == "all" else adjacent(layout)
+        engines = tuple(make_engine(engine, one, n_threads) for one in layouts)
+        pairs: Engine = engines[0] if len(engines) == 1 else SumEngine(layout, engines)
+        self.pairs = pairs if products is None else CostEngine(pairs, layout, *products)
+
+    def select(self, queries: Any, rows: Any, n_threads: int) -> "Preferences":
+        """The preferences of these queries alone, whose rows are `rows` (slices or arrays), each query's together."""
+        layout, products = self.layout, self.products
+        of_part = Layout(
+            starts=np.concatenate(([0], np.cumsum(np.diff(layout.starts)[queries]))),
             rows=None,
             level=layout.level[rows],
-            n_levels=layout.n_levels[first:last],
+            n_levels=layout.n_levels[queries],
             weights=None if layout.weights is None else layout.weights[rows],
         )
-        part._settle(layout, n_threads)
+        of_rows = None if products is None else (products[0][rows], products[1][rows])
+        part = object.__new__(Preferences)
+        part._settle(of_part, self.scope, of_rows, self.engine, n_threads)
         return part
-
-    def _settle(self, layout: Layout, n_threads: int) -> None:
-        self.layout = layout
-        self.n_threads = n_threads
-        self.pairs = _engine(self.engine, layout, n_threads)
 
     def __len__(self) -> int:
         """The number of documents."""
@@ -70,11 +87,18 @@ class Preferences:
 
     def active(self, scores: Any, threshold: float = np.inf) -> PairGraph:
         """The graph of the pairs with scores[i] - scores[j] < threshold."""
-        return self.ranked(_numbers(scores, "scores", len(self))).active(threshold)
+        return self.ranked(finite(scores, "scores", len(self))).active(threshold)
 
     def ranked(self, scores: Floats) -> Ranking:
         """The documents sorted by score: `.active(threshold)` of it costs no further sort."""
         return self.pairs.ranked(scores)
+
+    def pairs_per_query(self) -> Floats:
+        """For each query, the number of its pairs, or with weights or costs their total weight."""
+        below = self.active(np.zeros(len(self))).sums(np.ones(len(self)))[0]
+        grouped = below if self.layout.rows is None else below[self.layout.rows]
+        sums: Floats = np.add.reduceat(grouped, self.layout.starts[:-1])
+        return sums
 
     def centred(self, scores: Floats) -> Floats:
         """The scores less, in each query, that of one of its documents: differences of near scores stay exact."""
@@ -88,41 +112,21 @@ class Preferences:
         return out
 
 
-def _engine(name: str, layout: Layout, n_threads: int) -> Engine:
-    if name == "compiled":
-        from rankwise.pairs import compiled
-
-        return compiled.Engine(layout, n_threads)
-    if name == "portable":
-        from rankwise.pairs import portable
-
-        return portable.Engine(layout, n_threads)
-    raise ValueError(f"engine is {name!r}: there are 'compiled' and 'portable'")
-
-
-def _numbers(given: Any, name: str, n: int | None = None) -> Floats:
-    values = np.asarray(given, dtype=np.float64)
-    if values.ndim != 1 or (n is not None and values.size != n):
-        wanted = "one number a document" if n is None else f"one number for each of the {n} documents"
-        raise ValueError(f"{name} must hold {wanted}, got an array of shape {values.shape}")
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ValueError(f"{name} must be finite: {name}[{row}] is {values[row]}")
-    return values
-
-
 def _weights(given: Any, n: int) -> Floats:
-    weights = _numbers(given, "weights", n)
+    weights = finite(given, "weights", n)
     if (weights < 0).any():
         row = int(np.flatnonzero(weights < 0)[0])
         raise ValueError(f"weights must not be negative: weights[{row}] is {weights[row]}")
     return weights
 
 
-def _levels(labels: Array, queries: Queries) -> tuple[Ints, Ints]:
-    """An int32 a row that orders the labels within a query, and for each query a bound above all of its own."""
+def _levels(labels: Array, queries: Queries, few: int) -> tuple[Ints, Ints]:
+    """An int32 a row that orders the labels within a query, and for each query a bound above all of its own.
+
+    Up to `few` distinct labels are counted once for all queries; more of them within each query.
+    """
     distinct = np.unique(labels)
-    if distinct.size <= FEW_LABELS:
+    if distinct.size <= few:
         level = np.searchsorted(distinct, labels).astype(np.int32)
         return level, np.full(len(queries), distinct.size, np.int32)
     order = np.lexsort((labels, queries.codes))

@@ -1,15 +1,16 @@
 """Risks: functions of the scores.
 
-For a piece (t; a, b, c) of a loss, with N, d and L the number of edges, balance and Laplacian of the graph G(t),
+For a piece (t; a, b, c) of a loss with u = τ - (s_i - s_j), and with N, d and L the number of edges, balance and
+Laplacian of the graph G(t + τ - 1),
 
-    value    = a N + b (N - s·d) + c/2 (N - 2 s·d + s·L s)
-    gradient = c L s - (b + c) d
-    H v      = c L v
+    Σu = τ N - s·d,   Σu² = τ² N - 2τ s·d + s·L s
+    value = a N + b Σu + c/2 Σu²,   gradient = c L s - (b + τ c) d,   H v = c L v
 
-and a loss is the sum over its pieces.
+and a loss is the sum over its pieces. The margin τ is 1, or 0 where margins of their own are in the scores already.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,17 @@ from rankwise.arrays import Array, Floats
 from rankwise.losses import Loss
 from rankwise.pairs.graph import PairGraph
 from rankwise.preferences import Preferences
+
+
+@dataclass(frozen=True)
+class RiskExpansion:
+    """What is known of a risk at one vector of scores; `moment` is Σ loss'(u) u, from which a dual bound follows."""
+
+    point: Floats
+    value: float
+    gradient: Floats
+    hessian: "RiskHessian"
+    moment: float
 
 
 @dataclass(frozen=True)
@@ -33,39 +45,113 @@ class PairHessian:
             total += product
         return total
 
+    def diagonal(self) -> Floats:
+        (first, *others) = [curvature * graph.degree for curvature, graph in self.terms]
+        return sum(others, first)
+
 
 @dataclass(frozen=True)
-class RiskExpansion:
-    """What is known of a risk at one vector of scores."""
-
-    point: Floats
-    value: float
-    gradient: Floats
-    hessian: PairHessian
-
-
 class PairwiseRisk:
-    """The sum of loss(s_i - s_j) over all preference pairs (i, j)."""
+    """The sum of loss(s_i - s_j) over all preference pairs (i, j).
 
-    def __init__(self, preferences: Preferences, loss: Loss) -> None:
-        self.preferences = preferences
-        self.loss = loss
+    With `margins` δ, one a document, the pair (i, j) is asked to differ by δ_i - δ_j instead of 1.
+    """
+
+    preferences: Preferences
+    loss: Loss
+    margins: Floats | None = None
 
     def at(self, scores: Floats) -> RiskExpansion:
+        tau = 1.0 if self.margins is None else 0.0
         # Only differences of scores count, and s·d and s·Ls would lose digits to a common offset.
-        s = self.preferences.centred(scores)
+        s = self.preferences.centred(scores if self.margins is None else scores - self.margins)
         ranking = self.preferences.ranked(s)
-        value, gradient, curved = 0.0, np.zeros_like(s), []
+        value, moment, gradient, curved = 0.0, 0.0, np.zeros_like(s), []
         for piece in self.loss.pieces:
             a, b, c = piece.constant, piece.slope, piece.curvature
-            graph: PairGraph = ranking.active(piece.threshold)
+            graph = ranking.active(piece.threshold + tau - 1.0)
             N, d = float(graph.n_pairs), graph.balance
             sd = float(s @ d)
-            value += a * N + b * (N - sd) + c / 2 * (N - 2 * sd)
-            gradient -= (b + c) * d
+            u, uu = tau * N - sd, 0.0
+            gradient -= (b + tau * c) * d
             if c:
                 Ls = graph.laplacian(s)
-                value += c / 2 * float(s @ Ls)
+                uu = tau * tau * N - 2 * tau * sd + float(s @ Ls)
                 gradient += c * Ls
                 curved.append((c, graph))
-        return RiskExpansion(scores, value, gradient, PairHessian(tuple(curved)))
+            value += a * N + b * u + c / 2 * uu
+            moment += b * u + c * uu
+        return RiskExpansion(scores, value, gradient, PairHessian(tuple(curved)), moment)
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a pair at all."""
+        return self.preferences.any
+
+    @property
+    def starts(self) -> Array:
+        """Where each query begins among the rows, and the end."""
+        return self.preferences.layout.starts
+
+    def select(self, queries: Any, rows: Any, n_threads: int) -> "PairwiseRisk":
+        """The share of these queries, whose rows are `rows`."""
+        margins = None if self.margins is None else self.margins[rows]
+        return PairwiseRisk(self.preferences.select(queries, rows, n_threads), self.loss, margins)
+
+
+@dataclass(frozen=True)
+class ListedRisk:
+    """Σ_p weight_p · loss(u_p) over listed pairs, u_p = margin_p - (s_better - s_worse).
+
+    For pairs that a user gives, and for costs that only a list can hold. `differences` is the pairs × rows matrix with
+    +1 at the better and -1 at the worse document of each pair.
+    """
+
+    differences: Any
+    weights: Floats
+    margins: Floats
+    loss: Loss
+
+    def at(self, scores: Floats) -> RiskExpansion:
+        u = self.margins - self.differences @ scores
+        value, slopes, curvatures = 0.0, np.zeros_like(u), np.zeros_like(u)
+        for piece in self.loss.pieces:
+            a, b, c = piece.constant, piece.slope, piece.curvature
+            weights = self.weights * (1.0 - u < piece.threshold)
+            value += float(weights @ (a + b * u + c / 2 * u * u))
+            slopes += weights * (b + c * u)
+            curvatures += weights * c
+        gradient: Floats = -(self.differences.T @ slopes)
+        hessian = ListedHessian(self.differences, curvatures)
+        return RiskExpansion(scores, value, gradient, hessian, float(slopes @ u))
+
+    @property
+    def any(self) -> bool:
+        return bool(self.weights.any())
+
+    @property
+    def starts(self) -> Array:
+        """One part: listed pairs may join any two rows."""
+        return np.array([0, self.differences.shape[1]])
+
+    def select(self, queries: Any, rows: Any, n_threads: int) -> "ListedRisk":
+        return self
+
+
+@dataclass(frozen=True)
+class ListedHessian:
+    differences: Any
+    curvatures: Floats
+
+    def __call__(self, v: Array) -> Floats:
+        scale = self.curvatures if v.ndim == 1 else self.curvatures[:, None]
+        product: Floats = self.differences.T @ (scale * (self.differences @ v))
+        return product
+
+    def diagonal(self) -> Floats:
+        sums: Floats = abs(self.differences).T @ self.curvatures
+        return sums
+
+
+Risk = PairwiseRisk | ListedRisk
+RiskHessian = PairHessian | ListedHessian

@@ -21,9 +21,10 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     coef_: Floats
 
-    def _check_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Floats, Floats | None]:
+    def _check_fit(self, X: Any, y: Any, sample_weight: Any, reset: bool = True) -> tuple[Any, Floats, Floats | None]:
         """X dense C-ordered or CSR in float32 or float64, y and the weights in float64."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=True)
+        wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "y_numeric": True}
+        X, y = validate_data(self, X, y, reset=reset, **wanted)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return X, np.asarray(y, dtype=np.float64), sample_weight

@@ -4,12 +4,28 @@ import sys
 import warnings
 from typing import Any, Self
 
+import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import validate_data
 
 from rankwise import losses
 from rankwise.estimators.base import Ranker, positive
-from rankwise.objective import build
-from rankwise.solvers import SOLVERS, Callback, Result, Step, cheapest
+from rankwise.objective import RegularizedRisk
+from rankwise.problems import Pairing, build, build_from_pairs, query_weights
+from rankwise.queries import Queries
+from rankwise.solvers import Callback, Result, Step, make_solver
+from rankwise.solvers.stochastic import StochasticState, update
+
+STOCHASTIC = {"auto": "pairs", "sgd": "pairs", "sgd-queries": "queries"}  # solvers that partial_fit can go on with
+
+
+def _stochastic(ranker: "RankSVM") -> bool:
+    if ranker.solver not in STOCHASTIC:
+        raise AttributeError(f"partial_fit takes stochastic steps: solver is {ranker.solver!r}, set it to 'sgd'")
+    return True
 
 
 class RankSVM(Ranker):
@@ -20,14 +36,19 @@ class RankSVM(Ranker):
     C : float, default=1.0
         Weight of the sum over the pairs. The more pairs, the smaller a good C: try 2^-15 to 2^10.
     loss : str, default="squared_hinge"
-        "squared_hinge": max(0, 1 - margin)²; "huber:h": the hinge with its corner rounded over the width h.
-    solver : {"auto", "newton", "trust-region"}, default="auto"
-        "newton" writes the Hessian out, "trust-region" multiplies by it; both find the same optimum. "auto" takes
-        the one that costs less (see `rankwise.solvers.cheapest`).
+        "squared_hinge": max(0, 1 - margin)²; "hinge"; "huber:h": the hinge with its corner rounded over the width h;
+        "logistic:e": log(1 + exp(-margin)) to within e, by a spline; "squared": (1 - margin)².
+    solver : str, default="auto"
+        "newton" writes the Hessian out; "newton-cg", "newton-minres" and "trust-region" (with -diagonal or -sampled:
+        preconditioned) multiply by it; "smoothing" is for the hinge; "bundle" (cutting planes with a line search),
+        "bmrm" (without), "sgd" and "sgd-queries" take every loss; "dual" lists all pairs, and fills `dual_coef_`. All
+        find the same optimum. "auto": the cheapest second-order one (`rankwise.solvers.cheapest`).
     tol : float, default=1e-3
-        Stop when the gradient's norm is at most `tol` times its norm at zero.
-    max_iter : int, default=1000
-        Newton steps at most; not to have converged by then is a ConvergenceWarning.
+        Newton and trust region: stop when the gradient's norm is at most `tol` times its norm at zero. Smoothing,
+        bundle and dual: when the certified gap to the optimum is at most `tol` times the objective. Stochastic: when
+        the objective changes by less than `tol` of itself.
+    max_iter : int, default=None
+        Steps, planes, epochs or passes at most; None: the solver's own. Not to have converged is a ConvergenceWarning.
     n_jobs : int, default=None
         Threads; None or -1 for all cores. The result does not depend on it, to the last bit.
     verbose : int, default=0
@@ -36,14 +57,31 @@ class RankSVM(Ranker):
         Start from the last `coef_`.
     callback : callable, default=None
         Called with every `rankwise.solvers.Step`; a true answer stops the fit.
+    pairs : str, default="auto"
+        How sums over pairs are done: "auto", or one of the papers' schemes, for comparison: "explicit", "by-level",
+        "red-black-tree", "score-red-black-tree", "selection-tree", "avl-tree", "aa-tree".
+    scope : {"all", "adjacent"}, default="all"
+        All pairs, or only those of neighbouring levels of a query.
+    costs : default=None
+        What having a pair the wrong way round costs, δ_ij: "gain", "dcg", "ndcg", one number a document, a table by
+        level, a sparse n × n matrix, or a callable (see `rankwise.costs` and `rankwise.problems.Pairing`).
+    rescaling : {"slack", "margin"}, default="slack"
+        Whether δ_ij multiplies the loss, or sqrt(δ_ij) is the margin asked for.
+    normalize_pairs : {"sum", "mean", "query", "svm-rank"}, default="sum"
+        C times the sum over pairs; their mean; the mean over queries of their means; or the sum over the number of
+        queries, as SVM^rank has it.
+    random_state : int, RandomState or None, default=None
+        For the solvers that draw at random.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
     n_iter_ : int
-        Newton steps taken.
+        Steps taken.
     result_ : Result
-        Value of the objective, gradient norm, whether and why the solver stopped, and its history.
+        Value of the objective, gradient norm, certified gap where there is one, why it stopped, and the history.
+    dual_coef_ : sparse matrix of shape (n_documents, n_documents)
+        Only of solver="dual": alpha[i, j] for i preferred to j; coef_ = Σ alpha[i, j] (x_i - x_j).
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     Examples
@@ -55,17 +93,25 @@ class RankSVM(Ranker):
     (2,)
     """
 
+    _state: StochasticState
+
     def __init__(
         self,
         C: float = 1.0,
         loss: str = "squared_hinge",
         solver: str = "auto",
         tol: float = 1e-3,
-        max_iter: int = 1000,
+        max_iter: int | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         warm_start: bool = False,
         callback: Callback | None = None,
+        pairs: str = "auto",
+        scope: str = "all",
+        costs: Any = None,
+        rescaling: str = "slack",
+        normalize_pairs: str = "sum",
+        random_state: Any = None,
     ) -> None:
         self.C = C
         self.loss = loss
@@ -76,9 +122,25 @@ class RankSVM(Ranker):
         self.verbose = verbose
         self.warm_start = warm_start
         self.callback = callback
+        self.pairs = pairs
+        self.scope = scope
+        self.costs = costs
+        self.rescaling = rescaling
+        self.normalize_pairs = normalize_pairs
+        self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Learn `coef_` from the rows X with labels y.
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        sample_weight: Any = None,
+        *,
+        query_weight: Any = None,
+        pairs: Any = None,
+        pair_weight: Any = None,
+    ) -> Self:
+        """Learn `coef_` from the rows X, with labels y or with the pairs themselves.
 
         Parameters
         ----------
@@ -89,26 +151,71 @@ class RankSVM(Ranker):
             Query ids of any type, in any order; None: all documents belong to one query.
         sample_weight : array of shape (n_documents,), default=None
             The pair (i, j) weighs sample_weight[i] * sample_weight[j].
+        query_weight : dict by query id, or array of shape (n_documents,), default=None
+            Weight 2 is the query given twice.
+        pairs : integer array of shape (n_pairs, 2), default=None
+            Rows (better, worse) to learn from instead of y and qid.
+        pair_weight : array of shape (n_pairs,), default=None
         """
-        C, tol, max_iter = positive("C", self.C), positive("tol", self.tol), int(positive("max_iter", self.max_iter))
         loss = losses.parse(self.loss)
-        if self.solver not in ("auto", *SOLVERS):
-            raise ValueError(f"solver is {self.solver!r}: there are 'auto', {', '.join(map(repr, SOLVERS))}")
-        X, y, sample_weight = self._check_fit(X, y, sample_weight)
-        objective = build(X, y, qid, sample_weight, loss=loss, C=C, n_jobs=self.n_jobs)
-        name = cheapest(X.shape[0], X.shape[1], X.size) if self.solver == "auto" else self.solver
-        solver = SOLVERS[name](tol=tol, max_iter=max_iter)
+        tol = positive("tol", self.tol)
+        max_iter = None if self.max_iter is None else int(positive("max_iter", self.max_iter))
+        seed = check_random_state(self.random_state).randint(2**31)
+        if pairs is None:
+            X, y, sample_weight = self._check_fit(X, y, sample_weight)
+        else:
+            X = self._check_fit_to_pairs(X, y, qid, sample_weight, query_weight)
+        solver = make_solver(self.solver, loss, X, tol=tol, max_iter=max_iter, random_state=seed)
+        if pairs is None:
+            objective = self._objective(X, y, qid, sample_weight, query_weight)
+        else:
+            options: Any = {"normalize": self.normalize_pairs, "n_jobs": self.n_jobs}
+            objective = build_from_pairs(X, pairs, pair_weight, loss=loss, C=positive("C", self.C), **options)
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         if start is not None and start.size != X.shape[1]:
             raise ValueError(f"warm_start: the last fit had {start.size} features, X has {X.shape[1]}")
-        if not objective.preferences.any:
-            warnings.warn("no preference pair: in every query all labels are equal; all weights are 0", stacklevel=2)
-        self.result_: Result = solver(objective, start, self._report)
-        self.coef_ = self.result_.point
-        self.n_iter_ = self.result_.iterations
-        if not self.result_.converged:
-            warnings.warn(f"RankSVM did not converge: {self.result_.message}", ConvergenceWarning, stacklevel=2)
+        self._keep(solver(objective, start, self._report), objective)
         return self
+
+    @available_if(_stochastic)
+    def partial_fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+        """One epoch of stochastic steps (solver "sgd", or "sgd-queries") on new, whole queries."""
+        first = not hasattr(self, "_state")
+        X, y, sample_weight = self._check_fit(X, y, sample_weight, reset=first)
+        state = StochasticState.at(np.zeros(X.shape[1])) if first else self._state
+        objective = self._objective(X, y, qid, sample_weight)
+        seed = check_random_state(self.random_state).randint(2**31)
+        self._state = update(state, objective, over=STOCHASTIC[self.solver], random_state=seed)
+        self.coef_ = self._state.average
+        self.n_iter_ = self._state.steps
+        return self
+
+    def _objective(self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Any = None) -> RegularizedRisk:
+        if query_weight is not None:
+            by_row = query_weights(query_weight, Queries(qid, X.shape[0]))
+            sample_weight = by_row if sample_weight is None else sample_weight * by_row
+        pairing = Pairing(self.pairs, self.scope, self.costs, self.rescaling, self.normalize_pairs)
+        options: Any = {"loss": losses.parse(self.loss), "C": positive("C", self.C), "n_jobs": self.n_jobs}
+        objective = build(X, y, qid, sample_weight, pairing=pairing, **options)
+        if not objective.any:
+            warnings.warn("no preference pair: in every query all labels are equal; all weights are 0", stacklevel=3)
+        return objective
+
+    def _check_fit_to_pairs(self, X: Any, *given: Any) -> Any:
+        if any(one is not None for one in given):
+            raise ValueError("fit takes pairs alone, or y with qid and weights: not both")
+        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+
+    def _keep(self, result: Result, objective: RegularizedRisk) -> None:
+        self.result_ = result
+        self.coef_ = result.point
+        self.n_iter_ = result.iterations
+        if result.dual is not None:
+            alpha = sparse.coo_array(result.dual)
+            rows = np.arange(alpha.shape[0]) if objective.rows is None else objective.rows
+            self.dual_coef_ = sparse.csr_array((alpha.data, (rows[alpha.row], rows[alpha.col])), shape=alpha.shape)
+        if not result.converged:
+            warnings.warn(f"RankSVM did not converge: {result.message}", ConvergenceWarning, stacklevel=3)
 
     def _report(self, step: Step) -> Any:
         if self.verbose:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
+from rankwise.arrays import Array, Floats, finite
 from rankwise.metrics.measures import Measure, parse
 from rankwise.queries import Queries
 
@@ -85,8 +85,8 @@ def evaluate(
     asked = [parse(one) for one in ([measures] if isinstance(measures, (str, Measure)) else measures)]
     if not asked:
         raise ValueError("measures is empty: name at least one, such as 'ndcg@10'")
-    labels = _numbers(y, "y")
-    predicted = _numbers(scores, "scores")
+    labels = finite(y, "y")
+    predicted = finite(scores, "scores")
     if labels.size != predicted.size:
         raise ValueError(f"y holds {labels.size} labels and scores {predicted.size} numbers: they must go together")
     if labels.size == 0:
@@ -99,21 +99,6 @@ def evaluate(
     columns = {str(measure): column(measure, rankings) for measure in asked}
     means = {name: one.mean for name, one in columns.items()}
     return Evaluation(means, {name: one.values for name, one in columns.items()}, queries.ids, labels.size)
-
-
-def _numbers(given: Any, name: str) -> Floats:
-    try:
-        values = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} must hold one number a document, got {type(given).__name__} of something else"
-        ) from None
-    if values.ndim != 1:
-        raise ValueError(f"{name} must hold one number a document, got an array of shape {values.shape}")
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ValueError(f"{name} must be finite: {name}[{row}] is {values[row]}")
-    return values
 
 
 def _plain(value: float) -> float | None:

@@ -76,6 +76,11 @@ class PairGraph(ABC):
         return out
 
     @property
+    def countable(self) -> bool:
+        """Whether every edge weighs 1, so that the pairs can be counted exactly."""
+        return self.layout.weights is None
+
+    @property
     def n_pairs(self) -> int | float:
         """The number of active pairs; with weights, their total weight."""
         return self._counts[0]
@@ -95,7 +100,7 @@ class PairGraph(ABC):
         xp = self.xp
         ones = xp.ones(self.layout.n_rows, dtype=xp.float64)
         below, above = self.sums(ones)
-        if self.layout.weights is None:
+        if self.countable:
             n_pairs: int | float = int(xp.sum(xp.astype(below, xp.int64)))  # exact where a float64 sum is not
         else:
             n_pairs = float(xp.sum(below))

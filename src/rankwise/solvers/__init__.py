@@ -1,24 +1,90 @@
 """Solvers: frozen dataclasses of options, called with (objective, start, callback); they know no ranking."""
 
+from functools import partial
 from typing import Any
 
+from rankwise.losses import Loss
 from rankwise.solvers.base import Callback, Expansion, Objective, Result, Step
+from rankwise.solvers.bundle import Bundle
+from rankwise.solvers.dual import DualCoordinateAscent
 from rankwise.solvers.newton import Newton
+from rankwise.solvers.smoothing import Smoothing
+from rankwise.solvers.stochastic import Stochastic
 from rankwise.solvers.trust_region import TrustRegion
 
-SOLVERS: dict[str, Any] = {"newton": Newton, "trust-region": TrustRegion}
+__all__ = [
+    "SOLVERS",
+    "Bundle",
+    "Callback",
+    "DualCoordinateAscent",
+    "Expansion",
+    "Newton",
+    "Objective",
+    "Result",
+    "Smoothing",
+    "Step",
+    "Stochastic",
+    "TrustRegion",
+    "cheapest",
+    "make_solver",
+]
 
-__all__ = ["SOLVERS", "Callback", "Expansion", "Newton", "Objective", "Result", "Step", "TrustRegion", "cheapest"]
+SMOOTH: dict[str, Any] = {  # for losses without a corner
+    "newton": Newton,
+    "newton-cg": partial(Newton, inner="cg"),
+    "newton-minres": partial(Newton, inner="minres"),
+    "trust-region": TrustRegion,
+    "trust-region-diagonal": partial(TrustRegion, precondition="diagonal"),
+    "trust-region-sampled": partial(TrustRegion, precondition="sampled"),
+}
+RANDOM: dict[str, Any] = {
+    "sgd": Stochastic,
+    "sgd-queries": partial(Stochastic, over="queries"),
+    "dual": DualCoordinateAscent,
+}
+SOLVERS: dict[str, Any] = (
+    SMOOTH
+    | RANDOM
+    | {
+        "smoothing": Smoothing,
+        "bundle": Bundle,
+        "bmrm": partial(Bundle, line_search=False),
+    }
+)
 
-PRODUCTS = 100  # Hessian products that a Newton step of the trust region solver typically takes
+PRODUCTS = 100  # Hessian products that a step of the trust region solver typically takes
 MATRIX_GAIN = 8  # how much cheaper an operation is inside a matrix product
 
 
 def cheapest(n_rows: int, n_features: int, n_stored: int) -> str:
-    """The solver to take: `newton` while writing out the Hessian costs less than the products it saves.
+    """The solver to take for a smooth loss: `newton` while writing out the Hessian costs less than it saves.
 
     Writing it out and factorising it takes n d² + d³/3 operations, all in matrix products; a product takes 2 operations
     for every stored value of X, and `PRODUCTS` of them make a step.
     """
     written_out = (n_rows * n_features**2 + n_features**3 / 3) / MATRIX_GAIN
     return "newton" if written_out <= 2 * PRODUCTS * n_stored else "trust-region"
+
+
+def make_solver(
+    name: str, loss: Loss, X: Any, *, tol: float, max_iter: int | None = None, random_state: int = 0
+) -> Any:
+    """The solver of that name; "auto" is the cheapest for a smooth loss, and smoothing by it for the hinge.
+
+    What cannot work is refused here, before anything is computed.
+    """
+    if name not in ("auto", *SOLVERS):
+        raise ValueError(f"solver is {name!r}: there are 'auto', {', '.join(map(repr, SOLVERS))}")
+    smooth = cheapest(X.shape[0], X.shape[1], X.size)
+    if name == "auto":
+        name = smooth if loss.smooth else "smoothing"
+    if name in SMOOTH and not loss.smooth:
+        raise ValueError(f"solver {name!r} needs a smooth loss, and {loss} has a corner: take 'auto' or 'smoothing'")
+    options: dict[str, Any] = {"tol": tol}
+    if max_iter is not None:
+        options["max_iter"] = max_iter
+    if name in RANDOM:
+        options["random_state"] = random_state
+    if name == "smoothing":
+        options["inner"] = SMOOTH[smooth](tol=1e-14)
+    return SOLVERS[name](**options)

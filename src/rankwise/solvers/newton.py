@@ -1,36 +1,57 @@
-"""Newton's method with the Hessian written out: Cholesky, then a line search. For few features nothing is faster."""
+"""Newton's method with a line search. With the Hessian written out and factorised, nothing is faster for few features;
+the inner solve can also be iterative, by products with the Hessian alone (Chapelle and Keerthi's PRSVM).
+"""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg
+from scipy.sparse.linalg import LinearOperator, cg, minres
 
 from rankwise.arrays import Floats
 from rankwise.solvers.base import Callback, Expansion, Journal, Objective, Result, decrease, require
 
 DECREASE = 1e-4  # Armijo's share of the slope
 SHORTEST = 1e-10
+INNER_TOLERANCE = 1e-2
 
 
 @dataclass(frozen=True)
 class Newton:
+    """inner: "cholesky" of the Hessian matrix, or "cg" or "minres" on Hessian products."""
+
     tol: float = 1e-3
     max_iter: int = 1000
+    inner: str = "cholesky"
 
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
         journal = Journal(objective, start, self.tol, callback)
         here = journal.start
-        require(here, "newton", "hessian_matrix")
+        require(here, "newton", "hessian_matrix" if self.inner == "cholesky" else "hessian")
         detail = ""
         while journal.goes_on(here, detail):
             if len(journal.history) > self.max_iter:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
-            direction = -_solve(here.hessian_matrix(), here.gradient)
+            direction = -self._step(here)
             there, length = _line_search(objective, here, direction)
             if there is None:
                 return journal.result(here, "the line search failed: rounding allows no further decrease")
             here, detail = there, f"step {length:.3g}"
         return journal.result(here)
+
+    def _step(self, here: Any) -> Floats:
+        """∇²f⁻¹ ∇f."""
+        if self.inner == "cholesky":
+            return _solve(here.hessian_matrix(), here.gradient)
+        size = here.gradient.size
+        product = LinearOperator((size, size), matvec=here.hessian, dtype=np.float64)
+        # The nearer the optimum the more exact: the steps' errors then shrink faster than the steps.
+        share = min(INNER_TOLERANCE, float(np.sqrt(np.linalg.norm(here.gradient))))
+        # scipy's minres measures the residual against |∇²f| |step|, which is far larger than |∇f|
+        solver, rtol = (cg, share) if self.inner == "cg" else (minres, 1e-9 * share)
+        step: Floats = solver(product, here.gradient, rtol=rtol, maxiter=max(100, 2 * size))[0]
+        return step
 
 
 def _line_search(objective: Objective, here: Expansion, direction: Floats) -> tuple[Expansion | None, float]:

@@ -2,45 +2,69 @@
 (Steihaug), and Δ follows how well the model foretold the decrease (Lin and Moré's rule, with Lee and Lin's constants).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from rankwise.arrays import Floats
 from rankwise.solvers.base import Callback, Expansion, Journal, Objective, Result, decrease, require
 
 ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # Lee and Lin's η0, η1, η2
 SHRINK, HALVE, GROW = 0.25, 0.5, 4.0  # and σ1, σ2, σ3
+SAMPLE = 0.1  # the share of the queries whose Hessian preconditions
 INNER_TOLERANCE = 0.1  # conjugate gradients stop at this share of the gradient's norm
 
 
 @dataclass(frozen=True)
 class TrustRegion:
+    """precondition: None, "diagonal", or "sampled": the Hessian of a few parts of the data, factorised.
+
+    The region is then a ball in the preconditioner's norm.
+    """
+
     tol: float = 1e-3
     max_iter: int = 1000
+    precondition: str | None = None
 
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
         journal = Journal(objective, start, self.tol, callback)
         here: Expansion = journal.start
         require(here, "trust-region", "hessian")
-        radius = float(np.linalg.norm(here.gradient))
+        preconditioner = self._preconditioner(objective)
+        precondition = preconditioner(here)
+        radius = float(np.sqrt(here.gradient @ precondition(here.gradient)))
         detail = ""
         while journal.goes_on(here, detail):
             if len(journal.history) > self.max_iter:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
-            step, foretold, products = steihaug(here, radius)
+            step, length, foretold, products = steihaug(here, radius, precondition)
             there = objective.at(here.point + step)
             gained = decrease(here, there)
             ratio = gained / foretold
             if len(journal.history) == 1:
-                radius = min(radius, float(np.linalg.norm(step)))
-            radius = _next_radius(radius, float(np.linalg.norm(step)), ratio, float(here.gradient @ step), gained)
+                radius = min(radius, length)
+            radius = _next_radius(radius, length, ratio, float(here.gradient @ step), gained)
             if ratio > ACCEPT:
                 here = there
+                precondition = preconditioner(here)
             elif radius <= np.finfo(float).eps * max(1.0, float(np.linalg.norm(here.point))):
                 return journal.result(here, "the trust region vanished: rounding allows no further decrease")
             detail = f"{products} products, radius {radius:.3g}"
         return journal.result(here)
+
+    def _preconditioner(self, objective: Any) -> Callable[[Any], Callable[[Floats], Floats]]:
+        """For each point, the inverse of something like the Hessian there."""
+        if self.precondition is None:
+            return lambda here: lambda v: v
+        if self.precondition == "diagonal":
+            return lambda here: partial(np.multiply, 1.0 / here.hessian_diagonal())
+        require(objective, "trust-region with a sampled preconditioner", "sampled")
+        sample = objective.sampled(SAMPLE, seed=0)
+        return lambda here: partial(linalg.cho_solve, linalg.cho_factor(sample.at(here.point).hessian_matrix()))
 
 
 def _next_radius(radius: float, length: float, ratio: float, slope: float, gained: float) -> float:
@@ -56,34 +80,44 @@ def _next_radius(radius: float, length: float, ratio: float, slope: float, gaine
     return max(radius, min(wanted, GROW * radius))
 
 
-def steihaug(here: Expansion, radius: float) -> tuple[Floats, float, int]:
-    """The step, the decrease that the quadratic model foretells for it, and the number of Hessian products."""
-    step = np.zeros_like(here.gradient)
+def steihaug(
+    here: Expansion, radius: float, precondition: Callable[[Floats], Floats]
+) -> tuple[Floats, float, float, int]:
+    """The step and its length, the decrease that the quadratic model foretells, and the number of Hessian products.
+
+    Lengths are in the norm of M, whose inverse is `precondition`; M itself is not needed: M step and M direction follow
+    the recurrences of step and direction, with the residual in place of the preconditioned one.
+    """
+    step, M_step = np.zeros_like(here.gradient), np.zeros_like(here.gradient)
     residual = -here.gradient
-    direction = residual.copy()
-    square = float(residual @ residual)
+    direction, M_direction = precondition(residual), residual
+    square = float(residual @ direction)
     goal = INNER_TOLERANCE**2 * square
     products = 0
     while square > goal and products < max(100, 2 * step.size):
         curved = here.hessian(direction)
         products += 1
         length = square / float(direction @ curved)
-        ahead = step + length * direction
-        if np.linalg.norm(ahead) >= radius:
-            length = _to_boundary(step, direction, radius)
-            step = step + length * direction
-            residual = residual - length * curved
-            break
-        step = ahead
+        ahead, M_ahead = step + length * direction, M_step + length * M_direction
+        outside = float(ahead @ M_ahead) >= radius * radius
+        if outside:
+            products_of = float(direction @ M_direction), float(step @ M_direction), float(step @ M_step)
+            length = _to_boundary(*products_of, radius)
+            ahead, M_ahead = step + length * direction, M_step + length * M_direction
+        step, M_step = ahead, M_ahead
         residual = residual - length * curved
-        previous, square = square, float(residual @ residual)
-        direction = residual + (square / previous) * direction
+        if outside:
+            break
+        preconditioned = precondition(residual)
+        previous, square = square, float(residual @ preconditioned)
+        direction = preconditioned + (square / previous) * direction
+        M_direction = residual + (square / previous) * M_direction
     foretold = 0.5 * float(step @ (residual - here.gradient))
-    return step, foretold, products
+    return step, float(np.sqrt(max(float(step @ M_step), 0.0))), foretold, products
 
 
-def _to_boundary(step: Floats, direction: Floats, radius: float) -> float:
-    """The positive length at which step + length · direction leaves the ball, in the form that does not cancel."""
-    a, b, c = float(direction @ direction), float(step @ direction), float(step @ step) - radius * radius
+def _to_boundary(dd: float, sd: float, ss: float, radius: float) -> float:
+    """The positive length at which s + length · d leaves the ball, in the form that does not cancel."""
+    a, b, c = dd, sd, ss - radius * radius
     root = float(np.sqrt(b * b - a * c))
     return (root - b) / a if b < 0 else -c / (b + root)

@@ -1,0 +1,111 @@
+"""Pair engines made of others: sums of graphs, and edges whose weights are sums of products.
+
+The pairs of adjacent levels are two sets of two-sided problems, levels (0 1)(2 3)... and (1 2)(3 4)...: two graphs.
+An edge weight δ_ij = Σ_r left_ir · right_jr needs r sums instead of one, whatever the engine.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats
+from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
+
+
+@dataclass(frozen=True)
+class SumEngine:
+    """The graph whose edges are those of all the engines."""
+
+    layout: Layout
+    engines: tuple[Engine, ...]
+
+    def ranked(self, scores: Floats) -> "SumRanking":
+        return SumRanking(self.layout, tuple(engine.ranked(scores) for engine in self.engines))
+
+
+@dataclass(frozen=True)
+class SumRanking:
+    layout: Layout
+    rankings: tuple[Ranking, ...]
+
+    def active(self, threshold: float) -> PairGraph:
+        return SumGraph(self.layout, [ranking.active(threshold) for ranking in self.rankings])
+
+
+class SumGraph(PairGraph):
+    def __init__(self, layout: Layout, graphs: list[PairGraph]) -> None:
+        self.layout = layout
+        self.graphs = graphs
+
+    def below(self, v: Array) -> Floats:
+        return sum((graph.below(v) for graph in self.graphs[1:]), self.graphs[0].below(v))
+
+    def above(self, v: Array) -> Floats:
+        return sum((graph.above(v) for graph in self.graphs[1:]), self.graphs[0].above(v))
+
+
+@dataclass(frozen=True)
+class CostEngine:
+    """The graph of `engine`, its edge (i, j) weighing left[i] · right[j] times what it did."""
+
+    engine: Engine
+    layout: Layout
+    left: Floats
+    right: Floats
+
+    def ranked(self, scores: Floats) -> "CostRanking":
+        return CostRanking(self, self.engine.ranked(scores))
+
+
+@dataclass(frozen=True)
+class CostRanking:
+    costs: CostEngine
+    ranking: Ranking
+
+    def active(self, threshold: float) -> PairGraph:
+        return CostGraph(self.costs, self.ranking.active(threshold))
+
+
+class CostGraph(PairGraph):
+    def __init__(self, costs: CostEngine, graph: PairGraph) -> None:
+        self.layout = costs.layout
+        self.costs = costs
+        self.graph = graph
+
+    @property
+    def countable(self) -> bool:
+        return False
+
+    def below(self, v: Array) -> Floats:
+        return _in_products(self.graph.below, self.costs.left, self.costs.right, v)
+
+    def above(self, v: Array) -> Floats:
+        return _in_products(self.graph.above, self.costs.right, self.costs.left, v)
+
+
+def _in_products(sums: Any, outer: Floats, inner: Floats, v: Array) -> Floats:
+    """Σ_r outer_r · sums(inner_r · v)."""
+    if v.ndim == 1:
+        product: Floats = (outer * sums(inner * v[:, None])).sum(axis=1)
+        return product
+    total = np.zeros(v.shape)
+    for r in range(outer.shape[1]):
+        total += outer[:, r, None] * sums(inner[:, r, None] * v)
+    return total
+
+
+def adjacent(layout: Layout) -> list[Layout]:
+    """The two layouts whose pairs are those of neighbouring levels; `level` must count the levels of a query."""
+    rows = np.arange(layout.n_rows) if layout.rows is None else layout.rows
+    query = np.repeat(np.arange(layout.n_levels.size), np.diff(layout.starts))
+    layouts = []
+    for shift in (0, 1):
+        level = layout.level + np.int32(shift)
+        group = level[rows] // 2
+        order = np.lexsort((group, query))
+        changes = np.flatnonzero((np.diff(query[order]) != 0) | (np.diff(group[order]) != 0)) + 1
+        starts = np.concatenate(([0], changes, [layout.n_rows]))
+        two = np.full(starts.size - 1, 2, np.int32)
+        layouts.append(replace(layout, starts=starts, rows=rows[order], level=level % np.int32(2), n_levels=two))
+    return layouts

@@ -1,0 +1,201 @@
+"""From what a user gives (rows, labels, query ids or pairs, weights, costs) to the objective a solver minimises."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rankwise import costs as costs_of
+from rankwise.arrays import Array, Floats, Ints, finite
+from rankwise.features import Features
+from rankwise.losses import Loss
+from rankwise.objective import RegularizedRisk
+from rankwise.pairs.composite import adjacent
+from rankwise.preferences import Preferences
+from rankwise.queries import Queries
+from rankwise.risk import ListedRisk, PairwiseRisk
+from rankwise.threads import thread_count
+
+RESCALINGS = ("slack", "margin")
+NORMALIZATIONS = ("sum", "mean", "query", "svm-rank")
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Which pairs count, and how much.
+
+    engine     how sums over pairs are done: a name of `rankwise.pairs.schemes`
+    scope      "all" pairs, or those of "adjacent" levels
+    costs      δ_ij: see `rankwise.costs`; also a callable (better rows, worse rows) -> δ, or a sparse n × n matrix
+    rescaling  "slack": δ_ij · loss(s_i - s_j); "margin": the pair is asked to differ by sqrt(δ_ij) instead of 1
+    normalize  C times the "sum" over pairs, their "mean", the mean over the means of each "query", or, as SVM^rank has
+               it, the sum over the number of queries ("svm-rank")
+    """
+
+    engine: str = "auto"
+    scope: str = "all"
+    costs: Any = None
+    rescaling: str = "slack"
+    normalize: str = "sum"
+
+    def __post_init__(self) -> None:
+        for name, known in (("rescaling", RESCALINGS), ("normalize", NORMALIZATIONS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is {getattr(self, name)!r}: there are {', '.join(map(repr, known))}")
+
+
+def build(
+    X: Any,
+    labels: Any,
+    queries: Any = None,
+    weights: Any = None,
+    *,
+    loss: Loss,
+    C: float,
+    pairing: Pairing | None = None,
+    n_jobs: int | None = None,
+) -> RegularizedRisk:
+    """The objective of a linear ranker on rows X; they are copied only where a query's rows do not lie together."""
+    pairing = pairing or Pairing()
+    labels = finite(labels, "labels")
+    groups = Queries(queries, X.shape[0])
+    if _needs_list(pairing, labels):
+        return _build_listed(X, labels, groups, weights, loss, C, pairing, n_jobs)
+    costs, rows = pairing.costs, groups.rows
+    if groups.rows is not None:
+        X, labels = X[groups.rows], labels[groups.rows]
+        weights = None if weights is None else np.asarray(weights)[groups.rows]
+        costs = np.asarray(costs)[groups.rows] if np.ndim(costs) == 1 else costs
+        groups = groups.gathered()
+    margins = costs_of.per_document(costs, labels) if pairing.rescaling == "margin" and costs is not None else None
+    if margins is not None:
+        costs = None
+
+    def preferences_of(weights: Any) -> Preferences:
+        options: Any = {"scope": pairing.scope, "engine": pairing.engine, "n_jobs": n_jobs}
+        return Preferences(labels, groups, weights, costs=costs, **options)
+
+    preferences = preferences_of(weights)
+    if pairing.normalize != "sum":
+        C, scales = _normalized(C, preferences.pairs_per_query(), pairing.normalize)
+        if scales is not None:
+            by_row = np.sqrt(np.repeat(scales, groups.sizes))
+            preferences = preferences_of(by_row if weights is None else weights * by_row)
+    return RegularizedRisk(Features(X, thread_count(n_jobs)), PairwiseRisk(preferences, loss, margins), C, rows)
+
+
+def build_from_pairs(
+    X: Any, pairs: Any, weights: Any = None, *, loss: Loss, C: float, normalize: str = "sum", n_jobs: int | None = None
+) -> RegularizedRisk:
+    """The objective over the pairs given: an integer array of shape (n_pairs, 2), each row (better, worse)."""
+    listed = np.asarray(pairs)
+    if listed.ndim != 2 or listed.shape[1] != 2 or not np.issubdtype(listed.dtype, np.integer) or not len(listed):
+        raise ValueError(f"pairs must be integers of shape (n_pairs, 2), got {listed.dtype} of shape {listed.shape}")
+    if listed.min() < 0 or listed.max() >= X.shape[0]:
+        raise ValueError(
+            f"pairs names row {listed.max() if listed.min() >= 0 else listed.min()}: X has {X.shape[0]} rows"
+        )
+    if (listed[:, 0] == listed[:, 1]).any():
+        raise ValueError(f"pairs[{int(np.argmax(listed[:, 0] == listed[:, 1]))}] prefers a row to itself")
+    scales = np.ones(len(listed)) if weights is None else finite(weights, "pair_weight", len(listed))
+    if (scales < 0).any():
+        raise ValueError(f"pair_weight[{int(np.argmax(scales < 0))}] is negative")
+    if normalize in ("mean", "query"):  # without query ids, all pairs are of one query
+        C /= scales.sum() or 1.0
+    risk = ListedRisk(_differences(listed[:, 0], listed[:, 1], X.shape[0]), scales, np.ones(len(listed)), loss)
+    return RegularizedRisk(Features(X, thread_count(n_jobs)), risk, C)
+
+
+def query_weights(given: Any, queries: Queries) -> Floats:
+    """For each row, what makes a pair of its query weigh as asked: given a row, or as a dict by query id."""
+    if isinstance(given, dict):
+        missing = [one for one in queries.ids.tolist() if one not in given]
+        if missing:
+            raise ValueError(f"query_weight has no entry for query {missing[0]!r}")
+        by_query = finite([given[one] for one in queries.ids.tolist()], "query_weight")
+    else:
+        by_row = finite(given, "query_weight", queries.codes.size)
+        first = queries.starts[:-1] if queries.rows is None else queries.rows[queries.starts[:-1]]
+        by_query = by_row[first]
+        if (by_query[queries.codes] != by_row).any():
+            row = int(np.argmax(by_query[queries.codes] != by_row))
+            raise ValueError(f"query_weight[{row}] differs from that of another row of the same query")
+    if (by_query < 0).any():
+        raise ValueError(f"query_weight must not be negative: query {queries.ids[np.argmax(by_query < 0)]!r}")
+    return np.sqrt(by_query)[queries.codes]
+
+
+def _needs_list(pairing: Pairing, labels: Floats) -> bool:
+    if pairing.costs is None:
+        return False
+    if not costs_of.known(pairing.costs):
+        return True
+    return pairing.rescaling == "margin" and costs_of.per_document(pairing.costs, labels) is None
+
+
+def _build_listed(
+    X: Any, labels: Floats, groups: Queries, weights: Any, loss: Loss, C: float, pairing: Pairing, n_jobs: int | None
+) -> RegularizedRisk:
+    if pairing.engine not in ("auto", "explicit"):
+        raise ValueError(
+            f"pairs={pairing.engine!r} cannot do these costs: they need every pair listed, pairs='explicit'"
+        )
+    from rankwise.pairs.explicit import list_pairs
+
+    layout = Preferences(labels, groups, weights, scope=pairing.scope).layout
+    layouts = [layout] if pairing.scope == "all" else adjacent(layout)
+    better, worse = (np.concatenate(side) for side in zip(*map(list_pairs, layouts), strict=True))
+    costs = _listed_costs(pairing.costs, labels, groups, better, worse)
+    scales = np.ones(better.size) if layout.weights is None else layout.weights[better] * layout.weights[worse]
+    margins = np.ones(better.size)
+    if pairing.rescaling == "slack":
+        scales = scales * costs
+    else:
+        margins = np.sqrt(costs)
+    totals: Floats = np.bincount(groups.codes[better], scales, minlength=len(groups)).astype(np.float64)
+    C, by_query = _normalized(C, totals, pairing.normalize)
+    if by_query is not None:
+        scales = scales * by_query[groups.codes[better]]
+    risk = ListedRisk(_differences(better, worse, labels.size), scales, margins, loss)
+    return RegularizedRisk(Features(X, thread_count(n_jobs)), risk, C)
+
+
+def _listed_costs(costs: Any, labels: Floats, groups: Queries, better: Ints, worse: Ints) -> Floats:
+    if callable(costs):
+        found = finite(costs(better, worse), "what costs returns")
+    elif sparse.issparse(costs):
+        if costs.shape != (labels.size, labels.size):
+            raise ValueError(f"costs has the shape {costs.shape}: for {labels.size} rows it must be n × n")
+        found = finite(np.asarray(costs.tocsr()[better, worse]).ravel(), "costs")
+    elif costs_of.known(costs):
+        left, right = costs_of.separable(costs, labels, groups)
+        found = np.maximum(np.einsum("pr,pr->p", left[better], right[worse]), 0.0)
+    else:
+        raise ValueError(f"costs is a {type(costs).__name__}: give a name, an array, a sparse matrix or a callable")
+    if found.size != better.size:
+        raise ValueError(f"costs returned {found.size} numbers for {better.size} pairs")
+    if (found < 0).any():
+        p = int(np.argmax(found < 0))
+        raise ValueError(f"the cost of the pair ({better[p]}, {worse[p]}) is {found[p]}: costs must not be negative")
+    return found
+
+
+def _normalized(C: float, totals: Floats, normalize: str) -> tuple[float, Floats | None]:
+    """C, and what to multiply the weight of each query's pairs by."""
+    n_queries = max(int(np.count_nonzero(totals)), 1)
+    if normalize == "mean":
+        return C / (float(totals.sum()) or 1.0), None
+    if normalize == "svm-rank":
+        return C / n_queries, None
+    if normalize == "query":
+        return C / n_queries, 1.0 / np.where(totals > 0, totals, 1.0)
+    return C, None
+
+
+def _differences(better: Array, worse: Array, n_rows: int) -> Any:
+    n = better.size
+    ends = np.empty(2 * n, np.int64)
+    ends[::2], ends[1::2] = better, worse
+    signs = np.tile([1.0, -1.0], n)
+    return sparse.csr_array((signs, ends, np.arange(0, 2 * n + 1, 2)), shape=(n, n_rows))

@@ -1,0 +1,156 @@
+"""Cutting planes: f(w) = ½|w|² + R(w), with the convex R under a growing bundle of planes R(w) ≥ a·w + b (BMRM).
+
+The minimum of ½|w|² + max over the planes bounds f's own from below, and the best point so far bounds it from above:
+the gap between them is the certificate. With a line search (Franc and Sonnenburg) the best point moves to the exact
+minimum on the ray towards the model's minimiser, and the next plane touches near it, which takes far fewer planes.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from rankwise.arrays import Floats
+from rankwise.solvers.base import Callback, Objective, Result, Step, require
+
+NEXT_PLANE = 0.1  # how far from the best point towards the model's minimiser the next plane touches
+IDLE = 50  # a plane that has not held the model up for so many iterations is dropped
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Stops when f(best) - bound ≤ tol · f(best)."""
+
+    tol: float = 1e-3
+    max_iter: int = 5000
+    line_search: bool = True
+
+    def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
+        require(objective, "bundle", "along")
+        began = time.perf_counter()
+        first = np.zeros(objective.size) if start is None else np.array(start, dtype=np.float64)
+        best = touched = objective.at(first)
+        planes = _Planes(objective.size)
+        history: list[Step] = []
+        message, bound = "", -np.inf
+        while not message:
+            planes.add(touched)
+            proposed, lower = planes.minimum()
+            bound = max(bound, lower)
+            best, touched = self._next(objective, best, proposed)
+            relative = (best.value - bound) / max(abs(best.value), 1e-300)
+            norm = float(np.linalg.norm(best.gradient))
+            detail = f"{len(planes.heights)} planes, relative gap {relative:.2g}"
+            step = Step(len(history), best.value, norm, time.perf_counter() - began, detail)
+            history.append(step)
+            stopped = callback is not None and bool(callback(step))
+            if relative <= self.tol:
+                message = f"certified relative gap {max(relative, 0.0):.3g} is at most {self.tol:g}"
+            elif stopped:
+                message = "stopped by the callback"
+            elif len(history) >= self.max_iter:
+                message = f"max_iter = {self.max_iter} planes were not enough: relative gap {relative:.3g}"
+        gap = max(best.value - bound, 0.0)
+        done = gap <= self.tol * abs(best.value)
+        return Result(best.point, best.value, norm, len(history), done, message, history, gap=gap)
+
+    def _next(self, objective: Any, best: Any, proposed: Floats) -> tuple[Any, Any]:
+        """The best point from now on, and the point where the next plane touches."""
+        if not self.line_search:
+            there = objective.at(proposed)
+            return (there if there.value < best.value else best), there
+        direction = proposed - best.point
+        length = _minimum_on(objective.along(best.point, direction))
+        if length > 0:
+            moved = objective.at(best.point + length * direction)
+            best = moved if moved.value < best.value else best
+        return best, objective.at(best.point + NEXT_PLANE * (proposed - best.point))
+
+
+def _minimum_on(ray: Any) -> float:
+    """Where a convex function of t ≥ 0 is least, to the last few digits: its slope's root."""
+    low, high = 0.0, 1.0
+    if ray.slope(low) >= 0:
+        return 0.0
+    while ray.slope(high) < 0:
+        low, high = high, 2 * high
+    return float(optimize.brentq(ray.slope, low, high, xtol=1e-12, rtol=1e-10))
+
+
+class _Planes:
+    """The planes a·w + b, and how much each of them holds the model up."""
+
+    def __init__(self, size: int) -> None:
+        # R is a sum of losses, none negative: the plane 0 is the first.
+        self.normals, self.heights = np.zeros((1, size)), np.zeros(1)
+        self.shares, self.idle = np.ones(1), np.zeros(1, np.int64)
+        self.products = np.zeros((1, 1))
+
+    def add(self, here: Any) -> None:
+        normal = here.gradient - here.point
+        risk = here.value - 0.5 * float(here.point @ here.point)
+        with_others = self.normals @ normal
+        self.products = np.block([[self.products, with_others[:, None]], [with_others[None], normal @ normal]])
+        self.normals = np.vstack((self.normals, normal))
+        self.heights = np.append(self.heights, risk - normal @ here.point)
+        self.shares, self.idle = np.append(self.shares, 0.0), np.append(self.idle, 0)
+
+    def minimum(self) -> tuple[Floats, float]:
+        """The minimiser of ½|w|² + max(a·w + b) and its value, by the dual: ½ s·AAᵀs - b·s on the simplex, w = -Aᵀs."""
+        self.shares = simplex_minimum(self.products, self.heights, self.shares)
+        w = -(self.shares @ self.normals)
+        value = float(self.shares @ self.heights) - 0.5 * float(w @ w)
+        self.idle = np.where(self.shares > 0, 0, self.idle + 1)
+        kept = self.idle <= IDLE
+        self.normals, self.heights, self.shares = self.normals[kept], self.heights[kept], self.shares[kept]
+        self.idle, self.products = self.idle[kept], self.products[np.ix_(kept, kept)]
+        return w, value
+
+
+def simplex_minimum(products: Floats, heights: Floats, start: Floats) -> Floats:
+    """The s ≥ 0, Σs = 1 that minimises ½ s·P s - h·s, by an active set from `start`.
+
+    Of our own because it must start from the last solution, of which one new plane changes little: a handful of solves
+    with the few planes in use, where a general solver begins anew every time.
+    """
+    scale = max(float(np.abs(np.diag(products)).max()), float(np.abs(heights).max()), 1e-300)
+    P, h = products / scale, heights / scale
+    shares = start.copy()
+    used: list[int] = np.flatnonzero(shares > 0).tolist()
+    for _ in range(20 * h.size + 100):
+        wanted = _on_face(P, h, used)
+        negative = wanted < 0
+        if negative.any():
+            # Go as far towards it as the simplex allows, and leave the planes behind that are used up on the way.
+            now = shares[used]
+            length = float(np.min(now[negative] / (now[negative] - wanted[negative])))
+            moved = np.maximum(now + length * (wanted - now), 0.0)
+            moved[np.flatnonzero(negative)[np.argmin(now[negative] / (now[negative] - wanted[negative]))]] = 0.0
+            shares[used] = moved
+            used = [i for i, share in zip(used, moved, strict=True) if share > 0]
+            continue
+        shares[used] = wanted
+        slopes = P @ shares - h
+        level = float(shares @ slopes)
+        best = int(np.argmin(slopes))
+        if slopes[best] >= level - 1e-13 or best in used:
+            break
+        used.append(best)
+    shares /= shares.sum()
+    return shares
+
+
+def _on_face(P: Floats, h: Floats, used: list[int]) -> Floats:
+    """The minimiser with Σs = 1 over these coordinates, of any sign."""
+    n = len(used)
+    system = np.ones((n + 1, n + 1))
+    system[:n, :n] = P[np.ix_(used, used)] + 1e-14 * np.eye(n)  # planes may depend on each other
+    system[n, n] = 0.0
+    right = np.append(h[used], 1.0)
+    try:
+        solution: Floats = np.linalg.solve(system, right)[:n]
+    except np.linalg.LinAlgError:
+        solution = np.linalg.lstsq(system, right)[0][:n]
+    return solution

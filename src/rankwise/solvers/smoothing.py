@@ -1,0 +1,103 @@
+"""The hinge by way of smooth problems: its corner rounded over a width that shrinks, each problem starting from the
+last one's optimum. The slopes of the rounded hinge are dual feasible for the hinge itself, so at any point the
+objective knows a lower bound, and the gap to it is certified. Narrower by a tenth: about a tenth of the gap.
+"""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Floats
+from rankwise.solvers.base import Callback, Objective, Result, Step, require
+from rankwise.solvers.newton import Newton
+
+SETTLED = 0.1  # an inner problem is left when its own gap, ½|∇|², is this share of the whole
+NARROWEST, FASTEST = 1e-12, 0.1
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """Stops when value - bound ≤ tol · value, for the unsmoothed objective. `inner` solves the smooth problems."""
+
+    tol: float = 1e-3
+    max_iter: int = 1000
+    inner: Any = field(default_factory=Newton)
+
+    def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
+        require(objective, "smoothing", "smoothed")
+        run = _Run(objective, self, callback)
+        w = np.zeros(objective.size) if start is None else np.array(start, dtype=np.float64)
+        width = 1.0
+        while run.goes_on(w, width):
+            wanted = 0.5 * self.tol * abs(run.value) / max(run.gap, 1e-300)
+            width *= float(np.clip(wanted, FASTEST, 0.5)) if run.iterations else 1.0
+            w = run.minimise(w, width)
+        return run.result()
+
+
+class _Run:
+    """The best point and the best bound seen so far; they need not come from the same width."""
+
+    def __init__(self, objective: Any, options: Smoothing, callback: Callback | None) -> None:
+        self.objective, self.options, self.callback = objective, options, callback
+        self.began = time.perf_counter()
+        self.value, self.bound, self.point = np.inf, -np.inf, np.zeros(objective.size)
+        self.iterations = 0
+        self.history: list[Step] = []
+        self.message = ""
+
+    @property
+    def gap(self) -> float:
+        return self.value - self.bound
+
+    def goes_on(self, w: Floats, width: float) -> bool:
+        """Look at the unsmoothed objective and the bound at w, the optimum at this width; False when it is enough."""
+        smooth, value = self.objective.smoothed(width).at(w), self.objective.at(w).value
+        self.bound = max(self.bound, smooth.bound)
+        if value < self.value:
+            self.value, self.point = value, w
+        norm = float(np.linalg.norm(smooth.gradient))
+        relative = self.gap / max(abs(self.value), 1e-300)
+        detail = f"width {width:.2g}, relative gap {relative:.2g}"
+        step = Step(self.iterations, self.value, norm, time.perf_counter() - self.began, detail)
+        self.history.append(step)
+        stopped = self.callback is not None and bool(self.callback(step))
+        if self.converged:
+            self.message = f"certified relative gap {max(relative, 0.0):.3g} is at most {self.options.tol:g}"
+        elif stopped:
+            self.message = "stopped by the callback"
+        elif self.iterations >= self.options.max_iter:
+            self.message = f"max_iter = {self.options.max_iter} steps were not enough: relative gap {relative:.3g}"
+        elif width < NARROWEST:
+            self.message = f"rounding allows no smaller gap than {relative:.3g}"
+        return not self.message
+
+    @property
+    def converged(self) -> bool:
+        return self.gap <= self.options.tol * abs(self.value)
+
+    def minimise(self, w: Floats, width: float) -> Floats:
+        """The optimum at this width, only as exact as the gap asks for."""
+        enough = SETTLED * max(min(self.gap, abs(self.value)), self.options.tol * abs(self.value))
+
+        def near(step: Step) -> bool:
+            self.iterations += step.iteration > 0
+            return 0.5 * step.gradient_norm**2 <= enough or self.iterations >= self.options.max_iter
+
+        found: Result = self.options.inner(self.objective.smoothed(width), w, near)
+        return found.point
+
+    def result(self) -> Result:
+        last = self.history[-1]
+        return Result(
+            self.point,
+            self.value,
+            last.gradient_norm,
+            self.iterations,
+            self.converged,
+            self.message,
+            self.history,
+            gap=max(self.gap, 0.0),
+        )
