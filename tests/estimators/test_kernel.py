@@ -9,6 +9,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwise import RankSVM, evaluate, make_ranking
 from rankwise.estimators.kernel import KernelRankSVM
+from rankwise.estimators.kernel_rankrls import KernelRankRLS
+from rankwise.estimators.rankrls import RankRLS
 
 DATA = make_ranking(n_queries=12, docs_per_query=10, n_features=5, random_state=0)
 X = (DATA.X - DATA.X.mean(axis=0)) / DATA.X.std(axis=0)
@@ -16,7 +18,15 @@ TEST = make_ranking(n_queries=6, docs_per_query=10, n_features=5, random_state=1
 EXACT = {"tol": 1e-10, "C": 0.1}
 
 
-@parametrize_with_checks([KernelRankSVM(), KernelRankSVM(kernel="precomputed"), KernelRankSVM(kernel="laplacian")])
+@parametrize_with_checks(
+    [
+        KernelRankSVM(),
+        KernelRankSVM(kernel="precomputed"),
+        KernelRankSVM(kernel="laplacian"),
+        KernelRankRLS(),
+        KernelRankRLS(kernel="precomputed"),
+    ]
+)
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -156,3 +166,48 @@ def test_parameters_reach_the_kernel():
 def test_mistakes_are_one_sentence(params, objects, words):
     with pytest.raises(ValueError, match=words):
         KernelRankSVM(**params).fit(objects, DATA.y, DATA.qid)
+
+
+def laplacian(y, qid, ties):
+    """The graph of compared pairs, written out."""
+    same = qid[:, None] == qid
+    compared = same & ((ties == "include") | (y[:, None] != y)) & ~np.eye(len(y), dtype=bool)
+    return np.diag(compared.sum(axis=1)) - compared.astype(float)
+
+
+@pytest.mark.parametrize("ties", ["include", "exclude"])
+@pytest.mark.parametrize("form", ["rbf", "precomputed"])
+def test_least_squares_solve_the_papers_dual(ties, form):
+    """β = (L K + αI)⁻¹ L y, every alpha at once and one at a time."""
+    K, test = rbf_kernel(X, gamma=0.2), rbf_kernel(TEST, X, gamma=0.2)
+    L = laplacian(DATA.y, DATA.qid, ties)
+    given, new = (K, test) if form == "precomputed" else (X, TEST)
+    alphas = [0.01, 1.0, 100.0]
+    path = KernelRankRLS(kernel=form, gamma=0.2, alpha=alphas, ties=ties).fit(given, DATA.y, DATA.qid)
+    for k, alpha in enumerate(alphas):
+        beta = np.linalg.solve(L @ K + alpha * np.eye(len(K)), L @ DATA.y)
+        np.testing.assert_allclose(path.predict(new)[:, k], test @ beta, atol=1e-8)
+        single = KernelRankRLS(kernel=form, gamma=0.2, alpha=alpha, ties=ties).fit(given, DATA.y, DATA.qid)
+        np.testing.assert_allclose(single.predict(new), test @ beta, atol=1e-8)
+        gaps = DATA.y - K @ beta
+        assert single.result_.value == pytest.approx(gaps @ L @ gaps + alpha * beta @ K @ beta, rel=1e-9)
+
+
+@pytest.mark.parametrize("scaling", ["pairs", "query"])
+def test_least_squares_with_the_linear_kernel_are_linear(scaling):
+    weight = np.random.default_rng(0).integers(0, 3, len(DATA)).astype(float)
+    shuffle = np.random.default_rng(1).permutation(len(DATA))
+    linear = RankRLS(alpha=2.0, scaling=scaling).fit(X, DATA.y, DATA.qid, weight).predict(TEST)
+    ranker = KernelRankRLS("linear", 2.0, scaling=scaling)
+    ranker.fit(X[shuffle], DATA.y[shuffle], DATA.qid[shuffle], weight[shuffle])
+    np.testing.assert_allclose(ranker.predict(TEST), linear, atol=1e-8)
+    whole = KernelRankRLS("linear", 2.0, scaling=scaling, n_components=len(X)).fit(X, DATA.y, DATA.qid, weight)
+    np.testing.assert_allclose(whole.predict(TEST), linear, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "words"), [(0, "alpha must be a positive"), ([1.0, -1.0], "alpha must be a positive"), ([], "empty")]
+)
+def test_alphas_are_positive(alpha, words):
+    with pytest.raises(ValueError, match=words):
+        KernelRankRLS(alpha=alpha).fit(X, DATA.y, DATA.qid)

@@ -1,0 +1,89 @@
+"""Kernel RankRLS: least squares on differences of labels in a kernel's space, every alpha from one decomposition."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from rankwise.arrays import Floats
+from rankwise.estimators.base import positive
+from rankwise.estimators.kernel import KernelRanker
+from rankwise.estimators.rankrls import outcome, prepared
+from rankwise.solvers.spectral import decompose, solve
+
+
+class KernelRankRLS(KernelRanker):
+    """Σ (y_i - y_j - (f(x_i) - f(x_j)))² + alpha |f|², the sum over the pairs of documents of one query.
+
+    Parameters
+    ----------
+    alpha : float or array of shape (n_alphas,), default=1.0
+        Regularisation. Several of them cost one eigendecomposition in all; `predict` then gives a column for each.
+    kernel, gamma, degree, coef0, kernel_params, n_components, landmarks, random_state : as for KernelRankSVM
+    ties, scaling, n_jobs : as for RankRLS
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_references,) or (n_references, n_alphas)
+        score(x) = Σ dual_coef_[r] * kernel(x, X_fit_[r]).
+    X_fit_, support_, map_ : as for KernelRankSVM
+    result_ : Result
+        Value of the objective and norm of its gradient; only where alpha is a single number.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample
+    >>> from rankwise.estimators.kernel_rankrls import KernelRankRLS
+    >>> data = load_sample()
+    >>> ranker = KernelRankRLS(alpha=[0.1, 1.0, 10.0]).fit(data.X, data.y, data.qid)
+    >>> ranker.predict(data.X[:2]).shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        kernel: str | Callable[..., float] = "rbf",
+        alpha: Any = 1.0,
+        ties: str = "include",
+        scaling: str = "pairs",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        n_components: int | None = None,
+        landmarks: str = "random",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.ties = ties
+        self.scaling = scaling
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Learn `dual_coef_` from objects X with labels y; `qid` and `sample_weight` as for RankRLS."""
+        single = np.ndim(self.alpha) == 0
+        alphas = np.array([positive("alpha", alpha) for alpha in ([self.alpha] if single else self.alpha)])
+        if alphas.size == 0:
+            raise ValueError("alpha is empty: give at least one")
+        features, y, sample_weight = self._mapped(X, y, sample_weight)
+        problem = prepared(self, features, y, qid, sample_weight)
+        # One product of large matrices: block by block, a matrix as large as this would be read and written each time.
+        Z = problem.comparisons.root(problem.features.X)
+        A, b = Z.T @ Z, Z.T @ problem.comparisons.root(problem.labels)
+        self.__dict__.pop("result_", None)
+        if single:
+            w: Floats = solve(A, b, alphas[0])
+            self.result_ = outcome(problem, w, float(alphas[0]), (1, True, "solved by one factorisation"))
+        else:
+            w = decompose(A, b).solutions(alphas)
+        self.dual_coef_ = self.map_.coefficients(w)
+        return self
