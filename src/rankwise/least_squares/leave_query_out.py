@@ -6,8 +6,8 @@ L is block diagonal by query, so a query left out is a block of rows of Z left o
 import numpy as np
 
 from rankwise.arrays import Floats
-from rankwise.least_squares.regression import Regression, one_blas_thread
-from rankwise.solvers.spectral import Spectrum, left_out, reduction_pays
+from rankwise.least_squares.regression import Regression
+from rankwise.solvers.spectral import Spectrum, left_out, one_blas_thread, reduction_pays
 from rankwise.threads import share
 
 

@@ -8,33 +8,21 @@ XᵀLX v by products with X alone.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from threadpoolctl import ThreadpoolController
 
 from rankwise.arrays import Floats, Ints
 from rankwise.features import BLOCK_BYTES, Features, in_order, lanes
 from rankwise.least_squares.comparisons import Comparisons, compare
 from rankwise.queries import Queries, cut
-from rankwise.solvers.spectral import Spectrum, decompose
+from rankwise.solvers.spectral import Spectrum, decompose, one_blas_thread
 from rankwise.threads import share, thread_count
 
 PRODUCTS = 200  # products with XᵀLX that conjugate gradients typically take
 MATRIX_GAIN = 8  # how much cheaper an operation is inside a matrix product
 MOST_BYTES = 1 << 32  # of a d × d or n × n matrix
-
-
-@cache
-def _controller() -> Any:
-    return ThreadpoolController()
-
-
-def one_blas_thread() -> Any:
-    """A context in which matrix products keep to one thread: the threads are ours."""
-    return _controller().limit(limits=1, user_api="blas")
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,18 @@ its two diagonals; O(d³) a block. `left_out`: in the basis of A's eigenvectors 
 (I - F D Fᵀ) e = t_q - F D c with D = (Λ + αI)⁻¹; O(l² d) a block of l rows and an α.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy import linalg
+from threadpoolctl import ThreadpoolController
 
 from rankwise.arrays import Array, Floats
 
+SMALL = 1_000  # matrices so narrow are worked on faster by one thread than by several that wait for each other
 BATCH = 1 << 20  # numbers worked on in one array operation
 CALLS = 5e5  # operations that take as long as the array calls for one block
 
@@ -38,7 +43,8 @@ class Spectrum:
 
 def decompose(A: Floats, b: Floats) -> Spectrum:
     """The spectrum of A = ZᵀZ and b = Zᵀt; what is within rounding of 0 is taken for 0, and so is b there."""
-    values, basis = linalg.eigh(A, check_finite=False, driver="evd")
+    with _enough_threads(A.shape[0]):
+        values, basis = linalg.eigh(A, check_finite=False, driver="evd")
     rounding = A.shape[0] * np.finfo(float).eps * max(values[-1], 0.0)
     known = values > rounding
     return Spectrum(np.where(known, values, 0.0), basis, np.where(known, basis.T @ b, 0.0))
@@ -48,12 +54,27 @@ def solve(A: Floats, b: Floats, alpha: float) -> Floats:
     """(A + αI)⁻¹ b by Cholesky's factors, or by the spectrum where rounding has made A + αI indefinite."""
     shifted = A.copy()
     shifted[np.diag_indices_from(A)] += alpha
-    try:
-        factor = linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
-        return decompose(A, b).solutions(np.array([alpha]))[:, 0]
-    solution: Floats = linalg.cho_solve(factor, b, check_finite=False)
+    with _enough_threads(A.shape[0]):
+        try:
+            factor = linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            return decompose(A, b).solutions(np.array([alpha]))[:, 0]
+        solution: Floats = linalg.cho_solve(factor, b, check_finite=False)
     return solution
+
+
+def one_blas_thread() -> Any:
+    """A context in which matrix products keep to one thread: where the threads are ours, or the work is small."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
+@cache
+def _controller() -> Any:
+    return ThreadpoolController()  # finding the libraries takes a millisecond or two
+
+
+def _enough_threads(width: int) -> Any:
+    return one_blas_thread() if width < SMALL else nullcontext()
 
 
 def left_out(spectrum: Spectrum, F: Floats, targets: Floats, alphas: Floats) -> Floats:
