@@ -36,14 +36,14 @@ class PairSampler:
         self._rows = levels.rows
         self._first = np.repeat(first.astype(small), sizes)  # a document is preferred to those at [first, end)
         self._end = np.repeat(begins.astype(small), sizes)
-        self._weight_before: Floats | None = None
+        self._weights: Floats | None = None
         partners: Ints | Floats = self._end - self._first
         if layout.weights is None:
             self.n_pairs = sum((sizes * (begins - first)).tolist())  # Python's integers do not overflow
         else:
-            weights = layout.weights[levels.rows]
-            self._weight_before = np.append(0.0, np.cumsum(weights))
-            partners = weights * (self._weight_before[self._end] - self._weight_before[self._first])
+            self._weights = layout.weights[levels.rows]
+            self._weight_before = np.append(0.0, np.cumsum(self._weights))
+            partners = self._weights * (self._weight_before[self._end] - self._weight_before[self._first])
             self.n_pairs = float(partners.sum())
         self._pairs_up_to = np.cumsum(partners, dtype=np.float64)
 
@@ -54,10 +54,20 @@ class PairSampler:
         uniform = random.random((2, n))
         place = np.searchsorted(self._pairs_up_to, uniform[0] * self._pairs_up_to[-1], side="right")
         first, end = self._first[place], self._end[place]
-        if self._weight_before is None:
+        if self._weights is None:
             partner = first + (uniform[1] * (end - first)).astype(first.dtype)
         else:
             low, high = self._weight_before[first], self._weight_before[end]
             found = np.searchsorted(self._weight_before, low + uniform[1] * (high - low), side="right") - 1
             partner = np.clip(found, first, end - 1)  # rounding may step over the end of the run
         return self._rows[place], self._rows[partner]
+
+    def degree(self) -> Floats:
+        """For each row, the number (or weight) of the pairs that it is in, on either side."""
+        n = self._rows.size
+        weights = np.ones(n) if self._weights is None else self._weights
+        begun, ended = np.bincount(self._first, weights, n + 1), np.bincount(self._end, weights, n + 1)
+        above = weights * np.cumsum(begun - ended)[:-1]
+        out = np.empty(n)
+        out[self._rows] = above + np.diff(self._pairs_up_to, prepend=0.0)
+        return out

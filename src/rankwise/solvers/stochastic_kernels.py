@@ -1,7 +1,8 @@
-"""Steps over single pairs, with w kept as scale · v: a shrink of w costs one product, not d.
+"""Steps over single pairs that touch nothing but the features stored in the two rows.
 
-The weighted sum of the iterates is kept the same way, as mass · v + rest, where mass is the weighted sum of the
-scales: a change δ of v leaves the sum alone if rest becomes rest - mass δ. So a step costs the two rows it reads.
+The regulariser shrinks a weight each time its feature is read, the more the seldomer that is: on average all weights
+shrink alike. The weighted sum of the iterates is kept as mass · w + rest, where mass is the sum of their weights: a
+change δ of w leaves that sum alone if rest becomes rest - mass δ.
 """
 
 from typing import Any
@@ -10,19 +11,14 @@ import numpy as np
 
 from rankwise.arrays import Floats
 from rankwise.jit import kernel
-from rankwise.solvers.row_kernels import add_row, row_dot
-
-SMALLEST = 1e-3  # a smaller scale would cost digits: then w and the sum are written out
+from rankwise.solvers.row_kernels import columns, feature, row_dot, values
 
 
 @kernel
-def step_length(t: int, shrinkage: float, first: float, settling: float) -> float:
-    """η of step t = 0, 1, ...: falls like 1/√t once `settling` steps are made, and like 1/(shrinkage · t) in the end.
-
-    Always below 1/shrinkage, so that a step never turns w round.
-    """
+def step_length(t: int, first: float, settling: float, slowest: float) -> float:
+    """η of step t = 0, 1, ...: falls like 1/√t once `settling` steps are made, and like 1/(slowest · t) in the end."""
     falling: float = first / np.sqrt(1.0 + t / settling)
-    return min(1.0 / (1.0 / first + shrinkage * (t + 1)), falling)
+    return min(1.0 / (1.0 / first + slowest * (t + 1)), falling)
 
 
 @kernel
@@ -36,46 +32,86 @@ def loss_slope(pieces: Floats, margin: float) -> float:
 
 
 @kernel
-def pair_steps(rows: Any, drawn: Any, pieces: Floats, plan: Any, w: Floats, total: Floats) -> None:
+def pair_steps(rows: Any, drawn: Any, pieces: Floats, schedule: Any, scales: Any, w: Floats, total: Floats) -> None:
     """A step on each pair in turn; `total` gathers t times the t-th iterate.
 
-    drawn = (better, worse, the difference of scores asked of each pair, the cost of each)
-    plan = (t, shrinkage, first, settling), as `step_length` takes them
+    drawn     better, worse, the difference of scores asked of each pair, its cost, and the longest step it bears
+    schedule  t and the rest of what `step_length` takes
+    scales    rate and fade, one a feature each
     """
-    better, worse, asked, costs = drawn
-    t, shrinkage, first, settling = plan
-    scale, mass = 1.0, 0.0
+    better, worse, asked, costs, longest = drawn
+    t, first, settling, slowest = schedule
+    mass = 0.0
     for pair in range(better.size):
         i, j = better[pair], worse[pair]
-        excess = scale * (row_dot(rows, i, w) - row_dot(rows, j, w)) - asked[pair]
-        slope = costs[pair] * loss_slope(pieces, 1.0 + excess)
-        length = step_length(t, shrinkage, first, settling)
-        scale *= 1.0 - length * shrinkage
-        if slope != 0.0:
-            change = -length * slope / scale
-            add_row(rows, i, change, w)
-            add_row(rows, j, -change, w)
-            if mass != 0.0:
-                add_row(rows, i, -mass * change, total)
-                add_row(rows, j, mass * change, total)
+        excess = row_dot(rows, i, w) - row_dot(rows, j, w) - asked[pair]
+        length = min(step_length(t, first, settling, slowest), longest[pair])
+        change = -length * costs[pair] * loss_slope(pieces, 1.0 + excess)
+        if change != 0.0:
+            shift(rows, i, change, scales, mass, w, total)
+            shift(rows, j, -change, scales, mass, w, total)
+        shrink(rows, i, length, scales, mass, w, total)
+        shrink(rows, j, length, scales, mass, w, total)
         t += 1
-        mass += t * scale
-        if scale < SMALLEST:
-            write_out(scale, mass, w, total)
-            scale, mass = 1.0, 0.0
-    write_out(scale, mass, w, total)
+        mass += t
+    total += mass * w
 
 
 @kernel
-def write_out(scale: float, mass: float, v: Floats, rest: Floats) -> None:
-    """v becomes scale · v, and rest becomes mass · v + rest."""
-    for k in range(v.size):
-        rest[k] += mass * v[k]
-        v[k] *= scale
+def query_step(rows: Any, first: int, changes: Floats, length: float, scales: Any, sums: Any) -> None:
+    """One step by all rows of a query, from row `first` on; sums = (mass, w, rest)."""
+    mass, w, rest = sums
+    for i in range(changes.size):
+        shift(rows, first + i, changes[i], scales, mass, w, rest)
+    for i in range(changes.size):
+        shrink(rows, first + i, length, scales, mass, w, rest)
 
 
 @kernel
-def add_rows(rows: Any, first: int, scales: Floats, v: Floats) -> None:
-    """v += Σ scales[i] x_(first + i)."""
-    for i in range(scales.size):
-        add_row(rows, first + i, scales[i], v)
+def shift(rows: Any, i: int, change: float, scales: Any, mass: float, w: Floats, rest: Floats) -> None:
+    """w += change · rate · x_i."""
+    rate = scales[0]
+    x, stored = values(rows, i), columns(rows, i)
+    for m in range(x.size):
+        k = feature(stored, m)
+        step = change * rate[k] * x[m]
+        w[k] += step
+        rest[k] -= mass * step
+
+
+@kernel
+def shrink(rows: Any, i: int, length: float, scales: Any, mass: float, w: Floats, rest: Floats) -> None:
+    """w /= 1 + length · fade, for the features that row i stores."""
+    fade = scales[1]
+    x, stored = values(rows, i), columns(rows, i)
+    for m in range(x.size):
+        k = feature(stored, m)
+        now = w[k] / (1.0 + length * fade[k])
+        rest[k] -= mass * (now - w[k])
+        w[k] = now
+
+
+@kernel
+def moments(rows: Any, uses: Floats, out: Floats) -> None:
+    """For each feature, the sums of uses, uses · x and uses · x² over the rows that store it, as the rows of `out`."""
+    for i in range(uses.size):
+        x, stored = values(rows, i), columns(rows, i)
+        for m in range(x.size):
+            k = feature(stored, m)
+            share = uses[i] * x[m]
+            out[0, k] += uses[i]
+            out[1, k] += share
+            out[2, k] += share * x[m]
+
+
+@kernel
+def norms(rows: Any, rate: Floats, centre: Floats, out: Floats) -> None:
+    """Σ_k rate_k (x_ik - centre_k)² for each row i."""
+    at_zero = np.sum(rate * centre * centre)
+    for i in range(out.size):
+        total = at_zero
+        x, stored = values(rows, i), columns(rows, i)
+        for m in range(x.size):
+            k = feature(stored, m)
+            total += rate[k] * x[m] * (x[m] - 2.0 * centre[k])
+        out[i] = max(total, 0.0)
