@@ -1,0 +1,100 @@
+"""One level against all above it by two pointers: PRSVM+ and direct counting, O(l k) a product.
+
+Take the levels from the lowest up. With the level and all higher documents sorted by score, go down the higher ones:
+the partners in the level with s_i - s_j < t are a run from its top that only grows, and so does their sum. `above`
+goes up the level. Then the level is left out and the next one is the lowest.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Floats, Ints
+from rankwise.jit import kernel
+from rankwise.pairs import compiled
+from rankwise.pairs.graph import Layout
+from rankwise.pairs.swept import SweptGraph
+
+
+class Engine:
+    def __init__(self, layout: Layout, n_threads: int = 1) -> None:
+        self.layout = layout
+        self.n_threads = n_threads
+        self.sorter = compiled.Engine(layout, n_threads)
+
+    def ranked(self, scores: Floats) -> "Ranking":
+        return Ranking(self, scores)
+
+
+class Ranking:
+    """The documents of each query in the order of their scores."""
+
+    def __init__(self, engine: Engine, scores: Floats) -> None:
+        self.engine = engine
+        self.by_score = engine.sorter.ranked(scores)
+
+    def active(self, threshold: float) -> "Graph":
+        return Graph(self, threshold)
+
+
+class Graph(SweptGraph):
+    def __init__(self, ranking: Ranking, threshold: float) -> None:
+        super().__init__(ranking.engine.layout, ranking.engine.n_threads, threshold)
+        self.by_score = ranking.by_score
+
+    def sweep(self, upward: bool, piece: tuple[int, int], v: Floats, out: Floats) -> None:
+        order, scores, levels = self.by_score.order, self.by_score.scores, self.by_score.levels
+        starts = self.layout.starts[piece[0] : piece[1] + 1]
+        _sweep(upward, self.threshold, (starts, order, scores, levels), v, out)
+
+
+@kernel
+def _sweep(upward: bool, threshold: float, documents: Any, v: Floats, out: Floats) -> None:
+    starts, order, scores, levels = documents
+    for q in range(starts.size - 1):
+        query = slice(starts[q], starts[q + 1])
+        rows, query_scores, query_levels = order[query], scores[query], levels[query]
+        values = v[rows]
+        sums = np.zeros_like(values)
+        higher, lowest = np.arange(rows.size), query_levels.min()
+        while higher.size:
+            level, higher, lowest = _split(higher, query_levels, lowest)
+            if upward:
+                _meet(-1.0, threshold, query_scores, level, higher, values, sums)
+            else:
+                _meet(1.0, threshold, query_scores, higher[::-1], level[::-1], values, sums)
+        for i in range(rows.size):
+            out[rows[i]] = sums[i]
+
+
+@kernel
+def _split(places: Ints, levels: Ints, lowest: int) -> tuple[Ints, Ints, int]:
+    """The places of the lowest level; those of all others, moved up within `places`; the lowest level of these."""
+    level = np.empty(places.size, places.dtype)
+    n_level = n_higher = 0
+    next_lowest = np.iinfo(np.int32).max
+    for place in places:
+        if levels[place] == lowest:
+            level[n_level] = place
+            n_level += 1
+        else:
+            places[n_higher] = place
+            n_higher += 1
+            next_lowest = min(next_lowest, levels[place])
+    return level[:n_level], places[:n_higher], next_lowest
+
+
+@kernel
+def _meet(
+    sign: float, threshold: float, scores: Floats, mine: Ints, theirs: Ints, values: Floats, sums: Floats
+) -> None:
+    """Add to the sums of each of `mine` the values of its active partners among `theirs`."""
+    total = np.zeros(values.shape[1])
+    entering = 0
+    for here in mine:
+        while entering < theirs.size and sign * (scores[here] - scores[theirs[entering]]) < threshold:
+            for c in range(total.size):
+                total[c] += values[theirs[entering], c]
+            entering += 1
+        for c in range(total.size):
+            sums[here, c] += total[c]

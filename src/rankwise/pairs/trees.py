@@ -1,0 +1,62 @@
+"""The papers' sweeps with an order-statistic tree, O(l log k) a product (Lee and Lin, Airola et al.).
+
+With z = -level, a pair (i, j) is active if s_i - s_j < t and z_i - z_j < 0. Take the documents in descending order of
+one of the two and keep in a tree, by the other, those that satisfy the first condition; what i needs is the sum over
+the keys that satisfy the second. Trees by label go through the scores, the tree by score goes through the labels.
+`above` is the same upward, with both differences turned round.
+"""
+
+import numpy as np
+
+from rankwise.arrays import Floats
+from rankwise.pairs import compiled
+from rankwise.pairs.graph import Layout
+from rankwise.pairs.swept import SweptGraph
+from rankwise.pairs.tree_kernels import AA, AVL, RED_BLACK, SELECTION, sweep
+
+KINDS = {
+    "red-black-tree": RED_BLACK,
+    "score-red-black-tree": RED_BLACK,
+    "selection-tree": SELECTION,
+    "avl-tree": AVL,
+    "aa-tree": AA,
+}
+
+
+class Engine:
+    def __init__(self, layout: Layout, n_threads: int = 1, kind: str = "red-black-tree") -> None:
+        self.layout = layout
+        self.n_threads = n_threads
+        self.kind = KINDS[kind]
+        self.sorter = compiled.Engine(layout, n_threads)
+        self.z = -layout.level.astype(np.float64)
+        self.by_label = self.sorter.ranked(self.z) if kind == "score-red-black-tree" else None
+
+    def ranked(self, scores: Floats) -> "Ranking":
+        return Ranking(self, scores)
+
+
+class Ranking:
+    """The documents of each query in the order of `places`, to be kept in a tree by `keys`."""
+
+    def __init__(self, engine: Engine, scores: Floats) -> None:
+        self.engine = engine
+        sorted_ = engine.sorter.ranked(scores) if engine.by_label is None else engine.by_label
+        self.order, self.places = sorted_.order, sorted_.scores
+        self.keys = (engine.z if engine.by_label is None else scores)[self.order]
+
+    def active(self, threshold: float) -> "Graph":
+        return Graph(self, threshold)
+
+
+class Graph(SweptGraph):
+    def __init__(self, ranking: Ranking, threshold: float) -> None:
+        super().__init__(ranking.engine.layout, ranking.engine.n_threads, threshold)
+        self.ranking = ranking
+
+    def sweep(self, upward: bool, piece: tuple[int, int], v: Floats, out: Floats) -> None:
+        layout, ranking, engine = self.layout, self.ranking, self.ranking.engine
+        bounds = (self.threshold, 0.0) if engine.by_label is None else (0.0, self.threshold)
+        starts, n_levels = layout.starts[piece[0] : piece[1] + 1], layout.n_levels[piece[0] : piece[1]]
+        documents = (starts, n_levels, ranking.order, ranking.places, ranking.keys)
+        sweep(engine.kind, upward, bounds, documents, v, out)
