@@ -1,7 +1,7 @@
 """Stochastic gradient descent over pairs or over queries (Chapelle and Keerthi's algorithms 2 and 3).
 
     w_k ← (w_k - η_t rate_k ℓ'(w·d) d_k) / (1 + η_t λ rate_k / reads_k)^times,      λ = 1 / (C · pairs)
-    rate_k = min(1, reads_k) / (ℓ'(0) E d_k² + λ),      η_t = min(1 / (1/η₀ + μ (t + 1)), η₀ / √(1 + t/τ))
+    rate_k = min(1, reads_k) / (|ℓ'(0)| E d_k² + λ),    η_t = min(1 / (1/η₀ + μ (t + 1)), η₀ / √(1 + t/τ))
 
 d = x_i - x_j is a pair drawn uniformly, or by its weight; over queries, ℓ' d is averaged over all pairs of a query. A
 step reads feature k `times` times, reads_k on average, and touches no other. The rates make features of any unit alike.
@@ -128,7 +128,7 @@ class Walk:
         reads, centre, square = seen.moments / np.array([[seen.pairs], [seen.uses], [seen.uses]])
         variance = np.maximum(square - centre * centre, ROUNDING * square)
         shrinkage = 1.0 / (draws.objective.C * seen.pairs)
-        rate = np.minimum(reads, 1.0) / (draws.pull * 2.0 * variance + shrinkage)
+        rate = np.minimum(reads, 1.0) / (draws.pull * 2.0 * variance + shrinkage)  # 2 variance, about E d²
         fade = np.divide(shrinkage * rate, reads, out=np.zeros_like(rate), where=reads > 0)
         mean = draws.measure(rate, centre, np.random.default_rng((seed, state.steps, 1)))
         self.state = replace(seen, length=state.length + mean * draws.n_pairs)
