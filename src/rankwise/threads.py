@@ -5,9 +5,9 @@ thread, and results come back in the order of the pieces. Threads live for one c
 """
 
 import os
-import threading
+from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Piece = TypeVar("Piece")
 Outcome = TypeVar("Outcome")
@@ -41,12 +41,19 @@ def share(work: Callable[[Piece], Outcome], pieces: Iterable[Piece], n_threads: 
         except BaseException as error:
             errors.append(error)
 
-    helpers = [threading.Thread(target=labour) for _ in range(min(n_threads, len(todo)) - 1)]
-    for helper in helpers:
-        helper.start()
+    # Bare threads: threading.Thread costs more than some of the work, and its bookkeeping can swallow a Ctrl-C.
+    at_work = [allocate_lock() for _ in range(min(n_threads, len(todo)) - 1)]
+
+    def help_out(done: Any) -> None:
+        labour()
+        done.release()
+
+    for done in at_work:
+        done.acquire()
+        start_new_thread(help_out, (done,))
     labour()
-    for helper in helpers:
-        helper.join()
+    for done in at_work:
+        done.acquire()
     if errors:
         raise errors[0]
     return outcomes  # type: ignore[return-value]

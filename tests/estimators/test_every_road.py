@@ -112,7 +112,7 @@ def test_a_line_search_saves_two_planes_of_three(read_parts, loss):
 def test_a_line_search_saves_two_planes_of_three_on_cadata(letor_data):
     data = read_letor(letor_data / "cadata" / "cadata.txt.xz", dense=True)
     scaled = RankingData(FeatureScaler("zscore").fit_transform(data.X), data.y, data.qid)
-    with_search, without = planes(scaled, "hinge", C=1.0, normalize_pairs="mean", tol=1e-4)
+    with_search, without = planes(scaled, "hinge", C=1000.0, normalize_pairs="mean", tol=1e-3)
     assert with_search <= without / 3
 
 

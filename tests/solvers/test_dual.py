@@ -172,7 +172,7 @@ def test_what_it_cannot_do_is_refused(monkeypatch):
     for loss in ("huber:0.5", "logistic", "squared"):
         with pytest.raises(ValueError, match=f"losses hinge and squared_hinge: for {loss}"):
             DualCoordinateAscent()(objective(loss))
-    with pytest.raises(TypeError, match="solver 'dual' needs an objective that offers features"):
+    with pytest.raises(TypeError, match="solver 'dual' needs an objective that offers 'features'"):
         DualCoordinateAscent()(object())
     monkeypatch.setattr(explicit, "memory_at_hand", lambda: 1e4)
     with pytest.raises(ValueError, match=r"solver 'dual' lists every pair, and [0-9,]+ pairs take about 0.0 GB"):

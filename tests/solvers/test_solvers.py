@@ -120,7 +120,7 @@ def test_a_mismatch_is_a_sentence():
             return look
 
     assert TrustRegion()(NoMatrix()).converged
-    with pytest.raises(TypeError, match=r"solver 'newton' needs an objective that offers hessian_matrix\(\)"):
+    with pytest.raises(TypeError, match=r"solver 'newton' needs an objective that offers 'hessian_matrix'"):
         Newton()(NoMatrix())
 
 

@@ -48,10 +48,28 @@ def train(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=DATA_HELP, show_default=False)],
     output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model (JSON).")],
     C: Annotated[float, typer.Option("--C", "-C", help="Weight of the pairs against the regulariser.")] = 1.0,
-    loss: Annotated[str, typer.Option(help="squared_hinge, or huber:WIDTH.")] = "squared_hinge",
-    solver: Annotated[str, typer.Option(help="auto, newton or trust-region.")] = "auto",
-    tol: Annotated[float, typer.Option(help="Stop when the gradient has shrunk to this share.")] = 1e-3,
-    max_iter: Annotated[int, typer.Option(help="Newton steps at most.")] = 1000,
+    loss: Annotated[
+        str, typer.Option(help="squared_hinge, hinge, huber:WIDTH, logistic:ERROR or squared.")
+    ] = "squared_hinge",
+    solver: Annotated[
+        str,
+        typer.Option(
+            help="auto, newton, newton-cg, newton-minres, trust-region[-diagonal|-sampled], smoothing, bundle, bmrm, "
+            "sgd, sgd-queries or dual."
+        ),
+    ] = "auto",
+    tol: Annotated[
+        float, typer.Option(help="Stop at this share of the first gradient, or at this relative gap.")
+    ] = 1e-3,
+    max_iter: Annotated[int | None, typer.Option(help="Steps at most; the solver's own limit if not given.")] = None,
+    pairs: Annotated[
+        str, typer.Option(help="How pairs are summed: auto, or a paper's scheme: explicit, by-level, avl-tree, ...")
+    ] = "auto",
+    scope: Annotated[str, typer.Option(help="all pairs, or those of adjacent levels.")] = "all",
+    costs: Annotated[str | None, typer.Option(help="Weigh pairs by what they cost: gain, dcg or ndcg.")] = None,
+    rescaling: Annotated[str, typer.Option(help="Whether costs scale the slack or the margin.")] = "slack",
+    normalize_pairs: Annotated[str, typer.Option(help="sum, mean, query or svm-rank: what C multiplies.")] = "sum",
+    seed: Annotated[int, typer.Option(help="For the solvers that draw at random.")] = 0,
     normalize: Annotated[
         str | None,
         typer.Option(help="Scale features: query-minmax, query-zscore, minmax or zscore; kept with the model."),
@@ -71,7 +89,9 @@ def train(
     """
     from rankwise.cli import work
 
-    params = {"C": C, "loss": loss, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs}
+    params = {"C": C, "loss": loss, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs, "pairs": pairs}
+    params |= {"scope": scope, "costs": costs, "rescaling": rescaling, "normalize_pairs": normalize_pairs}
+    params |= {"random_state": seed}
     settings = work.Training(data, output, params, normalize, valid, measure, names, float32)
     work.train(settings, as_json)
 

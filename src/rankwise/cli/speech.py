@@ -37,10 +37,11 @@ def command(function: Command) -> Command:
 
     @functools.wraps(function)
     def run(*args: Any, **options: Any) -> None:
-        warnings.showwarning = lambda message, *_, **__: say(f"rankwise: warning: {message}")
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
         try:
-            function(*args, **options)
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *_, **__: say(f"rankwise: warning: {message}")
+                warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                function(*args, **options)
         except KeyboardInterrupt:
             say("rankwise: interrupted; no file was changed")
             raise typer.Exit(INTERRUPTED) from None

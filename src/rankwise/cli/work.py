@@ -124,16 +124,25 @@ def weight_table(weights: Any, names: list[str], top: int = 0) -> str:
 
 def _ranker(asked: Training) -> Any:
     """The estimator asked for; what is wrong with an option is said before anything is read."""
+    from rankwise.costs import known
     from rankwise.estimators.base import positive
     from rankwise.estimators.ranksvm import RankSVM
-    from rankwise.solvers import SOLVERS
+    from rankwise.pairs.schemes import SCHEMES
+    from rankwise.problems import Pairing
+    from rankwise.solvers import make_solver
 
+    params = asked.params
     for name in ("C", "tol", "max_iter"):
-        checked(f"--{name.replace('_', '-')}", partial(positive, name), asked.params[name])
-    checked("--loss", losses.parse, asked.params["loss"])
-    if asked.params["solver"] not in ("auto", *SOLVERS):
-        checked("--solver", _refuse, f"{asked.params['solver']!r} is none of auto, {', '.join(SOLVERS)}")
-    ranker = RankSVM(**asked.params)
+        if params[name] is not None:
+            checked(f"--{name.replace('_', '-')}", partial(positive, name), params[name])
+    loss = checked("--loss", losses.parse, params["loss"])
+    checked("--solver", lambda name: make_solver(name, loss, np.zeros((1, 1)), tol=1.0), params["solver"])
+    checked("--pairs", partial(_one_of, list(SCHEMES)), params["pairs"])
+    checked("--scope", partial(_one_of, ["all", "adjacent"]), params["scope"])
+    checked("--costs", known, params["costs"])
+    checked("--rescaling", lambda name: Pairing(rescaling=name), params["rescaling"])
+    checked("--normalize-pairs", lambda name: Pairing(normalize=name), params["normalize_pairs"])
+    ranker = RankSVM(**params)
     if asked.normalize is None:
         return ranker
     from rankwise.estimators.scaled import ScaledRanker
@@ -143,8 +152,9 @@ def _ranker(asked: Training) -> Any:
     return ScaledRanker(ranker, asked.normalize)
 
 
-def _refuse(sentence: str) -> None:
-    raise ValueError(sentence)
+def _one_of(names: list[str], given: str) -> None:
+    if given not in names:
+        raise ValueError(f"{given!r} is none of {', '.join(names)}")
 
 
 def _measures(asked: list[str] | None) -> list[metrics.Measure]:

@@ -177,9 +177,13 @@ class RankSVM(Ranker):
         self._keep(solver(objective, start, self._report), objective)
         return self
 
-    @available_if(_stochastic)
+    @available_if(_stochastic)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
         """One epoch of stochastic steps (solver "sgd", or "sgd-queries") on new, whole queries."""
+        if self.normalize_pairs != "sum":
+            raise ValueError(
+                "partial_fit sees a few queries at a time and cannot normalise by all: normalize_pairs='sum'"
+            )
         first = not hasattr(self, "_state")
         X, y, sample_weight = self._check_fit(X, y, sample_weight, reset=first)
         state = StochasticState.at(np.zeros(X.shape[1])) if first else self._state

@@ -109,4 +109,4 @@ def require(here: Any, solver: str, *needs: str) -> None:
     """One sentence instead of an AttributeError in the middle of a solve."""
     for need in needs:
         if not hasattr(here, need):
-            raise TypeError(f"solver {solver!r} needs an objective that offers {need}(), and {here!r} does not")
+            raise TypeError(f"solver {solver!r} needs an objective that offers {need!r}, and {here!r} does not")

@@ -22,14 +22,16 @@ def reduced(N: Floats, Xy: Floats, Zt: Floats, blocks: Ints, alphas: Floats, out
     for q in range(blocks.shape[0]):
         first, last = blocks[q]
         rest = N - np.dot(Zt[first:last].T, Zt[first:last])
-        b = rest[:d, d].copy()
-        W[:d] = shifted_solutions(rest[:d, :d].copy(), b, alphas, floor)
+        W[:d] = shifted_solutions(rest, rest[d, :d].copy(), alphas, floor)
         out[first:last] = np.dot(Xy[first:last], W)
 
 
 @kernel
 def shifted_solutions(G: Floats, b: Floats, alphas: Floats, floor: float) -> Floats:
-    """(G + αI)⁻¹ b, a column for every α; overwrites G and b. Pivots below `floor` are rounding, and lifted to it."""
+    """(G + αI)⁻¹ b, a column for every α; overwrites G and b. Pivots below `floor` are rounding, and lifted to it.
+
+    G may be larger than b: what is beyond is not looked at.
+    """
     betas = np.zeros(b.size)
     tridiagonalise(G, b, betas)
     W = _sweep(G, b, alphas, floor)
@@ -47,7 +49,7 @@ def tridiagonalise(G: Floats, b: Floats, betas: Floats) -> None:
     n = b.size
     spare_v, spare_p = np.empty(n), np.empty(n)
     for k in range(n - 2):
-        rest, column, y = G[k + 1 :, k + 1 :], G[k + 1 :, k], b[k + 1 :]
+        rest, column, y = G[k + 1 : n, k + 1 : n], G[k + 1 : n, k], b[k + 1 :]
         v, p = spare_v[: y.size], spare_p[: y.size]
         v[:] = column
         head, below = v[0], _dot(v[1:], v[1:])

@@ -1,0 +1,208 @@
+"""The commands as a user meets them: what they print, write and return."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from rankwise import RankSVM, evaluate, load_model, load_sample, read_letor, write_letor
+from rankwise.cli.app import app
+
+RANKWISE = [sys.executable, "-c", "from rankwise.cli import main; main()"]
+
+
+def run(*args, stdin=None, code=0):
+    done = CliRunner().invoke(app, [str(arg) for arg in args], input=stdin)
+    assert done.exit_code == code, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    for split in ("train", "test"):
+        write_letor(folder / f"{split}.txt", load_sample(split))
+    run("train", folder / "train.txt", "-o", folder / "model.json", "--C", "0.01")
+    return folder
+
+
+def test_train_evaluate_predict_agree_with_the_library(files):
+    train, test = load_sample("train"), load_sample("test")
+    ranker = RankSVM(C=0.01).fit(train.X, train.y, train.qid)
+    model = load_model(files / "model.json")
+    np.testing.assert_array_equal(model.coef_, ranker.coef_)
+    scores = run("predict", files / "model.json", files / "test.txt").stdout
+    np.testing.assert_array_equal(np.array(scores.split(), float), ranker.predict(test.X))
+    expected = evaluate(test.y, ranker.predict(test.X), test.qid, ["ndcg@5", "map"])
+    told = json.loads(
+        run("evaluate", files / "model.json", files / "test.txt", "-m", "ndcg@5", "-m", "map", "--json").stdout
+    )
+    assert {name: row["mean"] for name, row in told["measures"].items()} == dict(expected)
+    piped = run("evaluate", "-", files / "test.txt", "-m", "map", stdin=scores).stdout
+    assert f"{expected['map']:.4f}" in piped
+
+
+def test_train_tells_what_it_did(files, tmp_path):
+    args = ("train", files / "train.txt", "-o", tmp_path / "m.json", "--valid", files / "test.txt")
+    shown = run(*args).stdout
+    assert "1,381 documents, 80 queries, 13 features" in shown
+    assert [line.split()[0] for line in shown.splitlines()[-3:]] == ["ndcg@10", "map", "pairwise-accuracy"]
+    told = json.loads(run(*args, "--json", "-m", "ndcg@10:letor").stdout)
+    assert told["converged"] is True
+    assert 0 < told["valid"]["measures"]["ndcg@10:letor"]["mean"] < 1
+
+
+def test_several_files_stdin_and_compression(files, tmp_path):
+    data = read_letor(files / "train.txt")
+    half = data.qid <= 40
+    write_letor(tmp_path / "a.txt.gz", data.select(half))
+    write_letor(tmp_path / "b.txt.xz", data.select(~half))
+    run("train", tmp_path / "a.txt.gz", tmp_path / "b.txt.xz", "-o", tmp_path / "two.json", "--C", 0.01)
+    run("train", "-", "-o", tmp_path / "pipe.json", "--C", 0.01, stdin=(files / "train.txt").read_text())
+    expected = load_model(files / "model.json").coef_
+    for name in ("two", "pipe"):
+        np.testing.assert_allclose(load_model(tmp_path / f"{name}.json").coef_, expected, rtol=1e-9)
+
+
+def test_real_labels_get_measures_that_fit(tmp_path):
+    (tmp_path / "t.txt").write_text("".join(f"{1000.5 * i} 1:{i % 7} 2:{i}\n" for i in range(30)))
+    shown = run("train", tmp_path / "t.txt", "-o", tmp_path / "m.json").stdout
+    assert "kendall-tau-b" in shown
+    assert "ndcg" not in shown
+
+
+@pytest.mark.parametrize("scaler", ["query-minmax", "zscore"])
+def test_the_scaler_is_part_of_the_model(files, tmp_path, scaler):
+    run("train", files / "train.txt", "-o", tmp_path / "m.json", "--normalize", scaler)
+    train, test = load_sample("train"), load_sample("test")
+    from rankwise.preprocessing import make_scaler
+
+    fitted = make_scaler(scaler)
+    ranker = RankSVM().fit(fitted.fit_transform(train.X, qid=train.qid), train.y, train.qid)
+    expected = ranker.predict(fitted.transform(test.X, qid=test.qid))
+    scores = run("predict", tmp_path / "m.json", files / "test.txt").stdout
+    np.testing.assert_allclose(np.array(scores.split(), float), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_inspect_shows_names(files, tmp_path):
+    from rankwise.data.sample import SAMPLE_FEATURES
+
+    (tmp_path / "names").write_text("\n".join(SAMPLE_FEATURES))
+    run("train", files / "train.txt", "-o", tmp_path / "m.json", "--names", tmp_path / "names")
+    shown = run("inspect", tmp_path / "m.json", "--top", 3).stdout.splitlines()
+    assert len(shown) == 6
+    assert shown[-1] == "... and 10 smaller ones (--top 0 shows all)"
+    told = json.loads(run("inspect", tmp_path / "m.json", "--json").stdout)
+    assert list(told["weights"]) == list(SAMPLE_FEATURES)
+    run("predict", tmp_path / "m.json", files / "test.txt")  # no warning about names: nothing on stderr
+    assert run("predict", tmp_path / "m.json", files / "test.txt").stderr == ""
+
+
+def test_per_query(files):
+    shown = run("evaluate", files / "model.json", files / "test.txt", "--per-query").stdout.splitlines()
+    assert len(shown) == 41
+    assert shown[1].split()[0] == "81"
+
+
+def test_demo_tells_a_story():
+    shown = run("demo").stdout
+    assert "RankSVM" in shown
+    assert "out_of_stock" in shown
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--loss", "hinge"],
+        ["--loss", "logistic:0.01", "--solver", "trust-region"],
+        ["--solver", "bundle"],
+        ["--solver", "sgd", "--seed", "3", "--tol", "0.01"],
+        ["--solver", "dual", "--loss", "hinge"],
+        ["--pairs", "avl-tree"],
+        ["--scope", "adjacent"],
+        ["--costs", "ndcg"],
+        ["--costs", "gain", "--rescaling", "margin"],
+        ["--normalize-pairs", "query"],
+        ["--float32", "--jobs", "1"],
+    ],
+)
+def test_every_option_trains_a_sensible_model(files, tmp_path, options):
+    C = "1" if "--normalize-pairs" in options else "0.01"
+    run("train", files / "train.txt", "-o", tmp_path / "m.json", "--C", C, *options)
+    test = load_sample("test")
+    assert load_model(tmp_path / "m.json").score(test.X, test.y, test.qid) > 0.88
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["train", "TRAIN", "-o", "OUT", "--loss", "hing"], "--loss: unknown loss 'hing'"),
+        (["train", "TRAIN", "-o", "OUT", "--C", "0"], "--C: C must be a positive number"),
+        (["train", "TRAIN", "-o", "OUT", "--solver", "magic"], "--solver: solver is 'magic'"),
+        (["train", "TRAIN", "-o", "OUT", "--loss", "hinge", "--solver", "newton"], "needs a smooth loss"),
+        (["train", "TRAIN", "-o", "OUT", "--normalize", "l2"], "--normalize: no scaler is called 'l2'"),
+        (["train", "TRAIN", "-o", "OUT", "--pairs", "list"], "--pairs: 'list' is none of auto"),
+        (["train", "TRAIN", "-o", "OUT", "-m", "ngcd@10"], "--measure"),
+        (["train", "TRAIN"], "--output"),
+        (["fly"], "No such command 'fly'"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(files, tmp_path, args, words):
+    args = [{"TRAIN": files / "train.txt", "OUT": tmp_path / "m.json"}.get(arg, arg) for arg in args]
+    assert words in " ".join(run(*args, code=2).stderr.replace("'--output' / '-o'", "--output").split())
+    assert not (tmp_path / "m.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1 qid:1 1:0.5\n0 qid:1 1:x\n", "line 2"),
+        ("1 qid:1 3:1 2:1\n", "line 1"),
+        ("1 qid:1 1:nan\n", "line 1"),
+        ("", "t.txt"),
+    ],
+)
+def test_bad_data_is_exit_code_1_and_one_sentence(tmp_path, text, words):
+    (tmp_path / "t.txt").write_text(text)
+    told = run("train", tmp_path / "t.txt", "-o", tmp_path / "m.json", code=1).stderr
+    assert told.startswith("rankwise: ")
+    assert len(told.splitlines()) == 1
+    assert words in told
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_bad_models_and_scores(files, tmp_path):
+    assert "no-such.json: No such file" in run("inspect", tmp_path / "no-such.json", code=1).stderr
+    (tmp_path / "half.json").write_bytes((files / "model.json").read_bytes()[:200])
+    assert "is not a rankwise model, or is damaged" in run("inspect", tmp_path / "half.json", code=1).stderr
+    (tmp_path / "scores").write_text("1\n2\n")
+    assert (
+        "holds 2 scores, the data have 570" in run("evaluate", tmp_path / "scores", files / "test.txt", code=1).stderr
+    )
+    assert "both come from stdin" in run("evaluate", "-", "-", stdin="1", code=1).stderr
+
+
+def test_a_reader_that_leaves_is_no_error(files):
+    shell = f"{' '.join(map(repr, RANKWISE))} predict {files / 'model.json'} {files / 'test.txt'} | head -1"
+    done = subprocess.run(shell, shell=True, capture_output=True, text=True)
+    assert done.stderr == ""
+    assert len(done.stdout.split()) == 1
+
+
+def test_an_interrupted_training_leaves_no_file(tmp_path):
+    with open(tmp_path / "big.txt", "w") as file:
+        for i in range(200_000):
+            file.write(f"{i % 5} qid:{i // 100} 1:{i % 17} 2:{i % 31} 3:{i % 7}\n")
+    command = [*RANKWISE, "train", str(tmp_path / "big.txt"), "-o", str(tmp_path / "m.json"), "--tol", "1e-30"]
+    process = subprocess.Popen([*command, "--solver", "sgd"], stderr=subprocess.PIPE, text=True)
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    told = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert told.strip().splitlines()[-1] == "rankwise: interrupted; no file was changed"
+    assert [path.name for path in tmp_path.iterdir()] == ["big.txt"]

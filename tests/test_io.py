@@ -1,0 +1,77 @@
+import json
+
+import numpy as np
+import pytest
+
+from rankwise import RankSVM, load_model, load_sample, save_model
+from rankwise.estimators.scaled import ScaledRanker
+
+DATA = load_sample()
+RANKER = RankSVM(C=0.02, loss="huber:0.5", tol=1e-6).fit(DATA.X, DATA.y, DATA.qid)
+
+
+def test_a_model_comes_back_to_the_last_bit(tmp_path):
+    save_model(RANKER, tmp_path / "m.json.gz")
+    again = load_model(tmp_path / "m.json.gz")
+    np.testing.assert_array_equal(again.coef_, RANKER.coef_)
+    np.testing.assert_array_equal(again.predict(DATA.X), RANKER.predict(DATA.X))
+    assert again.get_params() == RANKER.get_params()
+    assert again.n_features_in_ == 13
+    assert again.result_.value == RANKER.result_.value
+    assert again.score(DATA.X, DATA.y, DATA.qid) == RANKER.score(DATA.X, DATA.y, DATA.qid)
+
+
+@pytest.mark.parametrize("scaler", ["query-minmax", "query-zscore", "minmax", "zscore"])
+def test_with_a_scaler(tmp_path, scaler):
+    model = ScaledRanker(RankSVM(C=0.01), scaler).fit(DATA.X, DATA.y, DATA.qid)
+    save_model(model, tmp_path / "m.json", [f"f{i}" for i in range(13)])
+    again = load_model(tmp_path / "m.json")
+    np.testing.assert_array_equal(again.predict(DATA.X, DATA.qid), model.predict(DATA.X, DATA.qid))
+    assert again.feature_names_in_[12] == "f12"
+    assert again.score(DATA.X, DATA.y, DATA.qid) == model.score(DATA.X, DATA.y, DATA.qid)
+
+
+def test_an_old_file_survives_a_failed_save(tmp_path):
+    target = tmp_path / "m.json"
+    save_model(RANKER, target)
+    before = target.read_bytes()
+    with pytest.raises(ValueError, match="feature_names holds 2 names, the model has 13 features"):
+        save_model(RANKER, target, ["a", "b"])
+    with pytest.raises(ValueError, match="RankSVM is not fitted"):
+        save_model(RankSVM(), target)
+    assert target.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["m.json"]
+
+
+def changed(**fields):
+    return lambda state: {**state, **fields}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (changed(format="other"), "is not a rankwise model: its format field"),
+        (changed(version=99), "has model version 99, written by rankwise .*; this one reads version 1"),
+        (changed(coef="abc"), "is a damaged rankwise model"),
+        (changed(coef=[1.0, None]), "is a damaged rankwise model"),
+        (changed(kind="os.system"), "is a damaged rankwise model: KeyError"),
+        (changed(params={"D": 1}), "is a damaged rankwise model: TypeError"),
+        (changed(feature_names=["a"]), "feature_names and coef have different lengths"),
+        (lambda state: [state], "is not a rankwise model"),
+    ],
+)
+def test_damaged_and_foreign_files(tmp_path, change, words):
+    save_model(RANKER, tmp_path / "m.json")
+    state = json.loads((tmp_path / "m.json").read_text())
+    (tmp_path / "m.json").write_text(json.dumps(change(state)))
+    with pytest.raises(ValueError, match=words):
+        load_model(tmp_path / "m.json")
+
+
+def test_cut_short_or_no_text_at_all(tmp_path):
+    save_model(RANKER, tmp_path / "m.json")
+    whole = (tmp_path / "m.json").read_bytes()
+    for content in (whole[: len(whole) // 2], b"", b"\xff\xfe\x00", b"1 qid:1 1:0.5\n"):
+        (tmp_path / "m.json").write_bytes(content)
+        with pytest.raises(ValueError, match=r"m\.json is not a rankwise model, or is damaged"):
+            load_model(tmp_path / "m.json")
