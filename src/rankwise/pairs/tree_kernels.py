@@ -218,7 +218,6 @@ def _balance_aa(tree: Tree, depth: int) -> None:
         node, parent = path[depth], path[depth - 1]
         if level[child[node, LEFT]] == level[node]:
             node = _lift(tree, parent, node, LEFT)
-        right = child[node, RIGHT]
-        if level[right] == level[node] and level[child[right, RIGHT]] == level[node]:
+        if level[child[child[node, RIGHT], RIGHT]] == level[node]:  # above a new node there is a right child by now
             level[_lift(tree, parent, node, RIGHT)] += 1
         depth -= 1
