@@ -16,6 +16,7 @@ from scipy.linalg import lapack
 from rankwise.arrays import Floats, Ints
 
 EPS = float(np.finfo(float).eps)
+ROUNDING = 16 * EPS  # times the size and the largest value: what is left of a diagonal below this is rounding
 MISMATCH = 1e-6  # a factor that misses the matrix by this share of it shows that the matrix is not semidefinite
 
 
@@ -68,7 +69,7 @@ def factorise(K: Floats) -> tuple[Basis, Ints, Floats]:
     largest = float(diagonal.max())
     if largest <= 0:
         return _eigendecomposed(K) if wanted.any() else (Spectral(np.zeros((1, 1))), np.zeros(1, int), np.zeros((n, 1)))
-    packed, pivots, rank, _ = lapack.dpstrf(K.T, tol=n * EPS * largest, lower=1, overwrite_a=1)
+    packed, pivots, rank, _ = lapack.dpstrf(K.T, tol=n * ROUNDING * largest, lower=1, overwrite_a=1)
     pivots = pivots - 1
     lower = np.tril(packed[:rank, :rank])
     F = np.empty((n, rank))
@@ -86,6 +87,6 @@ def _eigendecomposed(K: Floats) -> tuple[Basis, Ints, Floats]:
     warnings.warn(
         f"the kernel is not positive semidefinite: its negative part, {lost:.2%} of it, is left out", stacklevel=2
     )
-    positive = values > K.shape[0] * EPS * float(np.abs(values).max())
+    positive = values > K.shape[0] * ROUNDING * float(np.abs(values).max())
     scale = np.sqrt(values[positive])
     return Spectral(vectors[:, positive] / scale), np.arange(K.shape[0]), vectors[:, positive] * scale
