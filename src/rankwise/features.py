@@ -12,7 +12,8 @@ from scipy import sparse
 from rankwise.arrays import Array, Floats
 from rankwise.threads import share
 
-BLOCK_BYTES = 1 << 22  # a block of rows: small enough to stay in cache, large enough to hide the call
+BLOCK_BYTES = 1 << 22  # the largest block of rows: small enough to stay in cache
+LEAST_BLOCK = 1 << 19  # the smallest: large enough to hide the calls; between them, an eighth of X
 MOST_LANES = 64  # partial sums of Xᵀ g kept apart
 
 
@@ -24,7 +25,8 @@ class Features:
         self.n_threads = n_threads
         self.n_rows, self.n_features = X.shape
         self.nbytes = int(X.data.nbytes + X.indices.nbytes) if sparse.issparse(X) else int(X.nbytes)
-        self.block_rows = max(1, BLOCK_BYTES * self.n_rows // max(self.nbytes, 1))
+        block = min(BLOCK_BYTES, max(LEAST_BLOCK, self.nbytes // 8))
+        self.block_rows = max(1, block * self.n_rows // max(self.nbytes, 1))
 
     def select(self, rows: Any, n_threads: int) -> "Features":
         """Some of the rows; a slice of them is not copied."""

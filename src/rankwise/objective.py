@@ -152,10 +152,11 @@ class Expansion:
             features = parts[i].features
             width = max(8, 4 * BLOCK_BYTES // (8 * features.n_rows))  # bounds the memory that a large part takes
             groups = [(j, min(j + width, features.n_features)) for j in range(0, features.n_features, width)]
-            return np.hstack([features.transposed_dot(self.hessians[i](features.columns(*g))) for g in groups])
+            return np.hstack([features.transposed_dot(self.hessians[i].half(features.columns(*g))) for g in groups])
 
         with _blas().limit(limits=1, user_api="blas"):  # the threads are ours
-            matrix = self.objective.C * self.objective.total(product)
+            half = self.objective.C * self.objective.total(product)
+        matrix = half + half.T
         matrix[np.diag_indices_from(matrix)] += 1.0
         return matrix
 

@@ -45,6 +45,17 @@ class PairHessian:
             total += product
         return total
 
+    def half(self, v: Array) -> Floats:
+        """M v, where M + Mᵀ is the Hessian: c (½ D v - below(v)) has one sum where L v has two."""
+        total = np.zeros(v.shape)
+        for curvature, graph in self.terms:
+            sums = graph.below(v)
+            sums *= -curvature
+            total += sums
+            np.multiply(v, 0.5 * curvature * graph.degree[:, None], out=sums)
+            total += sums
+        return total
+
     def diagonal(self) -> Floats:
         (first, *others) = [curvature * graph.degree for curvature, graph in self.terms]
         return sum(others, first)
@@ -147,6 +158,9 @@ class ListedHessian:
         scale = self.curvatures if v.ndim == 1 else self.curvatures[:, None]
         product: Floats = self.differences.T @ (scale * (self.differences @ v))
         return product
+
+    def half(self, v: Array) -> Floats:
+        return 0.5 * self(v)
 
     def diagonal(self) -> Floats:
         sums: Floats = abs(self.differences).T @ self.curvatures

@@ -70,7 +70,7 @@ class Bundle:
 
 
 def _minimum_on(ray: Any) -> float:
-    """Where a convex function of t ≥ 0 is least: its slope's root. Five digits will do; the next plane corrects more."""
+    """Where a convex function of t ≥ 0 is least: its slope's root. Five digits will do."""
     low, high = 0.0, 1.0
     if ray.slope(low) >= 0:
         return 0.0

@@ -14,7 +14,7 @@ from rankwise.solvers.base import Callback, Objective, Result, Step, require
 from rankwise.solvers.newton import Newton
 
 SETTLED = 0.1  # an inner problem is left when its own gap, ½|∇|², is this share of the whole
-NARROWEST, FASTEST = 1e-12, 0.1
+NARROWEST, FASTEST = 1e-12, 0.2
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,9 @@ class Smoothing:
         width = 1.0
         while run.goes_on(w, width):
             wanted = 0.5 * self.tol * abs(run.value) / max(run.gap, 1e-300)
-            width *= float(np.clip(wanted, FASTEST, 0.5)) if run.iterations else 1.0
-            w = run.minimise(w, width)
+            narrower = float(np.clip(wanted, FASTEST, 0.5)) if run.iterations else 1.0
+            width *= narrower
+            w = run.minimise(w, width, narrower * min(run.gap, run.value))
         return run.result()
 
 
@@ -78,9 +79,9 @@ class _Run:
     def converged(self) -> bool:
         return self.gap <= self.options.tol * abs(self.value)
 
-    def minimise(self, w: Floats, width: float) -> Floats:
-        """The optimum at this width, only as exact as the gap asks for."""
-        enough = SETTLED * max(min(self.gap, abs(self.value)), self.options.tol * abs(self.value))
+    def minimise(self, w: Floats, width: float, expected_gap: float) -> Floats:
+        """The optimum at this width, only as exact as the gap to be expected there asks for."""
+        enough = SETTLED * max(expected_gap, self.options.tol * abs(self.value))
 
         def near(step: Step) -> bool:
             self.iterations += step.iteration > 0
