@@ -5,7 +5,7 @@ L is block diagonal by query, so a query left out is a block of rows of Z left o
 
 import numpy as np
 
-from rankwise.arrays import Floats
+from rankwise.arrays import Floats, Ints
 from rankwise.least_squares.regression import Regression
 from rankwise.solvers.spectral import Spectrum, left_out, one_blas_thread, reduction_pays
 from rankwise.threads import share
@@ -18,7 +18,11 @@ def leave_query_out(problem: Regression, normal: Floats | None, spectrum: Spectr
     """
     out = np.empty((problem.labels.size, alphas.size))
     sizes = np.diff(problem.starts)
-    reducible = np.zeros(sizes.size, bool) if normal is None else reduction_pays(sizes, problem.size, alphas.size)
+    reducible = np.zeros(sizes.size, bool)
+    if normal is not None:
+        varying = np.append(np.flatnonzero(np.diag(normal)[:-1]), problem.size)  # others are constant in every query
+        normal = np.ascontiguousarray(normal[np.ix_(varying, varying)])
+        reducible = reduction_pays(sizes, varying.size, alphas.size)
 
     def work(piece: tuple[int, int]) -> None:
         rows = problem.rows(piece)
@@ -29,7 +33,8 @@ def leave_query_out(problem: Regression, normal: Floats | None, spectrum: Spectr
         if normal is not None and by_reduction.any():
             from rankwise.solvers.spectral_kernels import reduced
 
-            reduced(normal, rows.Xy, rows.Zt, blocks[by_reduction], alphas, scores)
+            Xy, Zt = (_columns(values, varying) for values in (rows.Xy, rows.Zt))
+            reduced(normal, Xy, Zt, blocks[by_reduction], alphas, scores)
         for first, last in blocks[~by_reduction]:
             X, F = (values[first:last, :-1] @ spectrum.basis for values in (rows.Xy, rows.Zt))
             scores[first:last] = X @ left_out(spectrum, F, rows.Zt[first:last, -1], alphas)
@@ -37,3 +42,7 @@ def leave_query_out(problem: Regression, normal: Floats | None, spectrum: Spectr
     with one_blas_thread():
         share(work, problem.pieces, problem.n_threads)
     return out
+
+
+def _columns(values: Floats, chosen: Ints) -> Floats:
+    return values if chosen.size == values.shape[1] else np.ascontiguousarray(values[:, chosen])
