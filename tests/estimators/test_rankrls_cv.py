@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from test_rankrls import CHOICES, DATA, fitted, written_out
 
 from rankwise import evaluate, make_ranking
@@ -160,3 +161,16 @@ def test_agrees_with_rlscore_on_what_it_left_out():
     ]  # fmt: skip
     model = RankRLSCV([0.5], scaling="query").fit(X, y, qid)
     np.testing.assert_allclose(model.cv_predictions_, left_out, rtol=1e-12, atol=1e-12)
+
+
+def test_threads_storage_and_precision_do_not_matter():
+    data = make_ranking(n_queries=300, docs_per_query=40, n_features=30, random_state=0)  # several blocks
+    one, two = (RankRLSCV(ALPHAS, n_jobs=n).fit(data.X, data.y, data.qid) for n in (1, 2))
+    np.testing.assert_array_equal(one.cv_values_, two.cv_values_)
+    np.testing.assert_array_equal(one.coef_path_, two.coef_path_)
+    single = data.X.astype(np.float32)
+    for X in (sparse.csr_array(single), single):
+        other = RankRLSCV(ALPHAS).fit(X, data.y, data.qid)
+        exact = RankRLSCV(ALPHAS).fit(single.astype(np.float64), data.y, data.qid)
+        np.testing.assert_allclose(other.coef_path_, exact.coef_path_, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(other.cv_predictions_, exact.cv_predictions_, rtol=1e-9, atol=1e-9)
