@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test lint test-slow bench format clean
+.PHONY: help setup demo test lint test-slow bench format clean clean-kernels
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -38,6 +38,9 @@ bench: $(READY)  ## speed against peers; tables under benchmarks/results
 format: $(READY) ## let ruff put the code in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+clean-kernels:   ## forget compiled kernels: Numba does not see changes in kernels of other files
+	find src -name '*.nb[ic]' -delete
 
 clean:           ## remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,46 @@
+"""What the documents show is run: Python examples as doctests, shell examples as commands."""
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankwise import load_sample, write_letor
+
+ROOT = Path(__file__).resolve().parents[1]
+PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
+SHELL = re.compile(r"```sh\n(.*?)```", re.DOTALL)
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_examples(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for split, name in (("train", "train.txt"), ("test", "test.txt")):
+        write_letor(tmp_path / name, load_sample(split))
+    text = "\n".join(PYTHON.findall(page.read_text()))
+    examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    failed = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(examples).failed
+    assert not failed
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_shell_examples(page, tmp_path):
+    """Every line that calls rankwise, in order, in a folder with train.txt, vali.txt and test.txt."""
+    for split, name in (("train", "train.txt"), ("test", "vali.txt"), ("test", "test.txt")):
+        write_letor(tmp_path / name, load_sample(split))
+    rankwise = f"{sys.executable} -c 'from rankwise.cli import main; main()'"
+    for line in "\n".join(SHELL.findall(page.read_text())).replace("\\\n", " ").splitlines():
+        if line.startswith("rankwise "):
+            command = re.sub(r"(^|\| )rankwise", lambda found: found.group(1) + rankwise, line.split("   #")[0])
+            done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
+            assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+def test_docstrings():
+    import rankwise.estimators.ranksvm as module
+
+    assert doctest.testmod(module).failed == 0
