@@ -17,7 +17,7 @@ from rankwise.arrays import Floats, Ints
 
 EPS = float(np.finfo(float).eps)
 ROUNDING = 16 * EPS  # times the size and the largest value: what is left of a diagonal below this is rounding
-MISMATCH = 1e-6  # a factor that misses the matrix by this share of it shows that the matrix is not semidefinite
+MISMATCH = 1e-6  # a factor that misses the matrix by this share of its diagonal shows that it is not semidefinite
 
 
 class Basis(Protocol):
@@ -75,7 +75,7 @@ def factorise(K: Floats) -> tuple[Basis, Ints, Floats]:
     F = np.empty((n, rank))
     F[pivots[:rank]] = lower
     F[pivots[rank:]] = packed[rank:, :rank]
-    if np.linalg.norm(F @ (probe @ F) - wanted) > MISMATCH * np.linalg.norm(wanted):
+    if np.linalg.norm(F @ (probe @ F) - wanted) > MISMATCH * largest * np.sqrt(n):
         untouched = np.tril(K, -1)  # the factor was written over the other triangle
         return _eigendecomposed(untouched + untouched.T + np.diag(diagonal))
     return Triangular(lower), pivots[:rank], F
