@@ -3,8 +3,18 @@ import json
 import numpy as np
 import pytest
 
-from rankwise import RankSVM, load_model, load_sample, save_model
-from rankwise.estimators.scaled import ScaledRanker
+from rankwise import (
+    FactorizedRankSVM,
+    KernelRankRLS,
+    KernelRankSVM,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    ScaledRanker,
+    load_model,
+    load_sample,
+    save_model,
+)
 
 DATA = load_sample()
 RANKER = RankSVM(C=0.02, loss="huber:0.5", tol=1e-6).fit(DATA.X, DATA.y, DATA.qid)
@@ -19,6 +29,42 @@ def test_a_model_comes_back_to_the_last_bit(tmp_path):
     assert again.n_features_in_ == 13
     assert again.result_.value == RANKER.result_.value
     assert again.score(DATA.X, DATA.y, DATA.qid) == RANKER.score(DATA.X, DATA.y, DATA.qid)
+
+
+SUBSET = DATA.select(DATA.qid <= 10)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RankRLS(alpha=3.0),
+        RankRLSCV(alphas=np.array([0.1, 1.0])),
+        FactorizedRankSVM(n_components=2, C=0.01, random_state=0),
+        KernelRankSVM(C=0.1, gamma=0.5),
+        KernelRankSVM(C=0.1, n_components=20, random_state=0, loss="hinge"),
+        KernelRankRLS(kernel="polynomial", degree=2),
+        RankSVM(C=0.1, costs=lambda i, j: np.ones(i.size)),
+        ScaledRanker(KernelRankSVM(C=0.1), "minmax"),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_every_kind_comes_back(tmp_path, model):
+    model = model.fit(SUBSET.X, SUBSET.y, SUBSET.qid)
+    save_model(model, tmp_path / "m.json")
+    again = load_model(tmp_path / "m.json")
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(again.predict(SUBSET.X), model.predict(SUBSET.X))
+
+
+def test_what_cannot_be_saved(tmp_path):
+    K = SUBSET.X @ SUBSET.X.T
+    for model in (
+        KernelRankSVM(kernel="precomputed").fit(K, SUBSET.y, SUBSET.qid),
+        KernelRankRLS(alpha=[1.0, 2.0]).fit(SUBSET.X, SUBSET.y, SUBSET.qid),
+    ):
+        with pytest.raises(ValueError, match=r"cannot be saved|with a single alpha"):
+            save_model(model, tmp_path / "m.json")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("scaler", ["query-minmax", "query-zscore", "minmax", "zscore"])
@@ -51,7 +97,7 @@ def changed(**fields):
     ("change", "words"),
     [
         (changed(format="other"), "is not a rankwise model: its format field"),
-        (changed(version=99), "has model version 99, written by rankwise .*; this one reads version 1"),
+        (changed(version=99), "has model version 99, written by rankwise .*; this reads version 1"),
         (changed(coef="abc"), "is a damaged rankwise model"),
         (changed(coef=[1.0, None]), "is a damaged rankwise model"),
         (changed(kind="os.system"), "is a damaged rankwise model: KeyError"),

@@ -17,6 +17,12 @@ _HOME = {
     "load_sample": "data.sample",
     "evaluate": "metrics",
     "RankSVM": "estimators.ranksvm",
+    "RankRLS": "estimators.rankrls",
+    "RankRLSCV": "estimators.rankrls_cv",
+    "KernelRankSVM": "estimators.kernel",
+    "KernelRankRLS": "estimators.kernel_rankrls",
+    "FactorizedRankSVM": "estimators.factorized",
+    "ScaledRanker": "estimators.scaled",
     "save_model": "io",
     "load_model": "io",
 }

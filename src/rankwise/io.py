@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,23 @@ from rankwise.data.streams import open_bytes, written_beside
 
 FORMAT = "rankwise-model"
 VERSION = 1
-KINDS = {"RankSVM": "rankwise.estimators.ranksvm"}
+LINEAR = {  # score = coef · x
+    "RankSVM": "rankwise.estimators.ranksvm",
+    "RankRLS": "rankwise.estimators.rankrls",
+    "RankRLSCV": "rankwise.estimators.rankrls_cv",
+    "FactorizedRankSVM": "rankwise.estimators.factorized",
+}
+KERNEL = {  # score = Σ dual_coef_r · kernel(x, reference_r)
+    "KernelRankSVM": "rankwise.estimators.kernel",
+    "KernelRankRLS": "rankwise.estimators.kernel_rankrls",
+}
 
 
 def save_model(model: Any, path: str | Path, feature_names: Sequence[str] | None = None) -> None:
     """Write a fitted ranker, with its scaler if it has one; `feature_names` where the training data had none.
 
-    A path that ends in .gz, .bz2 or .xz is compressed; "-" is standard output.
+    A path that ends in .gz, .bz2 or .xz is compressed; "-" is standard output. Parameters that JSON cannot hold (a
+    callable, a matrix of costs) are not kept: they tell how the model was trained, and predictions do not need them.
     """
     text = json.dumps(_described(model, feature_names), indent=1, allow_nan=False)
     with written_beside(path) as file:
@@ -26,7 +37,7 @@ def save_model(model: Any, path: str | Path, feature_names: Sequence[str] | None
 
 
 def load_model(path: str | Path) -> Any:
-    """The ranker that `save_model` wrote: a RankSVM, or a ScaledRanker around one."""
+    """The ranker that `save_model` wrote, ready to predict."""
     try:
         with open_bytes(Path(path), "rb") as file:
             state = json.loads(file.read())
@@ -36,60 +47,68 @@ def load_model(path: str | Path) -> Any:
         raise ValueError(f"{path} is not a rankwise model: its format field is not {FORMAT!r}")
     if state.get("version") != VERSION:
         found, by = state.get("version"), state.get("rankwise")
-        raise ValueError(
-            f"{path} has model version {found!r}, written by rankwise {by}; this one reads version {VERSION}"
-        )
+        raise ValueError(f"{path} has model version {found!r}, written by rankwise {by}; this reads version {VERSION}")
     try:
         return _revived(state)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{path} is a damaged rankwise model: {type(error).__name__} {error}") from None
 
 
 def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any]:
     ranker = getattr(model, "ranker_", model)
-    if not hasattr(ranker, "coef_"):
-        raise ValueError(f"{type(model).__name__} is not fitted: call fit before saving it")
     kind = type(ranker).__name__
-    if kind not in KINDS:
-        raise ValueError(f"a {kind} cannot be saved: there are {', '.join(KINDS)}")
+    if kind not in LINEAR | KERNEL:
+        raise ValueError(f"a {kind} cannot be saved: there are {', '.join(LINEAR | KERNEL)}")
+    if not hasattr(ranker, "result_"):
+        raise ValueError(f"{kind} is not fitted to one model: call fit, with a single alpha, before saving it")
     names = feature_names if feature_names is not None else getattr(model, "feature_names_in_", None)
-    if names is not None and len(names) != ranker.coef_.size:
-        raise ValueError(f"feature_names holds {len(names)} names, the model has {ranker.coef_.size} features")
+    if names is not None and len(names) != ranker.n_features_in_:
+        raise ValueError(f"feature_names holds {len(names)} names, the model has {ranker.n_features_in_} features")
     result = ranker.result_
     return {
         "format": FORMAT,
         "version": VERSION,
         "rankwise": __version__,
         "kind": kind,
-        "params": {key: value for key, value in ranker.get_params().items() if key != "callback"},
+        "params": {key: _plain(value) for key, value in ranker.get_params().items()},
         "fit": {
             "objective": result.value,
             "gradient_norm": result.gradient_norm,
             "iterations": result.iterations,
             "converged": result.converged,
             "message": result.message,
+            "gap": result.gap,
         },
         "scaler": model.scaler_.to_dict() if ranker is not model else None,
         "feature_names": None if names is None else [str(name) for name in names],
-        "coef": ranker.coef_.tolist(),
+        **({"coef": ranker.coef_.tolist()} if kind in LINEAR else _kernel_state(ranker)),
     }
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return value if isinstance(value, str | int | float | list | dict | None) else None
+
+
+def _kernel_state(ranker: Any) -> dict[str, Any]:
+    if not isinstance(ranker.kernel, str) or ranker.kernel == "precomputed":
+        raise ValueError(
+            "a model with kernel='precomputed' or a callable cannot be saved: its kernel is not in the model"
+        )
+    references = ranker.X_fit_.toarray() if hasattr(ranker.X_fit_, "toarray") else np.asarray(ranker.X_fit_)
+    return {"dual_coef": ranker.dual_coef_.tolist(), "references": references.tolist()}
+
+
 def _revived(state: dict[str, Any]) -> Any:
-    from importlib import import_module
-
-    from rankwise.solvers import Result
-
-    ranker = getattr(import_module(KINDS[state["kind"]]), state["kind"])(**state["params"])
-    ranker.coef_ = np.array(state["coef"], dtype=np.float64)
-    if ranker.coef_.ndim != 1 or not np.isfinite(ranker.coef_).all():
-        raise ValueError("coef is not a list of finite numbers")
-    fit = state["fit"]
-    ranker.n_iter_ = fit["iterations"]
-    ranker.result_ = Result(
-        ranker.coef_, fit["objective"], fit["gradient_norm"], fit["iterations"], fit["converged"], fit["message"], []
-    )
-    ranker.n_features_in_ = ranker.coef_.size
+    kind = state["kind"]
+    ranker = getattr(import_module((LINEAR | KERNEL)[kind]), kind)(**state["params"])
+    if kind in LINEAR:
+        ranker.coef_ = _vector(state["coef"], "coef")
+        ranker.n_features_in_ = ranker.coef_.size
+    else:
+        _revive_kernel(ranker, state)
+    _revive_result(ranker, state["fit"])
     model = ranker
     if state["scaler"] is not None:
         from rankwise.estimators.scaled import ScaledRanker
@@ -97,10 +116,36 @@ def _revived(state: dict[str, Any]) -> Any:
 
         model = ScaledRanker(ranker, state["scaler"]["name"])
         model.ranker_, model.scaler_ = ranker, Scaler.from_dict(state["scaler"])
-        if model.scaler_.n_features_in_ != ranker.coef_.size:
+        if model.scaler_.n_features_in_ != ranker.n_features_in_:
             raise ValueError("scaler and coef have different numbers of features")
     if state["feature_names"] is not None:
         model.feature_names_in_ = np.array(state["feature_names"], dtype=object)
-        if model.feature_names_in_.size != ranker.coef_.size:
+        if model.feature_names_in_.size != ranker.n_features_in_:
             raise ValueError("feature_names and coef have different lengths")
     return model
+
+
+def _revive_kernel(ranker: Any, state: dict[str, Any]) -> None:
+    ranker.dual_coef_ = _vector(state["dual_coef"], "dual_coef")
+    references = np.array(state["references"], dtype=np.float64)
+    if references.ndim != 2 or len(references) != ranker.dual_coef_.size or not np.isfinite(references).all():
+        raise ValueError("references are not as many rows of numbers as dual_coef has entries")
+    ranker.map_ = ranker.new_map()
+    ranker.map_.references = ranker.X_fit_ = references
+    ranker.n_features_in_ = references.shape[1]
+
+
+def _revive_result(ranker: Any, fit: dict[str, Any]) -> None:
+    from rankwise.solvers import Result
+
+    ranker.n_iter_ = fit["iterations"]
+    point = ranker.coef_ if hasattr(ranker, "coef_") else ranker.dual_coef_
+    told = {name: fit[name] for name in ("gradient_norm", "iterations", "converged", "message", "gap")}
+    ranker.result_ = Result(point=point, value=fit["objective"], history=[], **told)
+
+
+def _vector(given: Any, name: str) -> Any:
+    vector = np.array(given, dtype=np.float64)
+    if vector.ndim != 1 or not np.isfinite(vector).all():
+        raise ValueError(f"{name} is not a list of finite numbers")
+    return vector

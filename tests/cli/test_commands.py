@@ -129,6 +129,12 @@ def test_demo_tells_a_story():
         ["--costs", "gain", "--rescaling", "margin"],
         ["--normalize-pairs", "query"],
         ["--float32", "--jobs", "1"],
+        ["--model", "rankrls", "--alpha", "10"],
+        ["--model", "rankrls-cv"],
+        ["--model", "factorized", "--components", "5"],
+        ["--kernel", "rbf", "--gamma", "0.2"],
+        ["--kernel", "rbf", "--components", "50"],
+        ["--model", "rankrls", "--kernel", "polynomial"],
     ],
 )
 def test_every_option_trains_a_sensible_model(files, tmp_path, options):
@@ -149,6 +155,8 @@ def test_every_option_trains_a_sensible_model(files, tmp_path, options):
         (["train", "TRAIN", "-o", "OUT", "--pairs", "list"], "--pairs: 'list' is none of auto"),
         (["train", "TRAIN", "-o", "OUT", "-m", "ngcd@10"], "--measure"),
         (["train", "TRAIN"], "--output"),
+        (["train", "TRAIN", "-o", "OUT", "--model", "forest"], "--model: 'forest' is none of ranksvm"),
+        (["train", "TRAIN", "-o", "OUT", "--model", "factorized", "--kernel", "rbf"], "factorized takes no kernel"),
         (["fly"], "No such command 'fly'"),
     ],
 )

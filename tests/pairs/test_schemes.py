@@ -138,21 +138,21 @@ def test_an_unknown_scheme_is_named_with_those_there_are():
 
 
 def grown(kind, keys, values, n_levels=0):
-    tree = trees.new_tree(max(len(keys), 4 * n_levels), values.shape[1])
-    trees.clear(kind, tree, n_levels)
+    tree = trees.new_tree(kind, max(len(keys), 4 * n_levels), values.shape[1])
+    trees.clear(tree, n_levels)
     for row, key in enumerate(keys):
-        trees.insert(kind, tree, float(key), values, row)
+        trees.insert(tree, float(key), values, row)
     return tree
 
 
-def law_of_ranks(kind, tree, node):
+def law_of_ranks(tree, node):
     """Check the rank of one node against its children's; what is returned is the law's own height."""
     left, right = tree.child[node]
     rank, ranks = tree.rank, (tree.rank[left], tree.rank[right])
-    if kind == trees.RED_BLACK:
+    if tree.kind == trees.RED_BLACK:
         assert rank[node] in (trees.RED, trees.BLACK)
         assert rank[node] == trees.BLACK or ranks == (trees.BLACK, trees.BLACK)
-    elif kind == trees.AVL:
+    elif tree.kind == trees.AVL:
         assert rank[node] == 1 + max(ranks)
         assert abs(int(ranks[0]) - int(ranks[1])) <= 1
     else:
@@ -161,17 +161,17 @@ def law_of_ranks(kind, tree, node):
         assert right == 0 or rank[tree.child[right, trees.RIGHT]] < rank[node]
 
 
-def walk(kind, tree, node, expected):
+def walk(tree, node, expected):
     """The keys of a subtree in order, its depth, and the black nodes on each way down; every node's laws checked."""
     if node == 0:
         return [], 0, 0
-    law_of_ranks(kind, tree, node)
-    lefts, rights = (walk(kind, tree, child, expected) for child in tree.child[node])
+    law_of_ranks(tree, node)
+    lefts, rights = (walk(tree, child, expected) for child in tree.child[node])
     assert lefts[2] == rights[2]
     keys = [*lefts[0], tree.key[node], *rights[0]]
     np.testing.assert_array_equal(tree.own[node], expected[tree.key[node]])
     np.testing.assert_array_equal(tree.total[node], sum(expected[key] for key in keys))
-    is_black = kind == trees.RED_BLACK and tree.rank[node] == trees.BLACK
+    is_black = tree.kind == trees.RED_BLACK and tree.rank[node] == trees.BLACK
     return keys, 1 + max(lefts[1], rights[1]), lefts[2] + is_black
 
 
@@ -185,7 +185,7 @@ def test_search_trees_stay_balanced_ordered_and_summed(kind, keys, descending):
     values = np.column_stack([np.ones(len(keys)), np.arange(len(keys))])  # sizes, and sums of small integers
     expected = {float(key): values[np.array(keys) == key].sum(0) for key in keys}
     tree = grown(kind, keys, values)
-    found, depth, _ = walk(kind, tree, tree.child[0, trees.RIGHT], expected)
+    found, depth, _ = walk(tree, tree.child[0, trees.RIGHT], expected)
     assert found == sorted(expected)
     assert depth <= 2 * math.log2(len(found) + 1)
     assert tree.rank[tree.child[0, trees.RIGHT]] == trees.BLACK or kind != trees.RED_BLACK

@@ -47,7 +47,16 @@ def rankwise(
 def train(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=DATA_HELP, show_default=False)],
     output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model (JSON).")],
+    model: Annotated[str, typer.Option(help="ranksvm, rankrls, rankrls-cv or factorized.")] = "ranksvm",
     C: Annotated[float, typer.Option("--C", "-C", help="Weight of the pairs against the regulariser.")] = 1.0,
+    alpha: Annotated[float, typer.Option(help="Regularisation of rankrls.")] = 1.0,
+    kernel: Annotated[
+        str | None, typer.Option(help="rbf, polynomial, laplacian, cosine, ...: a kernel ranksvm or rankrls.")
+    ] = None,
+    gamma: Annotated[float | None, typer.Option(help="The kernel's gamma; 1 / features if not given.")] = None,
+    components: Annotated[
+        int | None, typer.Option(help="Landmarks of a kernel's approximation, or factors of factorized.")
+    ] = None,
     loss: Annotated[
         str, typer.Option(help="squared_hinge, hinge, huber:WIDTH, logistic:ERROR or squared.")
     ] = "squared_hinge",
@@ -83,7 +92,7 @@ def train(
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
-    """Learn a linear ranker from DATA and write it to MODEL.
+    """Learn a ranker from DATA and write it to MODEL.
 
     Example: rankwise train train.txt -o model.json --C 0.03 --valid vali.txt
     """
@@ -92,8 +101,8 @@ def train(
     params = {"C": C, "loss": loss, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs, "pairs": pairs}
     params |= {"scope": scope, "costs": costs, "rescaling": rescaling, "normalize_pairs": normalize_pairs}
     params |= {"random_state": seed}
-    settings = work.Training(data, output, params, normalize, valid, measure, names, float32)
-    work.train(settings, as_json)
+    params |= {"alpha": alpha, "kernel": kernel, "gamma": gamma, "n_components": components}
+    work.train(work.Training(model, data, output, params, normalize, valid, measure, names, float32), as_json)
 
 
 @app.command()

@@ -4,10 +4,12 @@ import sys
 import time
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 
 from rankwise import losses, metrics
 from rankwise.cli.speech import answer, answer_json, checked, doing, say, table
@@ -21,6 +23,7 @@ BAR = 24  # characters of the longest weight's bar
 
 @dataclass(frozen=True)
 class Training:
+    model: str
     data: list[str]
     output: str
     params: dict[str, Any]
@@ -39,9 +42,10 @@ def train(asked: Training, as_json: bool) -> None:
     began = time.perf_counter()
     with doing("training") as progress:
         solved_by = ranker if asked.normalize is None else ranker.ranker
-        solved_by.callback = lambda step: progress(
-            f"step {step.iteration}, objective {step.value:.6g}, gradient {step.gradient_norm:.2g}"
-        )
+        if hasattr(solved_by, "callback"):
+            solved_by.callback = lambda step: progress(
+                f"step {step.iteration}, objective {step.value:.6g}, gradient {step.gradient_norm:.2g}"
+            )
         ranker.fit(data.X, data.y, data.qid)
     seconds = time.perf_counter() - began
     save_model(ranker, asked.output, names)
@@ -97,15 +101,21 @@ def inspect(model_file: str, top: int, as_json: bool) -> None:
     model = load_model(model_file)
     ranker = getattr(model, "ranker_", model)
     names = getattr(model, "feature_names_in_", None)
+    if not hasattr(ranker, "coef_"):
+        answer(
+            f"{ranker}: {ranker.dual_coef_.size:,} references of {ranker.n_features_in_:,} features, no weights of them"
+        )
+        return
     labels = [str(i + 1) for i in range(model.coef_.size)] if names is None else [str(name) for name in names]
     if as_json:
         scaler = model.scaler if model is not ranker else None
-        params = {key: value for key, value in ranker.get_params().items() if key != "callback"}
+        params = {key: value for key, value in ranker.get_params().items() if key not in ("callback", "costs")}
         weights = dict(zip(labels, model.coef_.tolist(), strict=True))
         answer_json({"kind": type(ranker).__name__, "params": params, "normalize": scaler, "weights": weights})
         return
-    settings = f"C={ranker.C:g}, loss={ranker.loss}" + ("" if model is ranker else f", normalize={model.scaler}")
-    answer(f"{type(ranker).__name__}({settings}), {model.coef_.size:,} features: {ranker.result_.message}")
+    scaled = "" if model is ranker else f" after {model.scaler}"
+    shown = " ".join(str(ranker).split())
+    answer(f"{shown}{scaled}, {model.coef_.size:,} features: {ranker.result_.message}")
     answer(weight_table(model.coef_, labels, top))
 
 
@@ -126,13 +136,12 @@ def _ranker(asked: Training) -> Any:
     """The estimator asked for; what is wrong with an option is said before anything is read."""
     from rankwise.costs import known
     from rankwise.estimators.base import positive
-    from rankwise.estimators.ranksvm import RankSVM
     from rankwise.pairs.schemes import SCHEMES
     from rankwise.problems import Pairing
     from rankwise.solvers import make_solver
 
     params = asked.params
-    for name in ("C", "tol", "max_iter"):
+    for name in ("C", "alpha", "tol", "max_iter", "n_components"):
         if params[name] is not None:
             checked(f"--{name.replace('_', '-')}", partial(positive, name), params[name])
     loss = checked("--loss", losses.parse, params["loss"])
@@ -142,7 +151,7 @@ def _ranker(asked: Training) -> Any:
     checked("--costs", known, params["costs"])
     checked("--rescaling", lambda name: Pairing(rescaling=name), params["rescaling"])
     checked("--normalize-pairs", lambda name: Pairing(normalize=name), params["normalize_pairs"])
-    ranker = RankSVM(**params)
+    ranker = _model(asked.model, params)
     if asked.normalize is None:
         return ranker
     from rankwise.estimators.scaled import ScaledRanker
@@ -150,6 +159,29 @@ def _ranker(asked: Training) -> Any:
 
     checked("--normalize", make_scaler, asked.normalize)
     return ScaledRanker(ranker, asked.normalize)
+
+
+MODELS = {  # model -> (module, class), without and with a kernel
+    "ranksvm": (("ranksvm", "RankSVM"), ("kernel", "KernelRankSVM")),
+    "rankrls": (("rankrls", "RankRLS"), ("kernel_rankrls", "KernelRankRLS")),
+    "rankrls-cv": (("rankrls_cv", "RankRLSCV"),),
+    "factorized": (("factorized", "FactorizedRankSVM"),),
+}
+
+
+def _model(name: str, params: dict[str, Any]) -> Any:
+    """The estimator of that name, given those of the options that it has."""
+    checked("--model", partial(_one_of, list(MODELS)), name)
+    with_kernel = params["kernel"] is not None
+    if with_kernel and len(MODELS[name]) == 1:
+        raise typer.BadParameter(f"{name} takes no kernel: --model ranksvm or rankrls do", param_hint="--kernel")
+    module, cls = MODELS[name][with_kernel]
+    estimator = getattr(import_module(f"rankwise.estimators.{module}"), cls)
+    defaults = estimator().get_params()
+    if name != "ranksvm":  # their losses, solvers and tolerances are their own
+        params = {key: params[key] for key in params if key not in ("loss", "solver", "tol")}
+    given = {key: value for key, value in params.items() if key in defaults and value is not None}
+    return estimator(**given)
 
 
 def _one_of(names: list[str], given: str) -> None:

@@ -38,23 +38,27 @@ class KernelRanker(Ranker):
 
     def _mapped(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Array, Floats | None]:
         """The features of the training objects, the labels and the weights, all checked."""
-        named = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        extra = dict(self.kernel_params or {})
-        kernel = Kernel(self.kernel, extra if callable(self.kernel) else named | extra)
-        components = None if self.n_components is None else int(positive("n_components", self.n_components))
-        self.map_ = KernelMap(kernel, components, self.landmarks, self.random_state)
+        self.map_ = self.new_map()
         if self._takes_objects(X):
             X, y = list(X), validate_data(self, X="no_validation", y=y, y_numeric=True)
             check_consistent_length(X, y)
         else:
             X, y = validate_data(self, X, y, **self._rows_wanted(), y_numeric=True)
-        if kernel.precomputed:
+        if self.map_.kernel.precomputed:
             _check_symmetric(X)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         features = self.map_.fit_transform(X)
         self.X_fit_, self.support_ = self.map_.references, self.map_.chosen
         return features, np.asarray(y, dtype=np.float64), sample_weight
+
+    def new_map(self) -> KernelMap:
+        """The map that the parameters ask for, not fitted."""
+        named = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        extra = dict(self.kernel_params or {})
+        kernel = Kernel(self.kernel, extra if callable(self.kernel) else named | extra)
+        components = None if self.n_components is None else int(positive("n_components", self.n_components))
+        return KernelMap(kernel, components, self.landmarks, self.random_state)
 
     def predict(self, X: Any) -> Floats:
         """Scores, one an object, in the order given; the larger the better.

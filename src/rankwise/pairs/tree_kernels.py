@@ -19,6 +19,7 @@ DEEPEST = 128  # a red-black tree of 2^62 nodes is no deeper
 
 
 class Tree(NamedTuple):
+    kind: int
     child: Ints
     key: Floats
     own: Floats  # a row a node: the values of its own key
@@ -28,42 +29,42 @@ class Tree(NamedTuple):
     path: Ints  # from node 0 to the node just inserted
 
 
+def new_tree(kind: int, capacity: int, n_columns: int) -> Tree:
+    """A tree of up to `capacity` nodes, to be cleared before use.
+
+    One row of memory a node, since every step of a walk reads all of it: key, two children, rank, sums. It is NumPy's,
+    not the kernels' own, because NumPy asks for huge pages: a walk through a large tree waits for the page table.
+    """
+    numbers = np.empty((capacity + 1, 3 + 2 * n_columns))
+    links = numbers.view(np.int32)
+    child, rank, own, total = links[:, 2:4], links[:, 4], numbers[:, 3::2], numbers[:, 4::2]
+    total[0], rank[0] = 0.0, 0
+    return Tree(kind, child, numbers[:, 0], own, total, rank, np.empty(1, np.int64), np.empty(DEEPEST, np.int32))
+
+
 @kernel
-def sweep(kind: int, upward: bool, bounds: tuple[float, float], documents: Any, v: Floats, out: Floats) -> None:
+def sweep(tree: Tree, upward: bool, bounds: tuple[float, float], documents: Any, v: Floats, out: Floats) -> None:
     """The sums of whole queries: documents enter while within bounds[0] by place; sum those within bounds[1] by key."""
     starts, n_levels, order, places, keys = documents
     sign, step = (-1.0, 1) if upward else (1.0, -1)
-    longest = (starts[1:] - starts[:-1]).max()
-    tree = new_tree(4 * n_levels.max() if kind == SELECTION else longest, v.shape[1])
     for q in range(n_levels.size):
-        clear(kind, tree, n_levels[q])
+        clear(tree, n_levels[q])
         first, last = starts[q], starts[q + 1]
         here, end = (first, last) if upward else (last - 1, first - 1)
         entering = here
         while here != end:
             while entering != end and sign * (places[here] - places[entering]) < bounds[0]:
-                insert(kind, tree, keys[entering], v, order[entering])
+                insert(tree, keys[entering], v, order[entering])
                 entering += step
-            add_sum(kind, tree, sign, keys[here], bounds[1], out, order[here])
+            add_sum(tree, sign, keys[here], bounds[1], out, order[here])
             here += step
 
 
 @kernel
-def new_tree(capacity: int, n_columns: int) -> Tree:
-    """A tree of up to `capacity` nodes, to be cleared before use."""
-    # One row of memory a node, since every step of a walk reads all of it: key, two children, rank, sums.
-    numbers = np.empty((capacity + 1, 3 + 2 * n_columns))
-    links = numbers.view(np.int32)
-    child, rank, own, total = links[:, 2:4], links[:, 4], numbers[:, 3::2], numbers[:, 4::2]
-    total[0], rank[0] = 0.0, 0
-    return Tree(child, numbers[:, 0], own, total, rank, np.empty(1, np.int64), np.empty(DEEPEST, np.int32))
-
-
-@kernel
-def clear(kind: int, tree: Tree, n_levels: int) -> None:
+def clear(tree: Tree, n_levels: int) -> None:
     tree.child[0, RIGHT] = 0
     tree.size[0] = 0
-    if kind == SELECTION:
+    if tree.kind == SELECTION:
         width = 1
         while width < n_levels:
             width *= 2
@@ -72,9 +73,9 @@ def clear(kind: int, tree: Tree, n_levels: int) -> None:
 
 
 @kernel
-def insert(kind: int, tree: Tree, key: float, v: Floats, row: int) -> None:
+def insert(tree: Tree, key: float, v: Floats, row: int) -> None:
     """Add the values v[row] at `key`."""
-    if kind == SELECTION:
+    if tree.kind == SELECTION:
         node = _leaf(tree, key)
         while node > 0:
             _add(tree.total, node, v, row)
@@ -100,18 +101,18 @@ def insert(kind: int, tree: Tree, key: float, v: Floats, row: int) -> None:
     tree.rank[node] = 1
     for c in range(v.shape[1]):
         tree.own[node, c] = tree.total[node, c] = v[row, c]
-    if kind == RED_BLACK:
+    if tree.kind == RED_BLACK:
         _balance_red_black(tree, depth + 1)
-    elif kind == AVL:
+    elif tree.kind == AVL:
         _balance_avl(tree, depth)
     else:
         _balance_aa(tree, depth)
 
 
 @kernel
-def add_sum(kind: int, tree: Tree, sign: float, key: float, bound: float, out: Floats, row: int) -> None:
+def add_sum(tree: Tree, sign: float, key: float, bound: float, out: Floats, row: int) -> None:
     """Add to out[row] the values at all keys with sign * (key - theirs) < bound; in a selection tree, bound is 0."""
-    if kind == SELECTION:
+    if tree.kind == SELECTION:
         node = _leaf(tree, key)
         beyond = 1 if sign > 0 else -1
         while node > 1:

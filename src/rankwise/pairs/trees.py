@@ -12,7 +12,7 @@ from rankwise.arrays import Floats
 from rankwise.pairs import compiled
 from rankwise.pairs.graph import Layout
 from rankwise.pairs.swept import SweptGraph
-from rankwise.pairs.tree_kernels import AA, AVL, RED_BLACK, SELECTION, sweep
+from rankwise.pairs.tree_kernels import AA, AVL, RED_BLACK, SELECTION, new_tree, sweep
 
 KINDS = {
     "red-black-tree": RED_BLACK,
@@ -59,4 +59,5 @@ class Graph(SweptGraph):
         bounds = (self.threshold, 0.0) if engine.by_label is None else (0.0, self.threshold)
         starts, n_levels = layout.starts[piece[0] : piece[1] + 1], layout.n_levels[piece[0] : piece[1]]
         documents = (starts, n_levels, ranking.order, ranking.places, ranking.keys)
-        sweep(engine.kind, upward, bounds, documents, v, out)
+        capacity = 4 * n_levels.max() if engine.kind == SELECTION else np.diff(starts).max()
+        sweep(new_tree(engine.kind, int(capacity), v.shape[1]), upward, bounds, documents, v, out)
