@@ -34,7 +34,7 @@ class RankRLS(Ranker):
     solver : {"auto", "primal", "dual", "cg"}, default="auto"
         All find the same weights. "primal" solves a system of n_features equations, "dual" one of n_documents, "cg"
         multiplies by X only. "auto" takes the one that costs least (`rankwise.least_squares.regression.cheapest`).
-    tol : float, default=1e-8
+    tol : float, default=1e-6
         "cg" stops when the residual's norm is at most `tol` times that at zero.
     max_iter : int, default=10000
         Products "cg" may take; not to have converged by then is a ConvergenceWarning.
@@ -68,7 +68,7 @@ class RankRLS(Ranker):
         ties: str = "include",
         scaling: str = "pairs",
         solver: str = "auto",
-        tol: float = 1e-8,
+        tol: float = 1e-6,
         max_iter: int = 10_000,
         n_jobs: int | None = None,
     ) -> None:
