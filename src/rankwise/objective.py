@@ -9,11 +9,9 @@ part goes all the way (scores, pair sums, back to features) before the next is l
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from rankwise import losses
 from rankwise.arrays import Array, Floats
@@ -22,7 +20,7 @@ from rankwise.losses import Loss
 from rankwise.preferences import Preferences
 from rankwise.queries import cut
 from rankwise.risk import Risk, RiskHessian
-from rankwise.threads import share
+from rankwise.threads import one_blas_thread, share
 
 LARGE = 8  # a part larger than this many blocks is worked on by all threads together
 
@@ -154,7 +152,7 @@ class Expansion:
             groups = [(j, min(j + width, features.n_features)) for j in range(0, features.n_features, width)]
             return np.hstack([features.transposed_dot(self.hessians[i].half(features.columns(*g))) for g in groups])
 
-        with _blas().limit(limits=1, user_api="blas"):  # the threads are ours
+        with one_blas_thread():
             half = self.objective.C * self.objective.total(product)
         matrix = half + half.T
         matrix[np.diag_indices_from(matrix)] += 1.0
@@ -186,11 +184,6 @@ class Ray:
             return np.array([risk.gradient @ self.slopes[i]])
 
         return self.at_start + t * self.bend + self.objective.C * float(self.objective.total(look)[0])
-
-
-@cache
-def _blas() -> Any:
-    return ThreadpoolController()  # finding the libraries takes a millisecond or two
 
 
 def _cut(features: Features, risk: Risk) -> Iterator[Part]:

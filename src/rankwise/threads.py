@@ -7,6 +7,7 @@ thread, and results come back in the order of the pieces. Threads live for one c
 import os
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, TypeVar
 
 Piece = TypeVar("Piece")
@@ -21,6 +22,18 @@ def thread_count(n_jobs: int | None = None) -> int:
     if n_jobs == 0:
         raise ValueError("n_jobs is 0: give a number of threads, or -1 for all cores")
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+def one_blas_thread() -> Any:
+    """A context in which matrix products keep to one thread: where the threads are ours, or the work is small."""
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()  # finding the libraries takes a millisecond or two
 
 
 def share(work: Callable[[Piece], Outcome], pieces: Iterable[Piece], n_threads: int) -> list[Outcome]:

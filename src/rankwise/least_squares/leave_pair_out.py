@@ -16,7 +16,8 @@ import numpy as np
 
 from rankwise.arrays import Floats, Ints
 from rankwise.least_squares.regression import Regression
-from rankwise.solvers.spectral import Spectrum, decompose, downdated, one_blas_thread
+from rankwise.solvers.spectral import Spectrum, decompose, downdated
+from rankwise.threads import one_blas_thread
 
 MOST_PAIRS = 100_000  # of more pairs, so many are drawn
 MOST_SPECTRA = 2_000  # where nearly every pair needs one of its own, so many pairs are taken

@@ -7,8 +7,8 @@ import numpy as np
 
 from rankwise.arrays import Floats, Ints
 from rankwise.least_squares.regression import Regression
-from rankwise.solvers.spectral import Spectrum, left_out, one_blas_thread, reduction_pays
-from rankwise.threads import share
+from rankwise.solvers.spectral import Spectrum, left_out, reduction_pays
+from rankwise.threads import one_blas_thread, share
 
 
 def leave_query_out(problem: Regression, normal: Floats | None, spectrum: Spectrum, alphas: Floats) -> Floats:

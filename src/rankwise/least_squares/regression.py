@@ -17,8 +17,8 @@ from rankwise.arrays import Floats, Ints
 from rankwise.features import BLOCK_BYTES, Features, in_order, lanes
 from rankwise.least_squares.comparisons import Comparisons, compare
 from rankwise.queries import Queries, cut
-from rankwise.solvers.spectral import Spectrum, decompose, one_blas_thread
-from rankwise.threads import share, thread_count
+from rankwise.solvers.spectral import Spectrum, decompose
+from rankwise.threads import one_blas_thread, share, thread_count
 
 PRODUCTS = 200  # products with XᵀLX that conjugate gradients typically take
 MATRIX_GAIN = 8  # how much cheaper an operation is inside a matrix product

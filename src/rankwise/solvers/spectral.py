@@ -8,14 +8,13 @@ its two diagonals; O(d³) a block. `left_out`: in the basis of A's eigenvectors 
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy import linalg
-from threadpoolctl import ThreadpoolController
 
 from rankwise.arrays import Array, Floats
+from rankwise.threads import one_blas_thread
 
 SMALL = 1_000  # matrices so narrow are worked on faster by one thread than by several that wait for each other
 BATCH = 1 << 20  # numbers worked on in one array operation
@@ -61,16 +60,6 @@ def solve(A: Floats, b: Floats, alpha: float) -> Floats:
             return decompose(A, b).solutions(np.array([alpha]))[:, 0]
         solution: Floats = linalg.cho_solve(factor, b, check_finite=False)
     return solution
-
-
-def one_blas_thread() -> Any:
-    """A context in which matrix products keep to one thread: where the threads are ours, or the work is small."""
-    return _controller().limit(limits=1, user_api="blas")
-
-
-@cache
-def _controller() -> Any:
-    return ThreadpoolController()  # finding the libraries takes a millisecond or two
 
 
 def _enough_threads(width: int) -> Any:
