@@ -32,8 +32,7 @@ class Tree(NamedTuple):
 def new_tree(kind: int, capacity: int, n_columns: int) -> Tree:
     """A tree of up to `capacity` nodes, to be cleared before use.
 
-    One row of memory a node, since every step of a walk reads all of it: key, two children, rank, sums. It is NumPy's,
-    not the kernels' own, because NumPy asks for huge pages: a walk through a large tree waits for the page table.
+    One row of memory a node, since every step of a walk reads all of it: key, two children, rank, sums.
     """
     numbers = np.empty((capacity + 1, 3 + 2 * n_columns))
     links = numbers.view(np.int32)
