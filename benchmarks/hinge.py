@@ -1,7 +1,7 @@
 """The hinge: RankSVM(loss="hinge") by smoothing, beside dlib's svm_rank_trainer and LinearSVC on explicit pairs.
 
-dlib takes two levels a query, so both are given MQ2008 with labels 1 and 2 merged. A ratio counts only where the peer's
-objective is no better than ours.
+dlib takes two levels a query, so both are given MQ2008 with labels 1 and 2 merged. Our tolerance is set so that the
+peer's objective is no better than ours; what it is beyond ours stands in the row.
 """
 
 from typing import Any
@@ -17,7 +17,12 @@ def main() -> list[dict[str, Any]]:
     whole = letor("mq2008", 1, 2, 3)
     C = 1.0
     two_levels = RankingData(whole.X, np.minimum(whole.y, 1.0), whole.qid)
-    rows = [*against(whole, C, "LinearSVC on all pairs", linear_svc), *against(two_levels, C, "dlib", dlib_rank)]
+    larger = letor("mq2007", 1, 2, 3)
+    rows = [
+        *against(whole, C, 1e-6, "LinearSVC on all pairs", linear_svc),
+        *against(larger, C, 1e-6, "LinearSVC on all pairs", linear_svc),
+        *against(two_levels, C, 3e-4, "dlib", dlib_rank),
+    ]
     for solver in ("smoothing", "bundle", "bmrm", "dual"):
         seconds, ranker = best_of(1, lambda solver=solver: hinge(whole, C, 1e-4, solver))
         gap = ranker.result_.gap / ranker.result_.value
@@ -27,9 +32,8 @@ def main() -> list[dict[str, Any]]:
     return rows
 
 
-def against(data: RankingData, C: float, name: str, peer: Any) -> list[dict[str, Any]]:
-    hinge(data, C, 1e-5)
-    ours, ranker = best_of(3, lambda: hinge(data, C, 1e-5))
+def against(data: RankingData, C: float, tol: float, name: str, peer: Any) -> list[dict[str, Any]]:
+    ours, ranker = best_of(3, lambda: hinge(data, C, tol))
     result = ranker.result_
     rows = [
         row(
