@@ -41,7 +41,7 @@ def train() -> None:
     quality = X @ truth + 5 * rng.standard_normal(DOCUMENTS, dtype=np.float32)
     levels = np.argsort(np.argsort(quality)) * LEVELS // DOCUMENTS
     begin = time.perf_counter()
-    ranker = RankSVM(C=1e-13, tol=1e-3).fit(X, levels)
+    ranker = RankSVM(C=1e-11, tol=1e-3).fit(X, levels)
     seconds = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
     size = (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) / 1e9

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import problems, thresholds
 
 from rankwise import Preferences
-from rankwise.pairs import compiled, portable
+from rankwise.pairs import compiled, portable, swept
 
 engines = pytest.mark.parametrize("engine", ["compiled", "portable"])
 
@@ -79,7 +79,8 @@ def test_the_portable_engine_uses_the_array_api_alone(problem, threshold):
 @pytest.mark.parametrize("n_levels", [3, 12, 13, 200, 10**9])
 def test_many_documents_levels_and_queries(n_levels, monkeypatch):
     """Both engines, several pieces and both ways of keeping the levels, against sums over a dense matrix."""
-    monkeypatch.setattr(compiled, "PIECE", 100)
+    for module in (compiled, swept):
+        monkeypatch.setattr(module, "PIECE", 100)
     rng = np.random.default_rng(n_levels)
     n = 1000
     labels, queries = rng.integers(0, n_levels, n), rng.integers(0, 4, n)

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from rankwise.arrays import Array, Floats, Ints
-from rankwise.pairs import compiled
+from rankwise.pairs import compiled, swept
 from rankwise.pairs.graph import Layout, Ranking
 from rankwise.preferences import Preferences
 from rankwise.queries import Queries, cut
@@ -29,7 +29,7 @@ class Rankings:
             queries = queries.gathered()
         self.queries = queries
         self.n_jobs = n_jobs
-        self._pieces = cut(queries.starts, compiled.PIECE)
+        self._pieces = cut(queries.starts, swept.PIECE)
         by_score = self._sort(-scores, queries.starts)  # upwards and stable, so negated for best first
         self.labels = labels[by_score.order]
         self._descending = by_score.scores

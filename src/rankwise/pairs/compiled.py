@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, Ints
+from rankwise.arrays import Floats, Ints
 from rankwise.jit import kernel
-from rankwise.pairs.graph import Layout, PairGraph
+from rankwise.pairs.graph import Layout
+from rankwise.pairs.swept import PIECE, SweptGraph
 from rankwise.queries import cut
 from rankwise.threads import share
 
 FEW_LEVELS = 12  # up to here a plain table of levels is faster than a Fenwick tree
-PIECE = 1 << 14  # documents that one thread takes at a time
 RUN = 24  # runs sorted by insertion before merging
 
 
@@ -25,7 +25,6 @@ class Engine:
     def __init__(self, layout: Layout, n_threads: int = 1) -> None:
         self.layout = layout
         self.n_threads = n_threads
-        self.pieces = cut(layout.starts, PIECE)
 
     def ranked(self, scores: Floats) -> "Ranking":
         return Ranking(self, scores)
@@ -48,51 +47,30 @@ class Ranking:
             starts = layout.starts[piece[0] : piece[1] + 1]
             _sort(starts, identity, rows, scores, layout.level, self.order, self.scores, self.levels)
 
-        share(sort, engine.pieces, engine.n_threads)
+        share(sort, cut(layout.starts, PIECE), engine.n_threads)
 
     def active(self, threshold: float) -> "Graph":
         return Graph(self, threshold)
 
 
-class Graph(PairGraph):
+class Graph(SweptGraph):
+    vectors = True
+
     def __init__(self, ranking: Ranking, threshold: float) -> None:
+        super().__init__(ranking.engine.layout, ranking.engine.n_threads, threshold)
         self.ranking = ranking
-        self.threshold = float(threshold)
-        self.layout = ranking.engine.layout
 
-    def below(self, v: Array) -> Floats:
-        return self._sums(v, (False,))[0]
-
-    def above(self, v: Array) -> Floats:
-        return self._sums(v, (True,))[0]
-
-    def sums(self, v: Array) -> tuple[Floats, Floats]:
-        below, above = self._sums(v, (False, True))
-        return below, above
-
-    def _sums(self, v: Array, directions: tuple[bool, ...]) -> list[Floats]:
-        """A sum for each of `directions` (False: below, True: above), every one a task of its own."""
-        v = np.ascontiguousarray(v, np.float64)
-        outs = [np.empty_like(v) for _ in directions]
-        ranking, layout = self.ranking, self.layout
-        weights = np.zeros(0) if layout.weights is None else layout.weights
-
-        def sweep(task: tuple[bool, Floats, tuple[int, int]]) -> None:
-            upward, out, (first, last) = task
-            starts, n_levels = layout.starts[first : last + 1], layout.n_levels[first:last]
-            shape = (starts, n_levels, ranking.order, ranking.scores, ranking.levels, weights)
-            _sweep(upward, self.threshold, shape, v, out)
-
-        tasks = [(up, out, piece) for piece in ranking.engine.pieces for up, out in zip(directions, outs, strict=True)]
-        share(sweep, tasks, ranking.engine.n_threads)
-        return outs
+    def sweep(self, upward: bool, piece: tuple[int, int], v: Floats, out: Floats) -> None:
+        first, last = piece
+        starts, n_levels = self.layout.starts[first : last + 1], self.layout.n_levels[first:last]
+        ranking = self.ranking
+        _sweep(upward, self.threshold, (starts, n_levels, ranking.order, ranking.scores, ranking.levels), v, out)
 
 
 @kernel
 def _sweep(upward: bool, threshold: float, shape: Any, v: Floats, out: Floats) -> None:
-    """out = above(v) if `upward`, else below(v), for the queries between `starts`."""
-    starts, n_levels, order, scores, levels, weights = shape
-    weighted = weights.size > 0
+    """Add above(v) if `upward`, else below(v), to out, for the queries between `starts`."""
+    starts, n_levels, order, scores, levels = shape
     sums = np.empty((n_levels.max(), *v.shape[1:]))
     sign, step = (-1.0, 1) if upward else (1.0, -1)
     for q in range(n_levels.size):
@@ -104,31 +82,26 @@ def _sweep(upward: bool, threshold: float, shape: Any, v: Floats, out: Floats) -
         entering = here
         while here != end:
             while entering != end and sign * (scores[here] - scores[entering]) < threshold:
-                row = order[entering]
-                scale = weights[row] if weighted else 1.0
                 node = _first_node(levels[entering], upward)
                 while node > 0:
-                    _add(sums, node - 1, scale, v, row)
+                    _add(sums, node - 1, v, order[entering])
                     node = _next_node(node, k, few, upward)
                 entering += step
-            row = order[here]
-            scale = weights[row] if weighted else 1.0
-            out[row] = 0.0
             node = _first_node(levels[here], not upward)
             while node > 0:
-                _add(out, row, scale, sums, node - 1)
+                _add(out, order[here], sums, node - 1)
                 node = _next_node(node, k, few, not upward)
             here += step
 
 
 @kernel
-def _add(to: Floats, i: int, scale: float, of: Floats, j: int) -> None:
-    """to[i] += scale * of[j], without the temporary that Numba makes for a row."""
+def _add(to: Floats, i: int, of: Floats, j: int) -> None:
+    """to[i] += of[j], without the temporary that Numba makes for a row."""
     if of.ndim == 1:  # decided when compiling
-        to[i] += scale * of[j]
+        to[i] += of[j]
     else:
         for c in range(of.shape[1]):
-            to[i, c] += scale * of[j, c]
+            to[i, c] += of[j, c]
 
 
 @kernel

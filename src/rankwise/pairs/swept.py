@@ -15,6 +15,8 @@ PIECE = 1 << 14  # documents that one thread takes at a time
 class SweptGraph(PairGraph):
     """What is left to a scheme: the sums of one piece, one way, without the documents' weights."""
 
+    vectors = False  # whether `sweep` takes vectors as they are, or only matrices
+
     def __init__(self, layout: Layout, n_threads: int, threshold: float) -> None:
         self.layout = layout
         self.n_threads = n_threads
@@ -24,7 +26,7 @@ class SweptGraph(PairGraph):
     def sweep(self, upward: bool, piece: tuple[int, int], v: Floats, out: Floats) -> None:
         """Put above(v) if `upward`, else below(v), into the zeros `out` for the queries piece[0], ..., piece[1] - 1.
 
-        v and out are matrices; v holds what the weights make of it.
+        v and out are matrices, or vectors where the scheme takes them; v holds what the weights make of it.
         """
 
     def below(self, v: Array) -> Floats:
@@ -38,15 +40,19 @@ class SweptGraph(PairGraph):
         return below, above
 
     def _swept(self, v: Array, directions: tuple[bool, ...]) -> list[Floats]:
+        """A sum for each of `directions` (False: below, True: above), every piece of one a task of its own."""
         shape, weights = v.shape, self.layout.weights
-        columns = np.ascontiguousarray(v, np.float64).reshape(shape[0], -1)
-        if weights is not None:
-            columns = columns * weights[:, None]
-        outs = [np.zeros_like(columns) for _ in directions]
+        values = np.ascontiguousarray(v, np.float64)
+        if not self.vectors:
+            values = values.reshape(shape[0], -1)
+        scale = None if weights is None else weights.reshape(-1, *(1,) * (values.ndim - 1))
+        if scale is not None:
+            values = values * scale
+        outs = [np.zeros_like(values) for _ in directions]
         pieces = cut(self.layout.starts, PIECE)
         tasks = [(upward, piece, out) for piece in pieces for upward, out in zip(directions, outs, strict=True)]
-        share(lambda task: self.sweep(task[0], task[1], columns, task[2]), tasks, self.n_threads)
-        if weights is not None:
+        share(lambda task: self.sweep(task[0], task[1], values, task[2]), tasks, self.n_threads)
+        if scale is not None:
             for out in outs:
-                out *= weights[:, None]
+                out *= scale
         return [out.reshape(shape) for out in outs]
