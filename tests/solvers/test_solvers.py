@@ -133,5 +133,6 @@ def test_an_impossible_tolerance_ends(solver):
 
 def test_cheapest():
     assert cheapest(10_000, 46, 460_000) == "newton"
+    assert cheapest(100_000, 1_000, 100_000_000) == "trust-region"
     assert cheapest(1_000_000, 1_000_000, 30_000_000) == "trust-region"
     assert cheapest(100, 20_000, 2_000_000) == "trust-region"

@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
-from rankwise import losses
 from rankwise.arrays import Array, Floats, Ints
 from rankwise.estimators.base import Ranker, positive
 from rankwise.estimators.ranksvm import RankSVM
@@ -18,7 +17,6 @@ from rankwise.kernels import Kernel, KernelMap
 from rankwise.solvers import Callback, Result
 
 SYMMETRY = 1e-8  # share of the largest value by which a precomputed kernel may fail to be symmetric
-FEW = 200  # with more features a Hessian written out never pays: a map's are orthonormal, so products are few
 SLAB = 256  # rows compared at a time
 
 
@@ -105,7 +103,6 @@ class KernelRankSVM(KernelRanker):
     C : float, default=1.0
         Weight of the sum over the pairs.
     loss, solver, tol, max_iter, n_jobs, verbose, callback : as for RankSVM
-        Except that with a smooth loss and more than 200 features "auto" is "trust-region".
     gamma, degree, coef0 : the kernel's parameters, where it has them; gamma None is 1 / n_features
     kernel_params : dict, default=None
         Further parameters of the kernel.
@@ -180,8 +177,6 @@ class KernelRankSVM(KernelRanker):
         features, y, sample_weight = self._mapped(X, y, sample_weight)
         names = ("C", "loss", "solver", "tol", "max_iter", "n_jobs", "verbose", "callback")
         linear = RankSVM(**{name: getattr(self, name) for name in names})
-        if self.solver == "auto" and features.shape[1] > FEW and losses.parse(self.loss).smooth:
-            linear.set_params(solver="trust-region")
         linear.fit(features, y, qid, sample_weight)
         self.dual_coef_ = self.map_.coefficients(linear.coef_)
         self.result_: Result = linear.result_
