@@ -12,7 +12,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from rankwise.kernels import Kernel, KernelMap, landmarks
 from rankwise.kernels import map as maps
-from rankwise.pairs import explicit
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -147,7 +146,7 @@ def test_blocks_change_nothing(monkeypatch):
 
 
 def test_memory_is_refused_before_it_is_taken(monkeypatch):
-    monkeypatch.setattr(explicit, "memory_at_hand", lambda: 3 * 8 * 40 * 40 - 1)
+    monkeypatch.setattr(maps, "memory_at_hand", lambda: 3 * 8 * 40 * 40 - 1)
 
     def never(*_):
         raise AssertionError("the kernel was computed")
@@ -155,7 +154,7 @@ def test_memory_is_refused_before_it_is_taken(monkeypatch):
     with pytest.raises(MemoryError, match=r"exact kernel map of 40 documents .* set n_components"):
         KernelMap(Kernel(never)).fit_transform(X)
     KernelMap(Kernel("rbf"), 40).fit_transform(X)
-    monkeypatch.setattr(explicit, "memory_at_hand", lambda: 3 * 8 * 40 * 40)
+    monkeypatch.setattr(maps, "memory_at_hand", lambda: 3 * 8 * 40 * 40)
     KernelMap(Kernel("rbf")).fit_transform(X)
 
 

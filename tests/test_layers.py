@@ -12,6 +12,7 @@ ROOT = Path(rankwise.__file__).parent
 ROOMS = [
     "",  # the package itself: the version
     "arrays",
+    "memory",
     "jit",
     "threads",
     "queries",
@@ -36,7 +37,6 @@ ROOMS = [
     "cli",
 ]
 
-HEAVY = {"numba", "sklearn", "scipy", "pandas", "typer", "rich", "numpy"}
 MODULES = sorted(ROOT.rglob("*.py"))
 
 

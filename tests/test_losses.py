@@ -43,6 +43,7 @@ def test_continuous_with_its_slope_at_every_threshold(name):
 
 def test_hinge_has_a_corner():
     assert not losses.hinge().smooth
+    assert losses.huber(1e-8).smooth
 
 
 @pytest.mark.parametrize("name", [*CLOSED_FORMS, "logistic:0.01"])

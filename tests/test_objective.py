@@ -33,6 +33,31 @@ def test_a_large_offset_costs_no_digits():
     assert risk.at(scores + 2.0**30).value == pytest.approx(risk.at(scores).value, rel=1e-13)
 
 
+def test_a_document_far_from_all_pairs_costs_no_digits():
+    """It is below all others by far, as it should be: in no pair that counts, wherever it stands."""
+    rng = np.random.default_rng(0)
+    labels, scores = rng.integers(1, 4, 50), rng.normal(size=50)
+    expected = PairwiseRisk(Preferences(labels), losses.squared_hinge()).at(scores).value
+    for place in (0, 25, 50):
+        risk = PairwiseRisk(Preferences(np.insert(labels, place, 0)), losses.squared_hinge())
+        assert risk.at(np.insert(scores, place, -1e9)).value == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("width", [1e-2, 1e-5, 1e-8, 1e-11])
+def test_the_bound_is_one_whatever_the_width(width):
+    """Against the dual's value at C clip(u/h, 0, 1), pair by pair; rounding only ever lowers it."""
+    rng = np.random.default_rng(0)
+    X, y, q, _ = make(200, 5)
+    X, w, C = 1e3 * X, rng.normal(size=5) / 1e3, 0.1
+    here = problems.build(X, y, q, loss=losses.huber(width), C=C).at(w)
+    pairs = np.array(oracle.pairs(y, q))
+    differences = X[pairs[:, 0]] - X[pairs[:, 1]]
+    alpha = C * np.clip((1 - differences @ w) / width, 0, 1)
+    exact = alpha.sum() - 0.5 * np.sum((alpha @ differences) ** 2)
+    assert here.bound <= exact + 1e-12 * abs(exact)
+    assert exact - here.bound <= 4 * here.bound_error + 1e-9 * abs(exact)
+
+
 def check_derivatives(function, point, rng, step=1e-5):
     """Central differences along a random direction: value -> gradient -> Hessian product."""
     direction = rng.normal(size=point.size)
@@ -59,7 +84,6 @@ def test_derivatives(name):
 
 
 FORMS = {
-    "fortran": lambda X: np.ascontiguousarray(np.asfortranarray(X)),
     "csr_matrix": sparse.csr_matrix,
     "csr_array": sparse.csr_array,
     "csr with 64-bit indices": lambda X: _long(sparse.csr_array(X)),

@@ -33,16 +33,18 @@ def test_counts_stay_exact():
     assert isinstance(graph.n_pairs, int)
 
 
-def test_centring_keeps_ties_and_differences():
-    preferences = Preferences([0, 1, 0, 1], ["a", "b", "b", "a"])
-    centred = preferences.centred(np.array([1e6, 5.0, 4.0, 1e6 + 1]))
-    np.testing.assert_array_equal(centred, [0, 0, -1, 1])
+def test_centring_by_query_leaves_out_what_weighs_nothing():
+    preferences = Preferences([0, 1, 0, 1, 0], ["a", "b", "b", "a", "a"])
+    centred = preferences.centred(np.array([1e6, 5.0, 4.0, 1e6 + 1, -1e9]), np.array([1.0, 1, 1, 1, 0]))
+    np.testing.assert_allclose(centred[:4], [-0.5, 0.5, -0.5, 0.5])
 
 
 def test_any():
     assert Preferences([0, 1, 0], [1, 1, 2]).any
     assert not Preferences([0, 1, 1], [1, 2, 2]).any
     assert not Preferences([1.0]).any
+    assert not Preferences([0, 1, 0], None, [1, 0, 1]).any
+    assert Preferences([0, 1, 0], None, [1, 1, 0]).any
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,21 @@ def per_document(costs: Any, labels: Floats) -> Floats | None:
     return finite(given, "costs", labels.size) if given.ndim == 1 else None
 
 
+def rises(delta: Floats, labels: Floats, queries: Queries) -> bool:
+    """Whether within every query a higher label never has a lower δ, so that δ_i - δ_j is a margin for every pair."""
+    order = np.lexsort((delta, labels, queries.codes))
+    same_query = queries.codes[order[1:]] == queries.codes[order[:-1]]
+    higher = labels[order[1:]] > labels[order[:-1]]
+    return not (same_query & higher & (delta[order[1:]] < delta[order[:-1]])).any()
+
+
 def separable(costs: Any, labels: Floats, queries: Queries) -> tuple[Floats, Floats]:
     """left and right, one row a document."""
     delta = per_document(costs, labels)
     one = np.ones(labels.size)
     if delta is not None:
+        # Only differences count, and squares would lose them to an offset.
+        delta = delta - (np.bincount(queries.codes, delta, minlength=len(queries)) / queries.sizes)[queries.codes]
         return np.column_stack((delta**2, one, -2 * delta)), np.column_stack((one, delta**2, delta))
     if isinstance(costs, str):
         return _dcg(labels, queries, normalised=costs == "ndcg")

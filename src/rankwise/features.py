@@ -14,7 +14,7 @@ from rankwise.threads import share
 
 BLOCK_BYTES = 1 << 22  # the largest block of rows: small enough to stay in cache
 LEAST_BLOCK = 1 << 19  # the smallest: large enough to hide the calls; between them, an eighth of X
-MOST_LANES = 64  # partial sums of Xᵀ g kept apart
+LANES = 4, 64  # partial sums kept apart, at least and at most
 
 
 class Features:
@@ -30,7 +30,7 @@ class Features:
 
     def select(self, rows: Any, n_threads: int) -> "Features":
         """Some of the rows; a slice of them is not copied."""
-        return Features(self.X[rows], n_threads)
+        return Features(_slice(self.X, rows) if isinstance(rows, slice) else self.X[rows], n_threads)
 
     def dot(self, v: Array) -> Floats:
         """X v, for a vector or a matrix of columns."""
@@ -53,18 +53,24 @@ class Features:
             total = np.zeros((self.n_features, *g.shape[1:]))
             for rows in blocks:
                 if g.ndim == 2:
-                    total += _dense(self.X[rows]).T @ g[rows]
+                    X = self.X[rows]
+                    total += (X if sparse.issparse(X) else _dense(X)).T @ g[rows]
                 else:
                     _add_transposed(self.X, rows, g, total)
             return total
 
-        return in_order(share(add_up, lanes(self._blocks(), self.nbytes, self.n_features), self.n_threads))
+        return in_order(share(add_up, lanes(self._blocks(), self.nbytes, g[:1].size * self.n_features), self.n_threads))
+
+    def scores(self, w: Floats) -> Floats:
+        """X w row by row: equal rows get equal scores wherever they stand, which a matrix product does not promise."""
+        scores: Floats = self.X @ w if sparse.issparse(self.X) else np.einsum("ij,j->i", self.X, w)
+        return scores
 
     def squared_transposed_dot(self, g: Floats) -> Floats:
         """(X ∘ X)ᵀ g."""
         total = np.zeros(self.n_features)
         for rows in self._blocks():
-            X = self.X[rows]
+            X = self.X[rows].astype(np.float64)
             total += (X.multiply(X) if sparse.issparse(X) else X * X).T @ g[rows]
         return total
 
@@ -77,9 +83,9 @@ class Features:
         return [slice(first, min(first + step, self.n_rows)) for first in range(0, self.n_rows, step)]
 
 
-def lanes(blocks: list[Any], nbytes: int, n_features: int) -> list[list[Any]]:
-    """The blocks dealt into runs, each summed apart from the others; so few that their sums cost less than X itself."""
-    most = int(np.clip(nbytes // (32 * max(n_features, 1)), 1, MOST_LANES))
+def lanes(blocks: list[Any], nbytes: int, size: int) -> list[list[Any]]:
+    """The blocks dealt into runs, each with a sum of this size of its own: so few that they cost less than X itself."""
+    most = int(np.clip(nbytes // (32 * max(size, 1)), *LANES))
     step = max(1, -(-len(blocks) // most))
     return [blocks[i : i + step] for i in range(0, len(blocks), step)]
 
@@ -90,6 +96,16 @@ def in_order(parts: list[Floats]) -> Floats:
     for part in parts[1:]:
         total += part
     return total
+
+
+def _slice(X: Any, rows: slice) -> Any:
+    """X[rows], a view for CSR too."""
+    if not sparse.issparse(X):
+        return X[rows]
+    first, last, _ = rows.indices(X.shape[0])
+    start, end = X.indptr[first], X.indptr[last]
+    stored = (X.data[start:end], X.indices[start:end], X.indptr[first : last + 1] - start)
+    return sparse.csr_array(stored, shape=(last - first, X.shape[1]), copy=False)
 
 
 def _dense(X: Any) -> Floats:

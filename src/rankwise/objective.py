@@ -47,8 +47,8 @@ class RegularizedRisk:
         self.C = C
         self.size = features.n_features
         self.parts = parts = list(_cut(features, risk))
-        small = [i for i, part in enumerate(parts) if not part.large]
-        self._lanes = lanes(small, sum(parts[i].features.nbytes for i in small), self.size)
+        self._small = [i for i, part in enumerate(parts) if not part.large]
+        self._small_bytes = sum(parts[i].features.nbytes for i in self._small)
         self._large = [i for i, part in enumerate(parts) if part.large]
 
     @property
@@ -60,7 +60,7 @@ class RegularizedRisk:
         """For the solvers that look at single pairs."""
         if hasattr(self.risk, "preferences"):
             return self.risk.preferences
-        raise TypeError("this solver draws pairs from labels and query ids: it cannot take a list of pairs")
+        raise ValueError("this solver draws pairs from labels and query ids: it cannot take a list of pairs")
 
     @property
     def any(self) -> bool:
@@ -74,15 +74,17 @@ class RegularizedRisk:
             part = self.parts[i]
             risk = part.risk.at(part.features.dot(w))
             hessians[i] = risk.hessian
-            return np.append(part.features.transposed_dot(risk.gradient), (risk.value, risk.moment))
+            return np.append(part.features.transposed_dot(risk.gradient), (risk.value, risk.moment, risk.terms))
 
-        sums = self.total(look)
-        value = 0.5 * float(w @ w) + self.C * float(sums[-2])
-        return Expansion(self, w, value, w + self.C * sums[:-2], hessians, self.C * float(sums[-1]))
+        sums = self.total(look, self.size)
+        value, moment, terms = (self.C * float(one) for one in sums[-3:])
+        gradient = w + self.C * sums[:-3]
+        return Expansion(self, w, 0.5 * float(w @ w) + value, gradient, hessians, moment, terms)
 
-    def total(self, work: Callable[[int], Floats]) -> Floats:
-        """The sum of work(i) over the parts i, always added in the same order."""
-        by_lane = share(lambda lane: in_order([work(i) for i in lane]), self._lanes, self.features.n_threads)
+    def total(self, work: Callable[[int], Floats], size: int) -> Floats:
+        """The sum of work(i), an array of that size, over the parts i, always added in the same order."""
+        small = lanes(self._small, self._small_bytes, size)
+        by_lane = share(lambda lane: in_order([work(i) for i in lane]), small, self.features.n_threads)
         return in_order(by_lane + [work(i) for i in self._large])
 
     def smoothed(self, width: float) -> "RegularizedRisk":
@@ -121,16 +123,29 @@ class Expansion:
     gradient: Floats
     hessians: list[RiskHessian]
     moment: float
+    terms: float
 
     @property
     def bound(self) -> float:
         """A lower bound on the optimum of f with the hinge in place of a smoothed one.
 
         The slopes C loss'(u) are dual feasible for the hinge, and the dual's value there is
-        Σ alpha margin - ½|w(alpha)|², with w(alpha) = w - ∇f and Σ alpha margin = C Σ loss'(u) u + w(alpha)·w.
+        Σ alpha margin - ½|w(alpha)|², with w(alpha) = w - ∇f and Σ alpha margin = C Σ loss'(u) u + w(alpha)·w. What
+        rounding may have added to it is taken off.
         """
         w_alpha = self.point - self.gradient
-        return self.moment + float(w_alpha @ self.point) - 0.5 * float(w_alpha @ w_alpha)
+        return self.moment + float(w_alpha @ self.point) - 0.5 * float(w_alpha @ w_alpha) - self.bound_error
+
+    @property
+    def bound_error(self) -> float:
+        """An estimate of the rounding in `bound`: pieces of a narrow loss are large and nearly cancel.
+
+        What they lose in the moment, as a share of it, they lose in ∇f and so in w(alpha) too.
+        """
+        w_alpha = self.point - self.gradient
+        lost = 8 * float(np.finfo(float).eps) * self.terms
+        along = float(w_alpha @ w_alpha) + abs(float(w_alpha @ self.point))
+        return lost * (1.0 + along / max(abs(self.moment), 1e-300))
 
     def hessian(self, v: Array) -> Floats:
         """∇²f v, for a vector or a matrix of columns."""
@@ -140,7 +155,7 @@ class Expansion:
             features = parts[i].features
             return features.transposed_dot(self.hessians[i](features.dot(v)))
 
-        return v + self.objective.C * self.objective.total(product)
+        return v + self.objective.C * self.objective.total(product, v.size)
 
     def hessian_matrix(self) -> Floats:
         """∇²f, by matrix products."""
@@ -153,7 +168,7 @@ class Expansion:
             return np.hstack([features.transposed_dot(self.hessians[i].half(features.columns(*g))) for g in groups])
 
         with one_blas_thread():
-            half = self.objective.C * self.objective.total(product)
+            half = self.objective.C * self.objective.total(product, self.objective.size**2)
         matrix = half + half.T
         matrix[np.diag_indices_from(matrix)] += 1.0
         return matrix
@@ -166,7 +181,7 @@ class Expansion:
             features = parts[i].features
             return features.squared_transposed_dot(self.hessians[i].diagonal())
 
-        return 1.0 + self.objective.C * self.objective.total(column_sums)
+        return 1.0 + self.objective.C * self.objective.total(column_sums, self.objective.size)
 
 
 class Ray:
@@ -175,15 +190,15 @@ class Ray:
     def __init__(self, objective: RegularizedRisk, start: Floats, direction: Floats) -> None:
         self.objective = objective
         self.at_start, self.bend = float(start @ direction), float(direction @ direction)
-        dots = share(lambda v: [part.features.dot(v) for part in objective.parts], (start, direction), 2)
-        self.scores, self.slopes = dots
+        both = [[part.features.dot(v) for v in (start, direction)] for part in objective.parts]
+        self.scores, self.slopes = zip(*both, strict=True)
 
     def slope(self, t: float) -> float:
         def look(i: int) -> Floats:
             risk = self.objective.parts[i].risk.at(self.scores[i] + t * self.slopes[i])
             return np.array([risk.gradient @ self.slopes[i]])
 
-        return self.at_start + t * self.bend + self.objective.C * float(self.objective.total(look)[0])
+        return self.at_start + t * self.bend + self.objective.C * float(self.objective.total(look, 1)[0])
 
 
 def _cut(features: Features, risk: Risk) -> Iterator[Part]:

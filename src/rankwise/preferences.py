@@ -1,5 +1,6 @@
 """Preferences: labels and query ids say who should be above whom. Knows no features and no loss."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,11 @@ from rankwise import costs as costs_of
 from rankwise.arrays import Array, Floats, Ints, finite
 from rankwise.pairs.composite import CostEngine, SumEngine, adjacent
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
-from rankwise.pairs.schemes import make_engine
+from rankwise.pairs.schemes import SCHEMES, make_engine
 from rankwise.queries import Queries
 from rankwise.threads import thread_count
 
-FEW_LABELS = 256  # so many distinct labels are numbered once for all queries
+FEW_LABELS = 12  # so many distinct labels are numbered once for all queries
 SCOPES = ("all", "adjacent")
 
 
@@ -52,11 +53,17 @@ class Preferences:
     def _settle(
         self, layout: Layout, scope: str, products: tuple[Floats, Floats] | None, engine: str, n_threads: int
     ) -> None:
+        if engine not in SCHEMES:
+            raise ValueError(f"pairs is {engine!r}: there are {', '.join(SCHEMES)}")
         self.layout, self.scope, self.products, self.engine, self.n_threads = layout, scope, products, engine, n_threads
-        layouts = [layout] if scope == "all" else adjacent(layout)
-        engines = tuple(make_engine(engine, one, n_threads) for one in layouts)
-        pairs: Engine = engines[0] if len(engines) == 1 else SumEngine(layout, engines)
-        self.pairs = pairs if products is None else CostEngine(pairs, layout, *products)
+
+    @cached_property
+    def pairs(self) -> Engine:
+        """The pair engine, made when first asked: where the rows are cut into parts, only the parts' are."""
+        layouts = [self.layout] if self.scope == "all" else adjacent(self.layout)
+        engines = tuple(make_engine(self.engine, one, self.n_threads) for one in layouts)
+        pairs: Engine = engines[0] if len(engines) == 1 else SumEngine(self.layout, engines)
+        return pairs if self.products is None else CostEngine(pairs, self.layout, *self.products)
 
     def select(self, queries: Any, rows: Any, n_threads: int) -> "Preferences":
         """The preferences of these queries alone, whose rows are `rows` (slices or arrays), each query's together."""
@@ -79,11 +86,14 @@ class Preferences:
 
     @property
     def any(self) -> bool:
-        """Whether there is a preference pair at all."""
+        """Whether there is a preference pair of positive weight at all."""
         layout = self.layout
-        level = layout.level if layout.rows is None else layout.level[layout.rows]
+        rows = np.arange(len(self)) if layout.rows is None else layout.rows
+        level = layout.level[rows].astype(np.int64)
+        counts = np.ones(len(self), bool) if layout.weights is None else layout.weights[rows] > 0
         first = layout.starts[:-1]
-        return bool(level.size and (np.minimum.reduceat(level, first) < np.maximum.reduceat(level, first)).any())
+        least = np.minimum.reduceat(np.where(counts, level, np.iinfo(np.int64).max), first)
+        return bool((least < np.maximum.reduceat(np.where(counts, level, -1), first)).any())
 
     def active(self, scores: Any, threshold: float = np.inf) -> PairGraph:
         """The graph of the pairs with scores[i] - scores[j] < threshold."""
@@ -100,11 +110,13 @@ class Preferences:
         sums: Floats = np.add.reduceat(grouped, self.layout.starts[:-1])
         return sums
 
-    def centred(self, scores: Floats) -> Floats:
-        """The scores less, in each query, that of one of its documents: differences of near scores stay exact."""
+    def centred(self, scores: Floats, weights: Floats) -> Floats:
+        """The scores less, in each query, their weighted mean; a document of weight 0 may be as far off as it likes."""
         starts, rows = self.layout.starts, self.layout.rows
-        grouped = scores if rows is None else scores[rows]
-        shifted: Floats = grouped - np.repeat(grouped[starts[:-1]], np.diff(starts))
+        grouped, weights = (scores, weights) if rows is None else (scores[rows], weights[rows])
+        totals = np.add.reduceat(weights, starts[:-1])
+        means = np.add.reduceat(weights * grouped, starts[:-1]) / np.where(totals > 0, totals, 1.0)
+        shifted: Floats = grouped - np.repeat(means, np.diff(starts))
         if rows is None:
             return shifted
         out = np.empty_like(shifted)

@@ -60,7 +60,7 @@ def build(
     pairing = pairing or Pairing()
     labels = finite(labels, "labels")
     groups = Queries(queries, X.shape[0])
-    if _needs_list(pairing, labels):
+    if _needs_list(pairing, labels, groups):
         return _build_listed(X, labels, groups, weights, loss, C, pairing, n_jobs)
     costs, rows = pairing.costs, groups.rows
     if groups.rows is not None:
@@ -90,7 +90,9 @@ def build_from_pairs(
 ) -> RegularizedRisk:
     """The objective over the pairs given: an integer array of shape (n_pairs, 2), each row (better, worse)."""
     listed = np.asarray(pairs)
-    if listed.ndim != 2 or listed.shape[1] != 2 or not np.issubdtype(listed.dtype, np.integer) or not len(listed):
+    if listed.size == 0:
+        raise ValueError("pairs is empty: give at least one row (better, worse)")
+    if listed.ndim != 2 or listed.shape[1] != 2 or not np.issubdtype(listed.dtype, np.integer):
         raise ValueError(f"pairs must be integers of shape (n_pairs, 2), got {listed.dtype} of shape {listed.shape}")
     if listed.min() < 0 or listed.max() >= X.shape[0]:
         raise ValueError(
@@ -98,7 +100,9 @@ def build_from_pairs(
         )
     if (listed[:, 0] == listed[:, 1]).any():
         raise ValueError(f"pairs[{int(np.argmax(listed[:, 0] == listed[:, 1]))}] prefers a row to itself")
-    scales = np.ones(len(listed)) if weights is None else finite(weights, "pair_weight", len(listed))
+    if weights is not None and np.shape(weights) != (len(listed),):
+        raise ValueError(f"pair_weight has the shape {np.shape(weights)}: there are {len(listed)} pairs to weigh")
+    scales = np.ones(len(listed)) if weights is None else finite(weights, "pair_weight")
     if (scales < 0).any():
         raise ValueError(f"pair_weight[{int(np.argmax(scales < 0))}] is negative")
     if normalize in ("mean", "query"):  # without query ids, all pairs are of one query
@@ -110,10 +114,11 @@ def build_from_pairs(
 def query_weights(given: Any, queries: Queries) -> Floats:
     """For each row, what makes a pair of its query weigh as asked: given a row, or as a dict by query id."""
     if isinstance(given, dict):
-        missing = [one for one in queries.ids.tolist() if one not in given]
-        if missing:
-            raise ValueError(f"query_weight has no entry for query {missing[0]!r}")
-        by_query = finite([given[one] for one in queries.ids.tolist()], "query_weight")
+        ids = queries.ids.tolist()
+        unknown = [one for one in given if one not in set(ids)]
+        if unknown:
+            raise ValueError(f"query_weight names the query {unknown[0]!r}, and there is none of that id in qid")
+        by_query = finite([given.get(one, 1.0) for one in ids], "query_weight")
     else:
         by_row = finite(given, "query_weight", queries.codes.size)
         first = queries.starts[:-1] if queries.rows is None else queries.rows[queries.starts[:-1]]
@@ -122,16 +127,21 @@ def query_weights(given: Any, queries: Queries) -> Floats:
             row = int(np.argmax(by_query[queries.codes] != by_row))
             raise ValueError(f"query_weight[{row}] differs from that of another row of the same query")
     if (by_query < 0).any():
-        raise ValueError(f"query_weight must not be negative: query {queries.ids[np.argmax(by_query < 0)]!r}")
+        worst = int(np.argmin(by_query))
+        name = queries.ids.tolist()[worst]
+        raise ValueError(f"query_weight of query {name!r} is {by_query[worst]:g}: it must not be negative")
     return np.sqrt(by_query)[queries.codes]
 
 
-def _needs_list(pairing: Pairing, labels: Floats) -> bool:
+def _needs_list(pairing: Pairing, labels: Floats, groups: Queries) -> bool:
     if pairing.costs is None:
         return False
     if not costs_of.known(pairing.costs):
         return True
-    return pairing.rescaling == "margin" and costs_of.per_document(pairing.costs, labels) is None
+    if pairing.rescaling == "slack":
+        return False
+    delta = costs_of.per_document(pairing.costs, labels)
+    return delta is None or not costs_of.rises(delta, labels, groups)
 
 
 def _build_listed(
@@ -145,7 +155,8 @@ def _build_listed(
 
     layout = Preferences(labels, groups, weights, scope=pairing.scope).layout
     layouts = [layout] if pairing.scope == "all" else adjacent(layout)
-    better, worse = (np.concatenate(side) for side in zip(*map(list_pairs, layouts), strict=True))
+    lists = [list_pairs(one, beside=64) for one in layouts]
+    better, worse = (np.concatenate(side) for side in zip(*lists, strict=True))
     costs = _listed_costs(pairing.costs, labels, groups, better, worse)
     scales = np.ones(better.size) if layout.weights is None else layout.weights[better] * layout.weights[worse]
     margins = np.ones(better.size)
@@ -183,13 +194,12 @@ def _listed_costs(costs: Any, labels: Floats, groups: Queries, better: Ints, wor
 
 def _normalized(C: float, totals: Floats, normalize: str) -> tuple[float, Floats | None]:
     """C, and what to multiply the weight of each query's pairs by."""
-    n_queries = max(int(np.count_nonzero(totals)), 1)
     if normalize == "mean":
         return C / (float(totals.sum()) or 1.0), None
     if normalize == "svm-rank":
-        return C / n_queries, None
-    if normalize == "query":
-        return C / n_queries, 1.0 / np.where(totals > 0, totals, 1.0)
+        return C / totals.size, None
+    if normalize == "query":  # over the queries that have a mean
+        return C / max(int(np.count_nonzero(totals)), 1), 1.0 / np.where(totals > 0, totals, 1.0)
     return C, None
 
 

@@ -22,13 +22,15 @@ from rankwise.preferences import Preferences
 
 @dataclass(frozen=True)
 class RiskExpansion:
-    """What is known of a risk at one vector of scores; `moment` is Σ loss'(u) u, from which a dual bound follows."""
+    """What is known of a risk at one vector of scores; `moment` is Σ loss'(u) u, from which a dual bound follows, and
+    `terms` the sum of the sizes of what was added up for it, from which its rounding.
+    """
 
-    point: Floats
     value: float
     gradient: Floats
     hessian: "RiskHessian"
     moment: float
+    terms: float
 
 
 @dataclass(frozen=True)
@@ -74,25 +76,28 @@ class PairwiseRisk:
 
     def at(self, scores: Floats) -> RiskExpansion:
         tau = 1.0 if self.margins is None else 0.0
-        # Only differences of scores count, and s·d and s·Ls would lose digits to a common offset.
-        s = self.preferences.centred(scores if self.margins is None else scores - self.margins)
-        ranking = self.preferences.ranked(s)
-        value, moment, gradient, curved = 0.0, 0.0, np.zeros_like(s), []
+        asked = scores if self.margins is None else scores - self.margins
+        ranking = self.preferences.ranked(asked)
+        value, moment, terms, gradient, curved = 0.0, 0.0, 0.0, np.zeros_like(scores), []
         for piece in self.loss.pieces:
             a, b, c = piece.constant, piece.slope, piece.curvature
             graph = ranking.active(piece.threshold + tau - 1.0)
             N, d = float(graph.n_pairs), graph.balance
+            # Only differences count, and s·d and s·Ls would lose digits to an offset common to the documents in pairs.
+            s = self.preferences.centred(asked, graph.degree)
             sd = float(s @ d)
-            u, uu = tau * N - sd, 0.0
+            u, uu, largest = tau * N - sd, 0.0, tau * N + abs(sd)
             gradient -= (b + tau * c) * d
             if c:
                 Ls = graph.laplacian(s)
-                uu = tau * tau * N - 2 * tau * sd + float(s @ Ls)
+                sLs = float(s @ Ls)
+                uu, largest = tau * tau * N - 2 * tau * sd + sLs, tau * tau * N + 2 * tau * abs(sd) + abs(sLs)
                 gradient += c * Ls
                 curved.append((c, graph))
             value += a * N + b * u + c / 2 * uu
             moment += b * u + c * uu
-        return RiskExpansion(scores, value, gradient, PairHessian(tuple(curved)), moment)
+            terms += (abs(b) + abs(c)) * largest
+        return RiskExpansion(value, gradient, PairHessian(tuple(curved)), moment, terms)
 
     @property
     def any(self) -> bool:
@@ -134,7 +139,7 @@ class ListedRisk:
             curvatures += weights * c
         gradient: Floats = -(self.differences.T @ slopes)
         hessian = ListedHessian(self.differences, curvatures)
-        return RiskExpansion(scores, value, gradient, hessian, float(slopes @ u))
+        return RiskExpansion(value, gradient, hessian, float(slopes @ u), float(slopes @ np.abs(u)))
 
     @property
     def any(self) -> bool:

@@ -6,7 +6,8 @@ thread, and results come back in the order of the pieces. Threads live for one c
 
 import os
 from _thread import allocate_lock, start_new_thread
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -24,9 +25,26 @@ def thread_count(n_jobs: int | None = None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
-def one_blas_thread() -> Any:
-    """A context in which matrix products keep to one thread: where the threads are ours, or the work is small."""
-    return _libraries().limit(limits=1, user_api="blas")
+_BLAS: dict[str, Any] = {"lock": allocate_lock(), "inside": 0, "limit": None}
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """A context in which matrix products keep to one thread: where the threads are ours, or the work is small.
+
+    The limit holds for the whole process: the first to enter sets it, the last to leave lifts it.
+    """
+    with _BLAS["lock"]:
+        _BLAS["inside"] += 1
+        if _BLAS["inside"] == 1:
+            _BLAS["limit"] = _libraries().limit(limits=1, user_api="blas")
+    try:
+        yield
+    finally:
+        with _BLAS["lock"]:
+            _BLAS["inside"] -= 1
+            if _BLAS["inside"] == 0:
+                _BLAS["limit"].restore_original_limits()
 
 
 @cache

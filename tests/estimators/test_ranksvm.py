@@ -154,6 +154,46 @@ def test_warm_start_and_history():
         ranker.fit(DATA.X[:, :3], DATA.y, DATA.qid)
 
 
+def test_nothing_of_an_earlier_fit_is_left():
+    ranker = RankSVM(C=0.01, solver="dual", random_state=0).fit(DATA.X, DATA.y, DATA.qid)
+    assert ranker.set_params(solver="sgd").fit(DATA.X, DATA.y, DATA.qid).coef_.size == 6
+    assert not hasattr(ranker, "dual_coef_")
+    ranker.partial_fit(DATA.X, DATA.y, DATA.qid)
+    assert not hasattr(ranker, "result_")
+    ranker.fit(DATA.X[:, :3], DATA.y, DATA.qid)
+    assert ranker.partial_fit(DATA.X[:, :3], DATA.y, DATA.qid).coef_.size == 3
+
+
+def test_a_warm_start_at_the_optimum_of_another_loss_ends():
+    ranker = RankSVM(C=0.01, loss="huber:1.0", tol=1e-10, warm_start=True).fit(DATA.X, DATA.y, DATA.qid)
+    result = ranker.set_params(loss="hinge", tol=1e-4).fit(DATA.X, DATA.y, DATA.qid).result_
+    assert result.converged
+
+
+def test_equal_rows_get_equal_scores():
+    rng = np.random.default_rng(0)
+    wide = make_ranking(n_queries=10, docs_per_query=10, n_features=300, random_state=0)
+    ranker = RankSVM(C=0.01).fit(wide.X, wide.y, wide.qid)
+    rows = np.repeat(rng.normal(size=(1, 300)), 1001, axis=0)
+    for X in (rows, rows.astype(np.float32), sparse.csr_array(rows)):
+        assert np.unique(ranker.predict(X)).size == 1
+
+
+def test_entries_given_twice_are_added():
+    twice = sparse.csr_matrix((np.ones(4), [0, 0, 1, 2], [0, 2, 3, 4]), shape=(3, 3))
+    plain = RankSVM(**EXACT).fit(twice.toarray(), [2, 1, 0]).coef_
+    for solver in ("newton", "trust-region", "sgd-queries"):
+        ranker = RankSVM(**(EXACT | {"tol": 1e-7}), solver=solver, random_state=0).fit(twice, [2, 1, 0])
+        np.testing.assert_allclose(ranker.coef_, plain, rtol=1e-2, atol=1e-3)
+    assert twice.nnz == 4  # left as it was
+
+
+def test_more_features_than_memory():
+    X = sparse.csr_array(([1.0, 1.0], ([0, 1], [0, 2**31 - 2])), shape=(2, 2**31 - 1))
+    with pytest.raises(MemoryError, match="X has 2,147,483,647 features"):
+        RankSVM().fit(X, [0, 1])
+
+
 def test_verbose_and_callback(capsys):
     seen = []
     RankSVM(verbose=1, callback=seen.append).fit(DATA.X, DATA.y, DATA.qid)
@@ -161,9 +201,15 @@ def test_verbose_and_callback(capsys):
 
 
 def test_warnings():
+    top = (DATA.y == DATA.y.max()).astype(float)
+    for given_ in ((DATA.X, np.ones(len(DATA)), DATA.qid), (DATA.X, DATA.y, DATA.qid, top)):
+        with pytest.warns(UserWarning, match="no preference pair"):
+            ranker = RankSVM().fit(*given_)
+        assert not ranker.coef_.any()
     with pytest.warns(UserWarning, match="no preference pair"):
-        ranker = RankSVM().fit(DATA.X, np.ones(len(DATA)), DATA.qid)
-    assert not ranker.coef_.any()
+        RankSVM().fit(DATA.X, pairs=[[0, 1]], pair_weight=[0.0])
+    with pytest.warns(UserWarning, match="score without qid ranks all rows as one query"):
+        RankSVM(C=0.1).fit(DATA.X, DATA.y, DATA.qid).score(DATA.X, DATA.y)
     with pytest.warns(ConvergenceWarning, match="max_iter = 1 "):
         RankSVM(tol=1e-12, max_iter=1).fit(DATA.X, DATA.y, DATA.qid)
 
@@ -174,7 +220,9 @@ def test_warnings():
         ({"C": 0}, "C must be a positive number, got C=0"),
         ({"C": "1"}, "C must be a positive number, got C='1'"),
         ({"tol": -1}, "tol must be a positive number"),
-        ({"max_iter": 0}, "max_iter must be a positive number"),
+        ({"max_iter": 0}, "max_iter must be a positive whole number"),
+        ({"max_iter": 1.5}, "max_iter must be a positive whole number"),
+        ({"C": 1e308}, "the objective overflows at w = 0"),
         ({"loss": "hinged"}, "unknown loss 'hinged'"),
         ({"solver": "newtom"}, "solver is 'newtom': there are 'auto', 'newton', .*'trust-region'"),
         ({"n_jobs": 0}, "n_jobs is 0"),

@@ -9,9 +9,8 @@ from sklearn.svm import LinearSVC
 from strategies import problems
 
 from rankwise import losses, make_ranking
-from rankwise.pairs import explicit
 from rankwise.problems import Pairing, build, build_from_pairs
-from rankwise.solvers import Newton
+from rankwise.solvers import Newton, dual
 from rankwise.solvers.dual import DualCoordinateAscent
 
 DATA = make_ranking(n_queries=12, n_features=5, random_state=3)
@@ -174,7 +173,7 @@ def test_what_it_cannot_do_is_refused(monkeypatch):
             DualCoordinateAscent()(objective(loss))
     with pytest.raises(TypeError, match="solver 'dual' needs an objective that offers 'features'"):
         DualCoordinateAscent()(object())
-    monkeypatch.setattr(explicit, "memory_at_hand", lambda: 1e4)
+    monkeypatch.setattr(dual, "memory_at_hand", lambda: 1e4)
     with pytest.raises(ValueError, match=r"solver 'dual' lists every pair, and [0-9,]+ pairs take about 0.0 GB"):
         DualCoordinateAscent()(objective())
 

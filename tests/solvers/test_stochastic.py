@@ -150,7 +150,7 @@ def test_what_it_cannot_do_is_a_sentence():
     with pytest.raises(TypeError, match="solver 'sgd' needs an objective that offers 'features'"):
         Stochastic()(object())
     listed = build_from_pairs(SMALL.X, [(0, 1)], loss=losses.hinge(), C=1.0)
-    with pytest.raises(TypeError, match="cannot take a list of pairs"):
+    with pytest.raises(ValueError, match="cannot take a list of pairs"):
         Stochastic()(listed)
 
 

@@ -1,15 +1,20 @@
 """What all linear rankers share: checking the input, predicting, scoring, and scikit-learn's tags."""
 
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from rankwise.arrays import Floats
 from rankwise.features import Features
+from rankwise.memory import memory_at_hand
 from rankwise.metrics import evaluate
 from rankwise.queries import Queries
+
+VECTORS = 12  # as long as X is wide, that a solver holds at a time
 
 
 class Ranker(BaseEstimator):  # type: ignore[misc]
@@ -25,6 +30,10 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """X dense C-ordered or CSR in float32 or float64, y and the weights in float64."""
         wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "y_numeric": True}
         X, y = validate_data(self, X, y, reset=reset, **wanted)
+        if issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        check_room_for_weights(X.shape[1])
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return X, np.asarray(y, dtype=np.float64), sample_weight
@@ -39,10 +48,12 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return Features(X).dot(self.coef_[:, None])[:, 0]
+        return Features(X).scores(self.coef_)
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """The mean NDCG@10 over queries, each weighing as much as its documents do on average (docs/metrics.md)."""
+        if qid is None and getattr(self, "n_queries_", 1) > 1:
+            warnings.warn("score without qid ranks all rows as one query, and fit saw several: pass qid", stacklevel=2)
         found = evaluate(y, self.predict(X), qid, ["ndcg@10"])
         if sample_weight is None:
             return found["ndcg@10"]
@@ -57,6 +68,23 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
+
+
+def check_room_for_weights(n_features: int) -> None:
+    """One sentence where not even a solver's few vectors of weights would fit."""
+    needed, at_hand = 8 * VECTORS * n_features, memory_at_hand()
+    if needed > at_hand:
+        raise MemoryError(
+            f"X has {n_features:,} features, and a solver's vectors of that length take {needed / 1e9:,.0f} GB where "
+            f"{at_hand / 1e9:,.0f} GB of memory are at hand: number the features without gaps"
+        )
+
+
+def whole(name: str, value: Any) -> int:
+    """`value` as a positive whole number, or one sentence."""
+    if isinstance(value, int | np.integer) and value >= 1:
+        return int(value)
+    raise ValueError(f"{name} must be a positive whole number, got {name}={value!r}")
 
 
 def positive(name: str, value: Any) -> float:

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from rankwise import losses
-from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.base import Ranker, positive, whole
 from rankwise.objective import RegularizedRisk
 from rankwise.problems import Pairing, build, build_from_pairs, query_weights
 from rankwise.queries import Queries
@@ -78,6 +78,7 @@ class RankSVM(Ranker):
     coef_ : ndarray of shape (n_features,)
     n_iter_ : int
         Steps taken.
+    n_queries_ : int
     result_ : Result
         Value of the objective, gradient norm, certified gap where there is one, why it stopped, and the history.
     dual_coef_ : sparse matrix of shape (n_documents, n_documents)
@@ -159,9 +160,14 @@ class RankSVM(Ranker):
         """
         loss = losses.parse(self.loss)
         tol = positive("tol", self.tol)
-        max_iter = None if self.max_iter is None else int(positive("max_iter", self.max_iter))
+        max_iter = None if self.max_iter is None else whole("max_iter", self.max_iter)
+        pairing = self._pairing()
+        for left_over in ("_state", "dual_coef_"):
+            self.__dict__.pop(left_over, None)
         seed = check_random_state(self.random_state).randint(2**31)
         if pairs is None:
+            if pair_weight is not None:
+                raise ValueError("pair_weight goes with pairs: give both, or sample_weight")
             X, y, sample_weight = self._check_fit(X, y, sample_weight)
         else:
             X = self._check_fit_to_pairs(X, y, qid, sample_weight, query_weight)
@@ -169,8 +175,10 @@ class RankSVM(Ranker):
         if pairs is None:
             objective = self._objective(X, y, qid, sample_weight, query_weight)
         else:
-            options: Any = {"normalize": self.normalize_pairs, "n_jobs": self.n_jobs}
+            options: Any = {"normalize": pairing.normalize, "n_jobs": self.n_jobs}
             objective = build_from_pairs(X, pairs, pair_weight, loss=loss, C=positive("C", self.C), **options)
+        if not objective.any:
+            warnings.warn("no preference pair that weighs anything: all weights are 0", stacklevel=2)
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         if start is not None and start.size != X.shape[1]:
             raise ValueError(f"warm_start: the last fit had {start.size} features, X has {X.shape[1]}")
@@ -190,6 +198,8 @@ class RankSVM(Ranker):
         objective = self._objective(X, y, qid, sample_weight)
         seed = check_random_state(self.random_state).randint(2**31)
         self._state = update(state, objective, over=STOCHASTIC[self.solver], random_state=seed)
+        for of_a_fit in ("result_", "dual_coef_"):
+            self.__dict__.pop(of_a_fit, None)
         self.coef_ = self._state.average
         self.n_iter_ = self._state.steps
         return self
@@ -198,16 +208,20 @@ class RankSVM(Ranker):
         if query_weight is not None:
             by_row = query_weights(query_weight, Queries(qid, X.shape[0]))
             sample_weight = by_row if sample_weight is None else sample_weight * by_row
-        pairing = Pairing(self.pairs, self.scope, self.costs, self.rescaling, self.normalize_pairs)
+        self.n_queries_ = len(Queries(qid, X.shape[0]))
         options: Any = {"loss": losses.parse(self.loss), "C": positive("C", self.C), "n_jobs": self.n_jobs}
-        objective = build(X, y, qid, sample_weight, pairing=pairing, **options)
-        if not objective.any:
-            warnings.warn("no preference pair: in every query all labels are equal; all weights are 0", stacklevel=3)
-        return objective
+        return build(X, y, qid, sample_weight, pairing=self._pairing(), **options)
+
+    def _pairing(self) -> Pairing:
+        return Pairing(self.pairs, self.scope, self.costs, self.rescaling, self.normalize_pairs)
 
     def _check_fit_to_pairs(self, X: Any, *given: Any) -> Any:
         if any(one is not None for one in given):
             raise ValueError("fit takes pairs alone, or y with qid and weights: not both")
+        if self._pairing() != Pairing(normalize=self.normalize_pairs):
+            raise ValueError(
+                "pairs given to fit are taken as they are: scope, costs, rescaling and a scheme do not apply"
+            )
         return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
 
     def _keep(self, result: Result, objective: RegularizedRisk) -> None:

@@ -14,6 +14,7 @@ from rankwise.arrays import Floats, Ints
 from rankwise.kernels.factor import factorise
 from rankwise.kernels.kernel import Kernel, count, take
 from rankwise.kernels.landmarks import LANDMARKS, at_random, by_leverage, centres
+from rankwise.memory import memory_at_hand
 
 BLOCK_VALUES = 1 << 23  # kernel values held at a time while objects are mapped or scored: 64 MiB
 COPIES = 3  # the exact map holds the kernel matrix, its factor and the features
@@ -93,9 +94,7 @@ def _block(n_references: int) -> int:
 
 def check_room(n: int) -> None:
     """One sentence before anything is allocated where an exact map of n objects cannot fit."""
-    from rankwise.pairs import explicit
-
-    needed, at_hand = COPIES * 8 * n * n, explicit.memory_at_hand()
+    needed, at_hand = COPIES * 8 * n * n, memory_at_hand()
     if needed > at_hand:
         raise MemoryError(
             f"an exact kernel map of {n:,} documents takes {needed / 1e9:,.1f} GB and {at_hand / 1e9:,.1f} GB of "

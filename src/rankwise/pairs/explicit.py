@@ -3,29 +3,28 @@
 The simplest scheme, for small data, for costs that differ from pair to pair, and for the dual.
 """
 
-import os
-from pathlib import Path
-
 import numpy as np
 
 from rankwise.arrays import Floats, Ints
 from rankwise.jit import kernel
+from rankwise.memory import memory_at_hand
 from rankwise.pairs.graph import Layout
 from rankwise.pairs.levels import Levels, by_level
 from rankwise.pairs.swept import SweptGraph
 
 
-def list_pairs(layout: Layout) -> tuple[Ints, Ints]:
+def list_pairs(layout: Layout, beside: int = 0) -> tuple[Ints, Ints]:
     """(better, worse): the row numbers of every preference pair, query after query.
 
-    Refused before anything of that size is allocated where the two arrays would not fit the memory at hand.
+    Refused before anything of that size is allocated where the two arrays would not fit the memory at hand, together
+    with the bytes a pair that the caller will hold beside them.
     """
-    return _listed(by_level(layout))
+    return _listed(by_level(layout), beside)
 
 
-def _listed(levels: Levels) -> tuple[Ints, Ints]:
+def _listed(levels: Levels, beside: int = 0) -> tuple[Ints, Ints]:
     n_pairs = sum(levels.pairs.tolist())  # Python's integers do not overflow
-    n_bytes, at_hand = 2 * n_pairs * levels.rows.itemsize, memory_at_hand()
+    n_bytes, at_hand = n_pairs * (2 * levels.rows.itemsize + beside), memory_at_hand()
     if n_bytes > at_hand:
         raise ValueError(
             f"listing all {n_pairs:,} preference pairs takes {n_bytes / 1e9:,.1f} GB and {at_hand / 1e9:,.1f} GB of "
@@ -34,22 +33,6 @@ def _listed(levels: Levels) -> tuple[Ints, Ints]:
     better, worse = np.empty(n_pairs, levels.rows.dtype), np.empty(n_pairs, levels.rows.dtype)
     _list(levels.rows, levels.starts, levels.groups, better, worse)
     return better, worse
-
-
-def memory_at_hand() -> float:
-    """Bytes that this process may still take: what the machine has free, or less where a control group says so."""
-    bounds = [float("inf")]
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        bounds += [1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
-        group = Path("/sys/fs/cgroup")
-        most, used = (group / "memory.max").read_text().strip(), (group / "memory.current").read_text()
-        bounds += [] if most == "max" else [max(float(most) - float(used), 0.0)]
-    except OSError:  # no Linux, or no control group
-        pass
-    if len(bounds) == 1 and "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
-        bounds.append(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))
-    return min(bounds)
 
 
 class Engine:

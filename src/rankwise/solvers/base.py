@@ -69,9 +69,13 @@ class Journal:
         self.message = ""
         self.converged = False
         zero = np.zeros(objective.size)
-        at_zero = objective.at(zero)
+        with np.errstate(over="ignore"):  # told below, in a sentence
+            at_zero = objective.at(zero)
         self.start = at_zero if start is None or not np.any(start) else objective.at(np.array(start, dtype=np.float64))
-        self.goal = tol * float(np.linalg.norm(at_zero.gradient))
+        norm = float(np.linalg.norm(at_zero.gradient))
+        if not np.isfinite(norm * norm + at_zero.value):
+            raise ValueError("the objective overflows at w = 0: scale the features, or take a smaller C")
+        self.goal = tol * norm
         self.tol = tol
 
     def goes_on(self, here: Expansion, detail: str = "") -> bool:

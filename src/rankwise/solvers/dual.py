@@ -15,6 +15,7 @@ from scipy import sparse
 
 from rankwise.arrays import Floats, Ints
 from rankwise.losses import Loss
+from rankwise.memory import memory_at_hand
 from rankwise.objective import RegularizedRisk
 from rankwise.pairs.composite import adjacent
 from rankwise.pairs.sampling import PairSampler
@@ -141,7 +142,7 @@ def listed(risk: Any) -> tuple[Ints, Ints, Floats, Floats]:
 
 
 def _list(preferences: Preferences) -> tuple[Ints, Ints]:
-    from rankwise.pairs.explicit import list_pairs, memory_at_hand
+    from rankwise.pairs.explicit import list_pairs
 
     layout, near = preferences.layout, preferences.scope == "adjacent"
     n_pairs = PairSampler(replace(layout, weights=None), near).n_pairs

@@ -33,21 +33,21 @@ class Newton:
         while journal.goes_on(here, detail):
             if len(journal.history) > self.max_iter:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
-            direction = -self._step(here)
+            direction = -self._step(here, journal.goal / self.tol)
             there, length = _line_search(objective, here, direction)
             if there is None:
                 return journal.result(here, "the line search failed: rounding allows no further decrease")
             here, detail = there, f"step {length:.3g}"
         return journal.result(here)
 
-    def _step(self, here: Any) -> Floats:
+    def _step(self, here: Any, norm_at_zero: float) -> Floats:
         """∇²f⁻¹ ∇f."""
         if self.inner == "cholesky":
             return _solve(here.hessian_matrix(), here.gradient)
         size = here.gradient.size
         product = LinearOperator((size, size), matvec=here.hessian, dtype=np.float64)
         # The nearer the optimum the more exact: the steps' errors then shrink faster than the steps.
-        share = min(INNER_TOLERANCE, float(np.sqrt(np.linalg.norm(here.gradient))))
+        share = min(INNER_TOLERANCE, float(np.sqrt(np.linalg.norm(here.gradient) / norm_at_zero)))
         # scipy's minres measures the residual against |∇²f| |step|, which is far larger than |∇f|
         solver, rtol = (cg, share) if self.inner == "cg" else (minres, 1e-9 * share)
         step: Floats = solver(product, here.gradient, rtol=rtol, maxiter=max(100, 2 * size))[0]

@@ -14,7 +14,7 @@ from rankwise.solvers.base import Callback, Objective, Result, Step, require
 from rankwise.solvers.newton import Newton
 
 SETTLED = 0.1  # an inner problem is left when its own gap, ½|∇|², is this share of the whole
-NARROWEST, FASTEST = 1e-12, 0.2
+FASTEST = 0.2  # no narrower than this share of the last width at once
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Smoothing:
         width = 1.0
         while run.goes_on(w, width):
             wanted = 0.5 * self.tol * abs(run.value) / max(run.gap, 1e-300)
-            narrower = float(np.clip(wanted, FASTEST, 0.5)) if run.iterations else 1.0
+            narrower = float(np.clip(wanted, FASTEST, 0.5)) if len(run.history) > 1 else 1.0
             width *= narrower
             w = run.minimise(w, width, narrower * min(run.gap, run.value))
         return run.result()
@@ -57,6 +57,7 @@ class _Run:
         """Look at the unsmoothed objective and the bound at w, the optimum at this width; False when it is enough."""
         smooth, value = self.objective.smoothed(width).at(w), self.objective.at(w).value
         self.bound = max(self.bound, smooth.bound)
+        lost = smooth.bound_error > 0.5 * self.options.tol * abs(value)
         if value < self.value:
             self.value, self.point = value, w
         norm = float(np.linalg.norm(smooth.gradient))
@@ -69,9 +70,9 @@ class _Run:
             self.message = f"certified relative gap {max(relative, 0.0):.3g} is at most {self.options.tol:g}"
         elif stopped:
             self.message = "stopped by the callback"
-        elif self.iterations >= self.options.max_iter:
+        elif max(self.iterations, len(self.history)) >= self.options.max_iter:
             self.message = f"max_iter = {self.options.max_iter} steps were not enough: relative gap {relative:.3g}"
-        elif width < NARROWEST:
+        elif lost:
             self.message = f"rounding allows no smaller gap than {relative:.3g}"
         return not self.message
 

@@ -21,7 +21,7 @@ INNER_TOLERANCE = 0.1  # conjugate gradients stop at this share of the gradient'
 
 @dataclass(frozen=True)
 class TrustRegion:
-    """precondition: None, "diagonal", or "sampled": the Hessian of a few parts of the data, factorised.
+    """precondition: None, "diagonal", or "sampled": the Hessian of a tenth of the queries, factorised.
 
     The region is then a ball in the preconditioner's norm.
     """
