@@ -77,13 +77,19 @@ def test_with_a_scaler(tmp_path, scaler):
     assert again.score(DATA.X, DATA.y, DATA.qid) == model.score(DATA.X, DATA.y, DATA.qid)
 
 
+def test_after_partial_fit(tmp_path):
+    model = RankSVM(C=0.01, solver="sgd", random_state=0).partial_fit(DATA.X, DATA.y, DATA.qid)
+    save_model(model, tmp_path / "m.json")
+    np.testing.assert_array_equal(load_model(tmp_path / "m.json").coef_, model.coef_)
+
+
 def test_an_old_file_survives_a_failed_save(tmp_path):
     target = tmp_path / "m.json"
     save_model(RANKER, target)
     before = target.read_bytes()
     with pytest.raises(ValueError, match="feature_names holds 2 names, the model has 13 features"):
         save_model(RANKER, target, ["a", "b"])
-    with pytest.raises(ValueError, match="RankSVM is not fitted"):
+    with pytest.raises(ValueError, match="RankSVM is not fitted: call fit before saving it"):
         save_model(RankSVM(), target)
     assert target.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["m.json"]
@@ -99,6 +105,7 @@ def changed(**fields):
         (changed(format="other"), "is not a rankwise model: its format field"),
         (changed(version=99), "has model version 99, written by rankwise .*; this reads version 1"),
         (changed(coef="abc"), "is a damaged rankwise model"),
+        (changed(coef=[1.0, 2.0]), "there are 2 weights for 13 features"),
         (changed(coef=[1.0, None]), "is a damaged rankwise model"),
         (changed(kind="os.system"), "is a damaged rankwise model: KeyError"),
         (changed(params={"D": 1}), "is a damaged rankwise model: TypeError"),
@@ -117,6 +124,11 @@ def test_damaged_and_foreign_files(tmp_path, change, words):
 def test_cut_short_or_no_text_at_all(tmp_path):
     save_model(RANKER, tmp_path / "m.json")
     whole = (tmp_path / "m.json").read_bytes()
+    import gzip
+
+    (tmp_path / "m.json.gz").write_bytes(gzip.compress(whole)[:100] + b"x" * 100)
+    with pytest.raises((ValueError, OSError), match=r"damaged|CRC|Error"):
+        load_model(tmp_path / "m.json.gz")
     for content in (whole[: len(whole) // 2], b"", b"\xff\xfe\x00", b"1 qid:1 1:0.5\n"):
         (tmp_path / "m.json").write_bytes(content)
         with pytest.raises(ValueError, match=r"m\.json is not a rankwise model, or is damaged"):

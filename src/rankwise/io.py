@@ -1,6 +1,8 @@
 """Models on disk: JSON with a version, written beside and renamed, never pickle. Numbers come back to the last bit."""
 
 import json
+import lzma
+import zlib
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -23,15 +25,19 @@ KERNEL = {  # score = Σ dual_coef_r · kernel(x, reference_r)
     "KernelRankSVM": "rankwise.estimators.kernel",
     "KernelRankRLS": "rankwise.estimators.kernel_rankrls",
 }
+TOLD = ("gradient_norm", "iterations", "converged", "message", "gap")
+OF_THE_RUN = ("callback", "verbose", "n_jobs")  # parameters that say nothing of the model
 
 
-def save_model(model: Any, path: str | Path, feature_names: Sequence[str] | None = None) -> None:
-    """Write a fitted ranker, with its scaler if it has one; `feature_names` where the training data had none.
+def save_model(model: Any, path: str | Path, feature_names: Sequence[str] | None = None, first_index: int = 1) -> None:
+    """Write a fitted ranker, with its scaler if it has one; `feature_names` where the training data had none, and 0 as
+    `first_index` where a ranking file counted its features from 0, so that the next one is read in the same way.
 
     A path that ends in .gz, .bz2 or .xz is compressed; "-" is standard output. Parameters that JSON cannot hold (a
     callable, a matrix of costs) are not kept: they tell how the model was trained, and predictions do not need them.
     """
-    text = json.dumps(_described(model, feature_names), indent=1, allow_nan=False)
+    state = _described(model, feature_names) | {"first_index": first_index}
+    text = json.dumps(state, indent=1, allow_nan=False)
     with written_beside(path) as file:
         file.write(text.encode() + b"\n")
 
@@ -41,7 +47,7 @@ def load_model(path: str | Path) -> Any:
     try:
         with open_bytes(Path(path), "rb") as file:
             state = json.loads(file.read())
-    except (json.JSONDecodeError, UnicodeDecodeError, EOFError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise ValueError(f"{path} is not a rankwise model, or is damaged: {error}") from None
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         raise ValueError(f"{path} is not a rankwise model: its format field is not {FORMAT!r}")
@@ -59,26 +65,25 @@ def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any
     kind = type(ranker).__name__
     if kind not in LINEAR | KERNEL:
         raise ValueError(f"a {kind} cannot be saved: there are {', '.join(LINEAR | KERNEL)}")
-    if not hasattr(ranker, "result_"):
-        raise ValueError(f"{kind} is not fitted to one model: call fit, with a single alpha, before saving it")
+    if not hasattr(ranker, "coef_" if kind in LINEAR else "dual_coef_"):
+        raise ValueError(f"{kind} is not fitted: call fit before saving it")
+    if kind in KERNEL and ranker.dual_coef_.ndim == 2:
+        raise ValueError(
+            f"{kind} holds a model for each of several alphas: fit it with a single alpha before saving it"
+        )
     names = feature_names if feature_names is not None else getattr(model, "feature_names_in_", None)
     if names is not None and len(names) != ranker.n_features_in_:
         raise ValueError(f"feature_names holds {len(names)} names, the model has {ranker.n_features_in_} features")
-    result = ranker.result_
+    result = getattr(ranker, "result_", None)  # partial_fit leaves none
+    fit = None if result is None else {"objective": result.value} | {name: getattr(result, name) for name in TOLD}
     return {
         "format": FORMAT,
         "version": VERSION,
         "rankwise": __version__,
         "kind": kind,
-        "params": {key: _plain(value) for key, value in ranker.get_params().items()},
-        "fit": {
-            "objective": result.value,
-            "gradient_norm": result.gradient_norm,
-            "iterations": result.iterations,
-            "converged": result.converged,
-            "message": result.message,
-            "gap": result.gap,
-        },
+        "params": {key: _plain(value) for key, value in ranker.get_params().items() if key not in OF_THE_RUN},
+        "n_features": ranker.n_features_in_,
+        "fit": fit,
         "scaler": model.scaler_.to_dict() if ranker is not model else None,
         "feature_names": None if names is None else [str(name) for name in names],
         **({"coef": ranker.coef_.tolist()} if kind in LINEAR else _kernel_state(ranker)),
@@ -108,7 +113,10 @@ def _revived(state: dict[str, Any]) -> Any:
         ranker.n_features_in_ = ranker.coef_.size
     else:
         _revive_kernel(ranker, state)
-    _revive_result(ranker, state["fit"])
+    if ranker.n_features_in_ != state["n_features"]:
+        raise ValueError(f"there are {ranker.n_features_in_} weights for {state['n_features']} features")
+    if state["fit"] is not None:
+        _revive_result(ranker, state["fit"])
     model = ranker
     if state["scaler"] is not None:
         from rankwise.estimators.scaled import ScaledRanker
@@ -122,6 +130,7 @@ def _revived(state: dict[str, Any]) -> Any:
         model.feature_names_in_ = np.array(state["feature_names"], dtype=object)
         if model.feature_names_in_.size != ranker.n_features_in_:
             raise ValueError("feature_names and coef have different lengths")
+    model.first_index_ = int(state["first_index"])
     return model
 
 
@@ -140,7 +149,7 @@ def _revive_result(ranker: Any, fit: dict[str, Any]) -> None:
 
     ranker.n_iter_ = fit["iterations"]
     point = ranker.coef_ if hasattr(ranker, "coef_") else ranker.dual_coef_
-    told = {name: fit[name] for name in ("gradient_norm", "iterations", "converged", "message", "gap")}
+    told = {name: fit[name] for name in TOLD}
     ranker.result_ = Result(point=point, value=fit["objective"], history=[], **told)
 
 

@@ -98,7 +98,8 @@ def test_inspect_shows_names(files, tmp_path):
     assert len(shown) == 6
     assert shown[-1] == "... and 10 smaller ones (--top 0 shows all)"
     told = json.loads(run("inspect", tmp_path / "m.json", "--json").stdout)
-    assert list(told["weights"]) == list(SAMPLE_FEATURES)
+    assert sorted(told["weights"]) == sorted(SAMPLE_FEATURES)
+    assert len(json.loads(run("inspect", tmp_path / "m.json", "--json", "--top", 2).stdout)["weights"]) == 2
     run("predict", tmp_path / "m.json", files / "test.txt")  # no warning about names: nothing on stderr
     assert run("predict", tmp_path / "m.json", files / "test.txt").stderr == ""
 
@@ -138,8 +139,8 @@ def test_demo_tells_a_story():
     ],
 )
 def test_every_option_trains_a_sensible_model(files, tmp_path, options):
-    C = "1" if "--normalize-pairs" in options else "0.01"
-    run("train", files / "train.txt", "-o", tmp_path / "m.json", "--C", C, *options)
+    C = [] if any("rankrls" in one for one in options) else ["--C", "1" if "--normalize-pairs" in options else "0.01"]
+    run("train", files / "train.txt", "-o", tmp_path / "m.json", *C, *options)
     test = load_sample("test")
     assert load_model(tmp_path / "m.json").score(test.X, test.y, test.qid) > 0.88
 
@@ -157,6 +158,12 @@ def test_every_option_trains_a_sensible_model(files, tmp_path, options):
         (["train", "TRAIN"], "--output"),
         (["train", "TRAIN", "-o", "OUT", "--model", "forest"], "--model: 'forest' is none of ranksvm"),
         (["train", "TRAIN", "-o", "OUT", "--model", "factorized", "--kernel", "rbf"], "factorized takes no kernel"),
+        (["train", "TRAIN", "-o", "OUT", "--model", "rankrls", "--C", "1"], "--C: --model rankrls has no such option"),
+        (["train", "TRAIN", "-o", "OUT", "--gamma", "1"], "--gamma: --model ranksvm has no such option"),
+        (["train", "TRAIN", "-o", "OUT", "--kernel", "magic"], "--kernel: kernel is 'magic'"),
+        (["train", "TRAIN", "-o", "OUT", "--kernel", "precomputed"], "cannot come from a file of features"),
+        (["train", "TRAIN", "-o", "OUT", "--jobs", "0"], "--jobs: n_jobs is 0"),
+        (["train", "TRAIN", "-o", "OUT", "--components", "0", "--kernel", "rbf"], "--components"),
         (["fly"], "No such command 'fly'"),
     ],
 )
@@ -192,7 +199,41 @@ def test_bad_models_and_scores(files, tmp_path):
     assert (
         "holds 2 scores, the data have 570" in run("evaluate", tmp_path / "scores", files / "test.txt", code=1).stderr
     )
-    assert "both come from stdin" in run("evaluate", "-", "-", stdin="1", code=1).stderr
+    assert "both come from stdin" in run("evaluate", "-", "-", stdin="1", code=2).stderr
+    (tmp_path / "scores").write_text("1\n" * 300 + "x\n" + "1\n" * 269)
+    told = run("evaluate", tmp_path / "scores", files / "test.txt", code=1).stderr
+    assert "line 301: expected a score, one finite number a line, found 'x'" in told
+
+
+def test_a_model_on_stdout_is_alone_there(files):
+    done = run("train", files / "train.txt", "-o", "-", "--C", 0.01)
+    assert json.loads(done.stdout)["coef"] == load_model(files / "model.json").coef_.tolist()
+    assert "documents" in done.stderr
+
+
+def test_nothing_is_trained_for_a_file_that_is_not_there(files, tmp_path):
+    told = run("train", files / "train.txt", "-o", tmp_path / "m.json", "--valid", "missing.txt", code=1).stderr
+    assert "missing.txt: No such file" in told
+    told = run("train", files / "train.txt", "-o", tmp_path / "no" / "m.json", code=1).stderr
+    assert "there is no folder" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_valid_may_have_other_labels(files, tmp_path):
+    (tmp_path / "real.txt").write_text("".join(f"{0.5 * i} qid:1 1:{i % 3}\n" for i in range(9)))
+    args = ("train", files / "train.txt", "-o", tmp_path / "m.json", "--valid", tmp_path / "real.txt")
+    assert "kendall-tau-b" in run(*args).stdout
+
+
+def test_a_zero_based_model_reads_zero_based_data(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [(i % 3, i // 6, rng.normal() + i % 3, rng.normal()) for i in range(120)]
+    (tmp_path / "train").write_text("".join(f"{y} qid:{q} 0:{b} 1:{a}\n" for y, q, a, b in rows))
+    (tmp_path / "test").write_text("".join(f"{y} qid:{q} 1:{a}\n" for y, q, a, _ in rows))  # no index 0 in it
+    run("train", tmp_path / "train", "-o", tmp_path / "m.json")
+    told = run("evaluate", tmp_path / "m.json", tmp_path / "test", "-m", "pairwise-accuracy", "--json").stdout
+    assert json.loads(told)["measures"]["pairwise-accuracy"]["mean"] > 0.75
+    assert run("inspect", tmp_path / "m.json").stdout.splitlines()[2].split()[0] == "1"
 
 
 def test_a_reader_that_leaves_is_no_error(files):
@@ -212,5 +253,5 @@ def test_an_interrupted_training_leaves_no_file(tmp_path):
     process.send_signal(signal.SIGINT)
     told = process.communicate(timeout=60)[1]
     assert process.returncode == 130
-    assert told.strip().splitlines()[-1] == "rankwise: interrupted; no file was changed"
+    assert told.strip().splitlines()[-1] == "rankwise: interrupted"
     assert [path.name for path in tmp_path.iterdir()] == ["big.txt"]

@@ -16,7 +16,10 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-DATA_HELP = "Ranking file: `label qid:ID index:value ... # comment`, plain or .gz .bz2 .xz .zst; - for stdin."
+DATA_HELP = (
+    "Ranking file: `label qid:ID index:value ... # comment`, plain or .gz .bz2 .xz .zst; - for stdin. Indices count "
+    "from 1, or from 0 if a 0 occurs. Rows of one id are one query, over several files too."
+)
 Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file written by `rankwise train`.")]
 Measures = Annotated[
@@ -48,37 +51,46 @@ def train(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=DATA_HELP, show_default=False)],
     output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model (JSON).")],
     model: Annotated[str, typer.Option(help="ranksvm, rankrls, rankrls-cv or factorized.")] = "ranksvm",
-    C: Annotated[float, typer.Option("--C", "-C", help="Weight of the pairs against the regulariser.")] = 1.0,
-    alpha: Annotated[float, typer.Option(help="Regularisation of rankrls.")] = 1.0,
+    C: Annotated[
+        float | None, typer.Option("--C", "-C", help="Weight of the pairs against the regulariser; 1 if not given.")
+    ] = None,
+    alpha: Annotated[float | None, typer.Option(help="Regularisation of rankrls; 1 if not given.")] = None,
     kernel: Annotated[
-        str | None, typer.Option(help="rbf, polynomial, laplacian, cosine, ...: a kernel ranksvm or rankrls.")
+        str | None, typer.Option(help="A kernel ranksvm or rankrls: rbf, polynomial, laplacian, cosine, sigmoid, ...")
     ] = None,
     gamma: Annotated[float | None, typer.Option(help="The kernel's gamma; 1 / features if not given.")] = None,
     components: Annotated[
         int | None, typer.Option(help="Landmarks of a kernel's approximation, or factors of factorized.")
     ] = None,
     loss: Annotated[
-        str, typer.Option(help="squared_hinge, hinge, huber:WIDTH, logistic:ERROR or squared.")
-    ] = "squared_hinge",
+        str | None, typer.Option(help="squared_hinge (if not given), hinge, huber:WIDTH, logistic:ERROR or squared.")
+    ] = None,
     solver: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="auto, newton, newton-cg, newton-minres, trust-region[-diagonal|-sampled], smoothing, bundle, bmrm, "
             "sgd, sgd-queries or dual."
         ),
-    ] = "auto",
+    ] = None,
     tol: Annotated[
-        float, typer.Option(help="Stop at this share of the first gradient, or at this relative gap.")
-    ] = 1e-3,
+        float | None,
+        typer.Option(help="Stop at this share of the first gradient, or relative gap; 0.001 by default."),
+    ] = None,
     max_iter: Annotated[int | None, typer.Option(help="Steps at most; the solver's own limit if not given.")] = None,
     pairs: Annotated[
-        str, typer.Option(help="How pairs are summed: auto, or a paper's scheme: explicit, by-level, avl-tree, ...")
-    ] = "auto",
-    scope: Annotated[str, typer.Option(help="all pairs, or those of adjacent levels.")] = "all",
+        str | None,
+        typer.Option(
+            help="How pairs are summed: auto, or a paper's scheme: explicit, by-level, red-black-tree, "
+            "score-red-black-tree, selection-tree, avl-tree or aa-tree."
+        ),
+    ] = None,
+    scope: Annotated[str | None, typer.Option(help="all (pairs), or adjacent (levels only).")] = None,
     costs: Annotated[str | None, typer.Option(help="Weigh pairs by what they cost: gain, dcg or ndcg.")] = None,
-    rescaling: Annotated[str, typer.Option(help="Whether costs scale the slack or the margin.")] = "slack",
-    normalize_pairs: Annotated[str, typer.Option(help="sum, mean, query or svm-rank: what C multiplies.")] = "sum",
-    seed: Annotated[int, typer.Option(help="For the solvers that draw at random.")] = 0,
+    rescaling: Annotated[str | None, typer.Option(help="What costs scale: slack or margin.")] = None,
+    normalize_pairs: Annotated[
+        str | None, typer.Option(help="What C multiplies: sum, mean, query or svm-rank.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="For what is drawn at random; 0 if not given.")] = None,
     normalize: Annotated[
         str | None,
         typer.Option(help="Scale features: query-minmax, query-zscore, minmax or zscore; kept with the model."),
@@ -98,11 +110,10 @@ def train(
     """
     from rankwise.cli import work
 
-    params = {"C": C, "loss": loss, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs, "pairs": pairs}
-    params |= {"scope": scope, "costs": costs, "rescaling": rescaling, "normalize_pairs": normalize_pairs}
-    params |= {"random_state": seed}
-    params |= {"alpha": alpha, "kernel": kernel, "gamma": gamma, "n_components": components}
-    work.train(work.Training(model, data, output, params, normalize, valid, measure, names, float32), as_json)
+    options = {"C": C, "alpha": alpha, "loss": loss, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs}
+    options |= {"pairs": pairs, "scope": scope, "costs": costs, "rescaling": rescaling, "random_state": seed}
+    options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
+    work.train(work.Training(model, data, output, options, normalize, valid, measure, names, float32), as_json)
 
 
 @app.command()
@@ -145,7 +156,7 @@ def evaluate(
 @command
 def inspect(
     model: Model,
-    top: Annotated[int, typer.Option("--top", "-n", help="Show this many weights; 0 for all.")] = 20,
+    top: Annotated[int, typer.Option("--top", "-n", min=0, help="Show this many weights; 0 for all.")] = 20,
     as_json: Json = False,
 ) -> None:
     """Show what a model has learnt: its weights by size, with names where they are known.

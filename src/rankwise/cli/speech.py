@@ -28,6 +28,12 @@ def answer(text: str) -> None:
     print(text, flush=True)
 
 
+def counted(n: int, what: str) -> str:
+    """1 query, 2 queries."""
+    one = what[:-3] + "y" if what.endswith("ies") else what[:-1]
+    return f"{n:,} {one if n == 1 else what}"
+
+
 def answer_json(result: Any) -> None:
     answer(json.dumps(result, indent=1))
 
@@ -43,7 +49,7 @@ def command(function: Command) -> Command:
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 function(*args, **options)
         except KeyboardInterrupt:
-            say("rankwise: interrupted; no file was changed")
+            say("rankwise: interrupted")
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:  # the reader of our output has left, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -23,6 +23,7 @@ def read_letor(
     dense: bool | None = None,
     dtype: Any = np.float64,
     missing: float | None = None,
+    zero_based: bool | None = None,
     comments: bool = False,
     n_jobs: int | None = None,
 ) -> RankingData:
@@ -39,7 +40,10 @@ def read_letor(
     comments    whether to keep the text after '#', one string a row
     n_jobs      threads; None for every core. The result does not depend on it
 
-    Indices count from 1, or from 0 if an index 0 occurs anywhere. Without any `qid:` all rows are one query, 0. The
+    zero_based  True: indices count from 0, though none may occur; None: they do if an index 0 occurs anywhere, and
+                from 1 else. Data for a model of a zero-based file need True
+
+    Without any `qid:` all rows are one query, 0. The
     ids become int64 where each is written as a plain integer that fits, else all are kept as the strings they are.
     A malformed line is a LetorError, which names it; blank lines and lines that begin with '#' are skipped.
     """
@@ -54,11 +58,11 @@ def read_letor(
         raise ValueError(f"n_features must be at least 1, got {n_features}")
     options = Options(n_features, dense, chosen, missing, comments, thread_count(n_jobs))
     sources = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
-    seen, parts = Seen(), []
+    seen, parts = Seen(zero_based=bool(zero_based)), []
     for texts, whole in _batches(sources):
         part = read_part(texts, options, seen, whole=whole)
         if part is not None and whole:
-            return RankingData(part.X, part.y, part.qid, part.comments)
+            return RankingData(part.X, part.y, part.qid, part.comments, part.base)
         if part is not None:
             parts.append(part)
     if not parts:

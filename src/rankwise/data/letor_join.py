@@ -17,7 +17,8 @@ def join(parts: list[Part], options: Options) -> RankingData:
     comments = None
     if options.comments:
         comments = np.concatenate([part.comments for part in parts if part.comments is not None])
-    return RankingData(_joined_matrix(parts, options), y, qid, comments)
+    base = min(part.base for part in parts)
+    return RankingData(_joined_matrix(parts, options, base), y, qid, comments, base)
 
 
 def _joined_ids(ids: list[Array]) -> Array:
@@ -26,8 +27,7 @@ def _joined_ids(ids: list[Array]) -> Array:
     return np.concatenate([one.astype(str) for one in ids])
 
 
-def _joined_matrix(parts: list[Part], options: Options) -> Any:
-    base = min(part.base for part in parts)
+def _joined_matrix(parts: list[Part], options: Options, base: int) -> Any:
     n_features = max(part.X.shape[1] + part.base - base for part in parts)
     if options.n_features is not None:
         n_features = options.n_features

@@ -18,12 +18,14 @@ class RankingData:
     y         labels, float64
     qid       query ids: int64 where every id is an integer that fits, else strings
     comments  None, or one string a row
+    first_index  the number that the first column of X has in a file: 1, or 0
     """
 
     X: Any
     y: Floats
     qid: Array
     comments: Sequence[str] | Array | None = None
+    first_index: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "y", np.asarray(self.y, dtype=np.float64))
@@ -50,7 +52,7 @@ class RankingData:
         """The rows of the given numbers, or where a mask is true, in that order."""
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
         comments = None if self.comments is None else np.asarray(self.comments, dtype=object)[chosen]
-        return RankingData(self.X[chosen], self.y[chosen], self.qid[chosen], comments)
+        return RankingData(self.X[chosen], self.y[chosen], self.qid[chosen], comments, self.first_index)
 
     def __repr__(self) -> str:
         shape = f"{len(self)} rows, {self.n_features} features, {self.n_queries} queries"

@@ -112,6 +112,13 @@ def open_bytes(path: Path, mode: str) -> BinaryIO:
     return opened
 
 
+def check_folder(target: Any) -> None:
+    """One sentence where the folder to write into is not there."""
+    folder = Path(os.path.realpath(target)).parent
+    if str(target) != "-" and not Path(target).exists() and not folder.is_dir():
+        raise ValueError(f"{target} cannot be written: there is no folder {folder}")
+
+
 @contextmanager
 def written_beside(target: Any) -> Iterator[BinaryIO]:
     """A binary file that becomes `target` only when the block ends well: until then the old file stays as it was.
@@ -122,11 +129,12 @@ def written_beside(target: Any) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    path = Path(os.path.realpath(target))
-    if path.exists() and not path.is_file():
-        with open(path, "wb") as file:
+    if Path(target).exists() and not Path(target).is_file():
+        with open(target, "wb") as file:
             yield file
         return
+    check_folder(target)
+    path = Path(os.path.realpath(target))
     beside = path.with_name(f".{secrets.token_hex(4)}.{path.name}")
     os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:

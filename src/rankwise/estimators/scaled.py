@@ -34,6 +34,8 @@ class ScaledRanker(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
         self.scaler_ = make_scaler(self.scaler)
         scaled = self.scaler_.fit_transform(X, qid=qid)
+        if hasattr(self.scaler_, "feature_names_in_"):
+            self.feature_names_in_ = self.scaler_.feature_names_in_
         self.ranker_ = clone(self.ranker).fit(scaled, y, qid, sample_weight)
         return self
 
@@ -52,5 +54,12 @@ class ScaledRanker(BaseEstimator):  # type: ignore[misc]
         scores: Floats = self.ranker_.predict(self.scaler_.transform(X, qid))
         return scores
 
-    def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        return float(self.ranker_.score(self.scaler_.transform(X, qid), y, qid))
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+        check_is_fitted(self)
+        return float(self.ranker_.score(self.scaler_.transform(X, qid), y, qid, sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "ranker"
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,102 @@
+"""From the options of `rankwise train` to an estimator; what is wrong with one is said before anything is read."""
+
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import typer
+
+from rankwise import losses
+from rankwise.cli.speech import checked
+
+MODELS = {  # model -> (module, class), without and with a kernel
+    "ranksvm": (("ranksvm", "RankSVM"), ("kernel", "KernelRankSVM")),
+    "rankrls": (("rankrls", "RankRLS"), ("kernel_rankrls", "KernelRankRLS")),
+    "rankrls-cv": (("rankrls_cv", "RankRLSCV"),),
+    "factorized": (("factorized", "FactorizedRankSVM"),),
+}
+FLAGS = {"n_components": "--components", "n_jobs": "--jobs", "random_state": "--seed"}
+
+
+def make_model(name: str, options: dict[str, Any], scaler: str | None) -> Any:
+    """The estimator of that name with the options that were given, and a scaler before it if one was asked for."""
+    from rankwise.preprocessing import make_scaler
+
+    given = {key: value for key, value in options.items() if value is not None}
+    checked("--model", partial(_one_of, list(MODELS)), name)
+    estimator = _estimator(name, given)
+    for key in given:
+        if key not in estimator().get_params():
+            which = f"--model {name}" + (" with --kernel" if "kernel" in given else "")
+            raise typer.BadParameter(f"{which} has no such option", param_hint=_flag(key))
+    _check(name, given)
+    ranker = estimator(**given)
+    if scaler is None:
+        return ranker
+    from rankwise.estimators.scaled import ScaledRanker
+
+    checked("--normalize", make_scaler, scaler)
+    return ScaledRanker(ranker, scaler)
+
+
+def _estimator(name: str, given: dict[str, Any]) -> Any:
+    if "kernel" in given and len(MODELS[name]) == 1:
+        raise typer.BadParameter(f"{name} takes no kernel: --model ranksvm or rankrls do", param_hint="--kernel")
+    module, cls = MODELS[name]["kernel" in given]
+    return getattr(import_module(f"rankwise.estimators.{module}"), cls)
+
+
+def _check(name: str, given: dict[str, Any]) -> None:
+    from rankwise.costs import known
+    from rankwise.estimators.base import positive, whole
+    from rankwise.pairs.schemes import SCHEMES
+    from rankwise.problems import NORMALIZATIONS, RESCALINGS
+    from rankwise.threads import thread_count
+
+    checks: dict[str, Any] = {
+        "C": partial(positive, "C"),
+        "alpha": partial(positive, "alpha"),
+        "gamma": partial(positive, "gamma"),
+        "tol": partial(positive, "tol"),
+        "max_iter": partial(whole, "it"),
+        "n_components": partial(whole, "it"),
+        "loss": losses.parse,
+        "kernel": _known_kernel,
+        "pairs": partial(_one_of, list(SCHEMES)),
+        "scope": partial(_one_of, ["all", "adjacent"]),
+        "costs": known,
+        "rescaling": partial(_one_of, list(RESCALINGS)),
+        "normalize_pairs": partial(_one_of, list(NORMALIZATIONS)),
+        "n_jobs": thread_count,
+    }
+    for key, value in given.items():
+        if key in checks:
+            checked(_flag(key), checks[key], value)
+    if name == "ranksvm":
+        loss = losses.parse(given.get("loss", "squared_hinge"))
+        checked("--solver", partial(_solves, loss), given.get("solver", "auto"))
+
+
+def _solves(loss: losses.Loss, solver: str) -> None:
+    import numpy as np
+
+    from rankwise.solvers import make_solver
+
+    make_solver(solver, loss, np.zeros((1, 1)), tol=1.0)
+
+
+def _known_kernel(name: str) -> None:
+    from rankwise.kernels import Kernel
+
+    if name == "precomputed":
+        raise ValueError("a kernel computed elsewhere cannot come from a file of features: use KernelRankSVM in Python")
+    Kernel(name)
+
+
+def _one_of(names: list[str], given: str) -> None:
+    if given not in names:
+        raise ValueError(f"{given!r} is none of {', '.join(names)}")
+
+
+def _flag(key: str) -> str:
+    return FLAGS.get(key, "--" + key.replace("_", "-"))
