@@ -1,6 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 
 .PHONY: help setup demo test lint test-slow bench format clean clean-kernels
@@ -10,14 +11,18 @@ help:            ## what can be made
 
 setup: $(READY)  ## a virtual environment in .venv with all that development needs
 
-$(READY): pyproject.toml
+$(CORE): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "rankwise needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(READY): $(CORE)
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	@touch $@
 
-demo: $(READY)   ## train on the embedded sample, evaluate, show the model
+demo: $(CORE)    ## train on the embedded sample, evaluate, show the model
 	$(BIN)/rankwise demo
 
 test: lint       ## lint, types, tests

@@ -110,6 +110,13 @@ def test_per_query(files):
     assert shown[1].split()[0] == "81"
 
 
+def test_demo_files(tmp_path):
+    run("demo", "--save", tmp_path)
+    run("train", tmp_path / "train.txt", "-o", tmp_path / "m.json", "--C", 0.01, "--valid", tmp_path / "vali.txt")
+    assert read_letor(tmp_path / "test.txt").n_queries == 40
+    assert "no folder" in run("demo", "--save", tmp_path / "nowhere", code=1).stderr
+
+
 def test_demo_tells_a_story():
     shown = run("demo").stdout
     assert "RankSVM" in shown

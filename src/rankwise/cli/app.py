@@ -170,8 +170,15 @@ def inspect(
 
 @app.command()
 @command
-def demo() -> None:
+def demo(
+    save: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Write train.txt, vali.txt and test.txt there to play with.")
+    ] = None,
+) -> None:
     """Train on the sample that ships with rankwise, evaluate, and show what was learnt."""
     from rankwise.cli import demo
 
-    demo.run()
+    if save is None:
+        demo.run()
+    else:
+        demo.save(save)

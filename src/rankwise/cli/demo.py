@@ -1,6 +1,7 @@
 """`rankwise demo`: a bookshop's search, ranked by a model that learns from every preference pair."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from rankwise import metrics
 from rankwise.cli.speech import answer, doing, table
 from rankwise.cli.work import weight_table
+from rankwise.data.letor import write_letor
 from rankwise.data.records import RankingData
 from rankwise.data.sample import SAMPLE_FEATURES, load_sample
 from rankwise.estimators.ranksvm import RankSVM
@@ -15,6 +17,15 @@ from rankwise.preferences import Preferences
 
 MEASURES = ["ndcg@10", "map", "pairwise-accuracy"]
 SHOWN = 5
+
+
+def save(folder: str) -> None:
+    """The sample as ranking files: 60 queries to train on, 20 to choose by, 40 to test on."""
+    train = load_sample("train")
+    parts = {"train": train.select(train.qid <= 60), "vali": train.select(train.qid > 60), "test": load_sample("test")}
+    for name, part in parts.items():
+        write_letor(Path(folder) / f"{name}.txt", part)
+        answer(f"{Path(folder) / name}.txt: {len(part):,} documents, {part.n_queries} queries")
 
 
 def run() -> None:
