@@ -1,7 +1,7 @@
 """What all linear rankers share: checking the input, predicting, scoring, and scikit-learn's tags."""
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -37,9 +37,6 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return X, np.asarray(y, dtype=np.float64), sample_weight
-
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
-        raise NotImplementedError
 
     def predict(self, X: Any) -> Floats:
         """Scores, one a row, in the order of the rows given; the larger the better.
