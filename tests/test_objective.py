@@ -116,9 +116,10 @@ def test_every_form_of_the_matrix_gives_the_same(form, block_bytes, monkeypatch)
 
 def test_one_large_query_among_small_ones(monkeypatch):
     """A query of many blocks is worked on by all threads together, and the bits do not depend on how many they are."""
-    monkeypatch.setattr(features, "BLOCK_BYTES", 256)
+    monkeypatch.setattr(features, "BLOCK_BYTES", 512)
+    monkeypatch.setattr(problems, "WORTH_THREADS", 0)
     rng = np.random.default_rng(3)
-    X, y, q = rng.normal(size=(400, 4)), rng.integers(0, 3, 400), np.repeat([0, 1, 2, 3], [10, 350, 15, 25])
+    X, y, q = rng.normal(size=(400, 4)), rng.integers(0, 3, 400), np.repeat([0, 1, 2, 3], [20, 320, 28, 32])
     built = [problems.build(X, y, q, loss=losses.squared_hinge(), C=1.0, n_jobs=j) for j in (1, 2, 3)]
     assert [part.large for part in built[0].parts].count(True) == 1
     point = rng.normal(size=4)

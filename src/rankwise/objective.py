@@ -22,7 +22,7 @@ from rankwise.queries import cut
 from rankwise.risk import Risk, RiskHessian
 from rankwise.threads import one_blas_thread, share
 
-LARGE = 8  # a part larger than this many blocks is worked on by all threads together
+LARGE = 2  # a part larger than this many blocks is worked on by all threads together
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from rankwise.threads import thread_count
 
 RESCALINGS = ("slack", "margin")
 NORMALIZATIONS = ("sum", "mean", "query", "svm-rank")
+WORTH_THREADS = 8 << 20  # bytes to go through from where on threads pay
+PAIR_WORK = 100  # bytes whose reading takes as long as what the pair sums do for a document
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def build(
         if scales is not None:
             by_row = np.sqrt(np.repeat(scales, groups.sizes))
             preferences = preferences_of(by_row if weights is None else weights * by_row)
-    return RegularizedRisk(Features(X, thread_count(n_jobs)), PairwiseRisk(preferences, loss, margins), C, rows)
+    return RegularizedRisk(Features(X, _threads(X, n_jobs)), PairwiseRisk(preferences, loss, margins), C, rows)
 
 
 def build_from_pairs(
@@ -109,6 +111,12 @@ def build_from_pairs(
         C /= scales.sum() or 1.0
     risk = ListedRisk(_differences(listed[:, 0], listed[:, 1], X.shape[0]), scales, np.ones(len(listed)), loss)
     return RegularizedRisk(Features(X, thread_count(n_jobs)), risk, C)
+
+
+def _threads(X: Any, n_jobs: int | None) -> int:
+    """As many as asked for, or one where there is so little to do that they would only wait for each other."""
+    n_threads = thread_count(n_jobs)
+    return n_threads if 8 * X.size + PAIR_WORK * X.shape[0] >= WORTH_THREADS else 1
 
 
 def query_weights(given: Any, queries: Queries) -> Floats:
