@@ -7,6 +7,7 @@ import argparse
 import csv
 import platform
 import subprocess
+import sys
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -23,6 +24,8 @@ def main() -> None:
     for name in names:
         if name not in NAMES:
             parser.error(f"{name!r} is none of {', '.join(NAMES)}")
+    if len(names) > 1:  # each in a process of its own: a child's peak of memory begins at its parent's size
+        sys.exit(max(subprocess.run([sys.executable, "-m", "benchmarks", name]).returncode for name in names))
     for name in names:
         print(f"\n{name}", flush=True)
         rows = import_module(f"benchmarks.{name}").main()

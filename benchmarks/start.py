@@ -1,7 +1,7 @@
 """What starting costs, each in a fresh process: the import, the command's help, and the first fit (MQ2008 fold 1).
 
-"Compiling" is the first fit ever, with an empty cache of kernels; "cached" a new process that finds them there: from the
-first import to the end of the fit. The others are whole processes, less a bare Python that does nothing. Medians.
+"Compiling" is the first fit ever, with an empty cache of kernels; "cached" a new process that finds them there: from
+the first import to the end of the fit. The others are whole processes, less a bare Python that does nothing. Medians.
 """
 
 import os
