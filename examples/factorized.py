@@ -107,7 +107,7 @@ def show_comparison(folder, folds):
 
 def show_spectrum(folder, picture):
     train = read_letor([folder / "ohsumed" / f"S{k}.txt.xz" for k in (1, 2, 3)], dense=True)
-    ranker = RankSVM(C=0.01, loss="hinge", solver="dual").fit(train.X, train.y, train.qid)
+    ranker = RankSVM(C=0.01, loss="hinge", solver="dual", random_state=0).fit(train.X, train.y, train.qid)
     spectrum = dual_spectrum(ranker.dual_coef_, train.qid)
     print("\nOHSUMED, fold 1: queries by the share of dimensions they need, 0-10 %, 10-20 %, …, 90-100 %")
     for among in ("documents", "block"):
