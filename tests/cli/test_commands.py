@@ -256,7 +256,7 @@ def test_an_interrupted_training_leaves_no_file(tmp_path):
             file.write(f"{i % 5} qid:{i // 100} 1:{i % 17} 2:{i % 31} 3:{i % 7}\n")
     command = [*RANKWISE, "train", str(tmp_path / "big.txt"), "-o", str(tmp_path / "m.json"), "--tol", "1e-30"]
     process = subprocess.Popen([*command, "--solver", "sgd"], stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
+    time.sleep(4)  # in the middle of compiling, where the kernels are new
     process.send_signal(signal.SIGINT)
     told = process.communicate(timeout=60)[1]
     assert process.returncode == 130

@@ -24,9 +24,14 @@ Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_defaul
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file written by `rankwise train`.")]
 Measures = Annotated[
     list[str] | None,
-    typer.Option("--measure", "-m", help="ndcg@10, ndcg@10:letor, map, mrr, pairwise-accuracy, ...; may be repeated."),
+    typer.Option(
+        "--measure",
+        "-m",
+        metavar="NAME",
+        help="ndcg@10, ndcg@10:letor, map, mrr, pairwise-accuracy, ...; may be repeated.",
+    ),
 ]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cores if not given.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads; all cores if not given.")]
 Json = Annotated[bool, typer.Option("--json", help="Results as JSON.")]
 
 
@@ -50,50 +55,69 @@ def rankwise(
 def train(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=DATA_HELP, show_default=False)],
     output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model (JSON).")],
-    model: Annotated[str, typer.Option(help="ranksvm, rankrls, rankrls-cv or factorized.")] = "ranksvm",
+    model: Annotated[str, typer.Option(metavar="NAME", help="ranksvm, rankrls, rankrls-cv or factorized.")] = "ranksvm",
     C: Annotated[
-        float | None, typer.Option("--C", "-C", help="Weight of the pairs against the regulariser; 1 if not given.")
+        float | None,
+        typer.Option("--C", "-C", metavar="X", help="Weight of the pairs against the regulariser; 1 if not given."),
     ] = None,
-    alpha: Annotated[float | None, typer.Option(help="Regularisation of rankrls; 1 if not given.")] = None,
+    alpha: Annotated[float | None, typer.Option(metavar="X", help="Regularisation of rankrls; 1 if not given.")] = None,
     kernel: Annotated[
-        str | None, typer.Option(help="A kernel ranksvm or rankrls: rbf, polynomial, laplacian, cosine, sigmoid, ...")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="A kernel ranksvm or rankrls: rbf, polynomial, laplacian, cosine, sigmoid, ..."
+        ),
     ] = None,
-    gamma: Annotated[float | None, typer.Option(help="The kernel's gamma; 1 / features if not given.")] = None,
+    gamma: Annotated[
+        float | None, typer.Option(metavar="X", help="The kernel's gamma; 1 / features if not given.")
+    ] = None,
     components: Annotated[
-        int | None, typer.Option(help="Landmarks of a kernel's approximation, or factors of factorized.")
+        int | None, typer.Option(metavar="N", help="Landmarks of a kernel's approximation, or factors of factorized.")
     ] = None,
     loss: Annotated[
-        str | None, typer.Option(help="squared_hinge (if not given), hinge, huber:WIDTH, logistic:ERROR or squared.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="squared_hinge (if not given), hinge, huber:WIDTH, logistic:ERROR or squared."
+        ),
     ] = None,
     solver: Annotated[
         str | None,
         typer.Option(
+            metavar="NAME",
             help="auto, newton, newton-cg, newton-minres, trust-region[-diagonal|-sampled], smoothing, bundle, bmrm, "
-            "sgd, sgd-queries or dual."
+            "sgd, sgd-queries or dual.",
         ),
     ] = None,
     tol: Annotated[
         float | None,
-        typer.Option(help="Stop at this share of the first gradient, or relative gap; 0.001 by default."),
+        typer.Option(metavar="X", help="Stop at this share of the first gradient, or relative gap; 0.001 by default."),
     ] = None,
-    max_iter: Annotated[int | None, typer.Option(help="Steps at most; the solver's own limit if not given.")] = None,
+    max_iter: Annotated[
+        int | None, typer.Option(metavar="N", help="Steps at most; the solver's own limit if not given.")
+    ] = None,
     pairs: Annotated[
         str | None,
         typer.Option(
+            metavar="NAME",
             help="How pairs are summed: auto, or a paper's scheme: explicit, by-level, red-black-tree, "
-            "score-red-black-tree, selection-tree, avl-tree or aa-tree."
+            "score-red-black-tree, selection-tree, avl-tree or aa-tree.",
         ),
     ] = None,
-    scope: Annotated[str | None, typer.Option(help="all (pairs), or adjacent (levels only).")] = None,
-    costs: Annotated[str | None, typer.Option(help="Weigh pairs by what they cost: gain, dcg or ndcg.")] = None,
-    rescaling: Annotated[str | None, typer.Option(help="What costs scale: slack or margin.")] = None,
-    normalize_pairs: Annotated[
-        str | None, typer.Option(help="What C multiplies: sum, mean, query or svm-rank.")
+    scope: Annotated[str | None, typer.Option(metavar="NAME", help="all (pairs), or adjacent (levels only).")] = None,
+    costs: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Weigh pairs by what they cost: gain, dcg or ndcg.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="For what is drawn at random; 0 if not given.")] = None,
+    rescaling: Annotated[str | None, typer.Option(metavar="NAME", help="What costs scale: slack or margin.")] = None,
+    normalize_pairs: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What C multiplies: sum, mean, query or svm-rank.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="For what is drawn at random; 0 if not given.")
+    ] = None,
     normalize: Annotated[
         str | None,
-        typer.Option(help="Scale features: query-minmax, query-zscore, minmax or zscore; kept with the model."),
+        typer.Option(
+            metavar="NAME", help="Scale features: query-minmax, query-zscore, minmax or zscore; kept with the model."
+        ),
     ] = None,
     valid: Annotated[str | None, typer.Option(metavar="DATA", help="Evaluate on this file too.")] = None,
     measure: Measures = None,

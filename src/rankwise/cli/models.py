@@ -25,8 +25,11 @@ def make_model(name: str, options: dict[str, Any], scaler: str | None) -> Any:
     given = {key: value for key, value in options.items() if value is not None}
     checked("--model", partial(_one_of, list(MODELS)), name)
     estimator = _estimator(name, given)
+    known = estimator().get_params()
+    if "random_state" in known:
+        given.setdefault("random_state", 0)
     for key in given:
-        if key not in estimator().get_params():
+        if key not in known:
             which = f"--model {name}" + (" with --kernel" if "kernel" in given else "")
             raise typer.BadParameter(f"{which} has no such option", param_hint=_flag(key))
     _check(name, given)
@@ -47,7 +50,7 @@ def _estimator(name: str, given: dict[str, Any]) -> Any:
 
 
 def _check(name: str, given: dict[str, Any]) -> None:
-    from rankwise.costs import known
+    from rankwise.costs import known as known_costs
     from rankwise.estimators.base import positive, whole
     from rankwise.pairs.schemes import SCHEMES
     from rankwise.problems import NORMALIZATIONS, RESCALINGS
@@ -64,7 +67,7 @@ def _check(name: str, given: dict[str, Any]) -> None:
         "kernel": _known_kernel,
         "pairs": partial(_one_of, list(SCHEMES)),
         "scope": partial(_one_of, ["all", "adjacent"]),
-        "costs": known,
+        "costs": known_costs,
         "rescaling": partial(_one_of, list(RESCALINGS)),
         "normalize_pairs": partial(_one_of, list(NORMALIZATIONS)),
         "n_jobs": thread_count,

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import signal
 import sys
 import time
 import warnings
@@ -44,7 +45,7 @@ def command(function: Command) -> Command:
     @functools.wraps(function)
     def run(*args: Any, **options: Any) -> None:
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), interruptible():
                 warnings.showwarning = lambda message, *_, **__: say(f"rankwise: warning: {message}")
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 function(*args, **options)
@@ -59,6 +60,35 @@ def command(function: Command) -> Command:
             raise typer.Exit(BAD_DATA) from None
 
     return run  # type: ignore[return-value]
+
+
+_asked_to_stop: list[int] = []
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, as always. Where that is swallowed, in a callback of the compiler say,
+    `stop_here` raises it again; a second Ctrl-C ends the process at once.
+    """
+
+    def interrupt(signum: int, frame: Any) -> None:
+        if _asked_to_stop:
+            os._exit(INTERRUPTED)
+        _asked_to_stop.append(signum)
+        raise KeyboardInterrupt
+
+    _asked_to_stop.clear()
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def stop_here() -> None:
+    """Called between steps: a Ctrl-C that got lost on its way is raised."""
+    if _asked_to_stop:
+        raise KeyboardInterrupt
 
 
 def _sentence(error: BaseException) -> str:

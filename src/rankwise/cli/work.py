@@ -12,7 +12,7 @@ import typer
 
 from rankwise import metrics
 from rankwise.cli.models import make_model
-from rankwise.cli.speech import answer, answer_json, checked, counted, doing, say, table
+from rankwise.cli.speech import answer, answer_json, checked, counted, doing, say, stop_here, table
 from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
 from rankwise.data.streams import check_folder, open_bytes, written_beside
@@ -69,11 +69,15 @@ def train(asked: Training, as_json: bool) -> None:
 
 
 def _follow(ranker: Any, progress: Any) -> None:
+    """Tell of every step, and stop between two of them when asked to."""
+
+    def after(step: Any) -> None:
+        stop_here()
+        progress(f"step {step.iteration}, objective {step.value:.6g}, gradient {step.gradient_norm:.2g}")
+
     solved_by = getattr(ranker, "ranker", ranker)
     if hasattr(solved_by, "callback"):
-        solved_by.callback = lambda step: progress(
-            f"step {step.iteration}, objective {step.value:.6g}, gradient {step.gradient_norm:.2g}"
-        )
+        solved_by.callback = after
 
 
 def predict(model_file: str, data_file: str, output: str) -> None:
