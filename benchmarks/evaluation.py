@@ -3,12 +3,11 @@
 `python -m benchmarks.evaluation` prints the rows; the first figure is a fresh process's, compiled code cached.
 """
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from benchmarks.measure import seconds, timed
 from rankwise.metrics import evaluate
 
 N_QUERIES, N_DOCUMENTS = 18_919, 2_270_296  # as MSLR-WEB30K's first training fold
@@ -23,13 +22,13 @@ def main() -> list[dict[str, Any]]:
     y_part, scores_part, qid_part = y[part], scores[part], qid[part]
     total = f"{', '.join(MEASURES)} of {N_DOCUMENTS:,} documents"
     rows = [
-        _row(f"{total}, first call", _seconds(lambda: evaluate(y, scores, qid, MEASURES), 1)),
-        _row(total, _seconds(lambda: evaluate(y, scores, qid, MEASURES), REPEATS)),
-        _row(
+        timed(f"{total}, first call", seconds(lambda: evaluate(y, scores, qid, MEASURES), 1)),
+        timed(total, seconds(lambda: evaluate(y, scores, qid, MEASURES), REPEATS)),
+        timed(
             f"ndcg@10:sklearn of {part.sum():,} documents in {PEER_QUERIES:,} queries",
-            _seconds(lambda: evaluate(y_part, scores_part, qid_part, "ndcg@10:sklearn"), REPEATS),
+            seconds(lambda: evaluate(y_part, scores_part, qid_part, "ndcg@10:sklearn"), REPEATS),
             "scikit-learn's ndcg_score, query by query",
-            _seconds(lambda: _peer(y_part, scores_part, qid_part), 2),
+            seconds(lambda: _peer(y_part, scores_part, qid_part), 2),
         ),
     ]
     ours = evaluate(y_part, scores_part, qid_part, "ndcg@10:sklearn")["ndcg@10:sklearn"]
@@ -59,21 +58,6 @@ def _peer(y: np.ndarray, scores: np.ndarray, qid: np.ndarray) -> float:
     # scikit-learn refuses a list of one document, whose NDCG is 1 or 0
     values = [ndcg_score([a], [b], k=10) if a.size > 1 else float(a[0] > 0) for a, b in lists]
     return float(np.mean(values))
-
-
-def _seconds(work: Callable[[], object], repeats: int) -> float:
-    """The best of `repeats` runs: others share the machine."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def _row(name: str, value: float, peer: str | None = None, peer_value: float | None = None) -> dict[str, Any]:
-    ratio = None if peer_value is None else peer_value / value
-    return {"name": name, "value": value, "unit": "s", "peer": peer, "ratio": ratio}
 
 
 if __name__ == "__main__":

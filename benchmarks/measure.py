@@ -22,6 +22,16 @@ def best_of(repeats: int, work: Callable[[], Any]) -> tuple[float, Any]:
     return seconds, outcome
 
 
+def seconds(work: Callable[[], Any], repeats: int = 15) -> float:
+    """The best of `repeats` runs: others share the machine."""
+    return best_of(repeats, work)[0]
+
+
+def timed(name: str, value: float, peer: str = "", peer_value: float | None = None) -> dict[str, Any]:
+    """A row in seconds, beside the peer's seconds."""
+    return row(name, value, "s", peer, None if peer_value is None else peer_value / value)
+
+
 def row(name: str, value: float, unit: str, peer: str = "", ratio: float | None = None) -> dict[str, Any]:
     return {"name": name, "value": value, "unit": unit, "peer": peer, "ratio": ratio}
 

@@ -5,14 +5,13 @@
 does not build on a current Python; where it can be imported its row is added.
 """
 
-import time
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.measure import seconds, timed
 from rankwise import RankingData, make_ranking, read_letor
 from rankwise.estimators.rankrls import RankRLS
 from rankwise.estimators.rankrls_cv import ALPHAS, RankRLSCV
@@ -22,34 +21,33 @@ from rankwise.solvers.spectral import decompose
 
 LETOR = Path(__file__).resolve().parents[2] / "shared" / "data" / "mq2007"
 FEW_QUERIES = 40  # an n × n Laplacian of more would take minutes
-REPEATS = 15
 
 
 def main() -> list[dict[str, Any]]:
     data = _data()
     few = data.select(np.isin(data.qid, np.unique(data.qid)[:FEW_QUERIES]))
-    fit = _seconds(lambda: RankRLS().fit(data.X, data.y, data.qid))
-    path = _seconds(lambda: _path(data))
-    whole = _seconds(lambda: RankRLSCV().fit(data.X, data.y, data.qid))
+    fit = seconds(lambda: RankRLS().fit(data.X, data.y, data.qid))
+    path = seconds(lambda: _path(data))
+    whole = seconds(lambda: RankRLSCV().fit(data.X, data.y, data.qid))
     by_hand = fit * len(ALPHAS) * data.n_queries
     rows = [
-        _row(f"RankRLS on {len(data):,} documents", fit),
-        _row(f"{len(ALPHAS)} alphas, every query left out: scores", path, "one fit", fit),
-        _row(f"{len(ALPHAS)} alphas, every query left out: scores and their pairwise accuracy", whole, "one fit", fit),
-        _row("the same", whole, "fitting anew, at the time of one fit each", by_hand),
-        _row(
+        timed(f"RankRLS on {len(data):,} documents", fit),
+        timed(f"{len(ALPHAS)} alphas, every query left out: scores", path, "one fit", fit),
+        timed(f"{len(ALPHAS)} alphas, every query left out: scores and their pairwise accuracy", whole, "one fit", fit),
+        timed("the same", whole, "fitting anew, at the time of one fit each", by_hand),
+        timed(
             f"RankRLS on {len(few):,} documents",
-            _seconds(lambda: RankRLS().fit(few.X, few.y, few.qid)),
+            seconds(lambda: RankRLS().fit(few.X, few.y, few.qid)),
             "numpy.linalg with the Laplacian written out",
-            _seconds(lambda: _written_out(few), 3),
+            seconds(lambda: _written_out(few), 3),
         ),
     ]
     ours, theirs = RankRLS().fit(few.X, few.y, few.qid).coef_, _written_out(few)
     if np.abs(ours - theirs).max() > 1e-8 * np.abs(theirs).max():
         raise AssertionError(f"the two disagree: {ours} and {theirs}")
     if find_spec("rlscore"):
-        peer = _seconds(lambda: _rlscore(data), 3)
-        rows.append(_row("RankRLS(scaling='query')", fit, "RLScore's QueryRankRLS", peer))
+        peer = seconds(lambda: _rlscore(data), 3)
+        rows.append(timed("RankRLS(scaling='query')", fit, "RLScore's QueryRankRLS", peer))
     for row in rows:
         print(f"{1e3 * row['value']:9.1f} ms  {row['name']}{_compared(row)}")
     return rows
@@ -88,21 +86,6 @@ def _rlscore(data: RankingData) -> Any:
     from rlscore.learner import QueryRankRLS
 
     return QueryRankRLS(data.X, data.y, data.qid, regparam=1.0)
-
-
-def _seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
-    """The best of `repeats` runs: others share the machine."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def _row(name: str, value: float, peer: str | None = None, peer_value: float | None = None) -> dict[str, Any]:
-    ratio = None if peer_value is None else peer_value / value
-    return {"name": name, "value": value, "unit": "s", "peer": peer, "ratio": ratio}
 
 
 if __name__ == "__main__":
