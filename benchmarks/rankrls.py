@@ -54,7 +54,7 @@ def main() -> list[dict[str, Any]]:
 
 
 def _compared(row: dict[str, Any]) -> str:
-    if row["peer"] is None:
+    if row["ratio"] is None:
         return ""
     if row["ratio"] < 1:
         return f": {1 / row['ratio']:.1f} times the time of {row['peer']}"
