@@ -122,7 +122,7 @@ def test_memory(labels, most):
 @pytest.mark.slow
 @pytest.mark.parametrize("distinct", [False, True])
 def test_time_grows_like_the_number_of_documents(distinct):
-    """Four times the documents: less than six times the time (complexity, not milliseconds)."""
+    """Four times the documents: l log l takes five times the time, somewhat more as the cache runs out; l² sixteen."""
     import time
 
     rng = np.random.default_rng(0)
@@ -138,4 +138,4 @@ def test_time_grows_like_the_number_of_documents(distinct):
         return min(times)
 
     seconds(1000)
-    assert seconds(400_000) / seconds(100_000) < 6
+    assert seconds(400_000) / seconds(100_000) < 8
