@@ -38,12 +38,9 @@ class Ranking:
 
 
 class Graph(SweptGraph):
-    def __init__(self, ranking: Ranking, threshold: float) -> None:
-        super().__init__(ranking.engine.layout, ranking.engine.n_threads, threshold)
-        self.by_score = ranking.by_score
-
     def sweep(self, upward: bool, piece: tuple[int, int], v: Floats, out: Floats) -> None:
-        order, scores, levels = self.by_score.order, self.by_score.scores, self.by_score.levels
+        by_score = self.ranking.by_score
+        order, scores, levels = by_score.order, by_score.scores, by_score.levels
         starts = self.layout.starts[piece[0] : piece[1] + 1]
         _sweep(upward, self.threshold, (starts, order, scores, levels), v, out)
 

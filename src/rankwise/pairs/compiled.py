@@ -56,10 +56,6 @@ class Ranking:
 class Graph(SweptGraph):
     vectors = True
 
-    def __init__(self, ranking: Ranking, threshold: float) -> None:
-        super().__init__(ranking.engine.layout, ranking.engine.n_threads, threshold)
-        self.ranking = ranking
-
     def sweep(self, upward: bool, piece: tuple[int, int], v: Floats, out: Floats) -> None:
         first, last = piece
         starts, n_levels = self.layout.starts[first : last + 1], self.layout.n_levels[first:last]

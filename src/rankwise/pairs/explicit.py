@@ -59,10 +59,6 @@ class Ranking:
 
 
 class Graph(SweptGraph):
-    def __init__(self, ranking: Ranking, threshold: float) -> None:
-        super().__init__(ranking.engine.layout, ranking.engine.n_threads, threshold)
-        self.ranking = ranking
-
     def sweep(self, upward: bool, piece: tuple[int, int], v: Floats, out: Floats) -> None:
         engine = self.ranking.engine
         pairs = slice(engine.starts[piece[0]], engine.starts[piece[1]])

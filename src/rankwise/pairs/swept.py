@@ -1,11 +1,12 @@
 """A pair graph whose sums are made query by query: piece after piece of whole queries, each by one thread."""
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
 from rankwise.arrays import Array, Floats
-from rankwise.pairs.graph import Layout, PairGraph
+from rankwise.pairs.graph import PairGraph
 from rankwise.queries import cut
 from rankwise.threads import share
 
@@ -17,9 +18,10 @@ class SweptGraph(PairGraph):
 
     vectors = False  # whether `sweep` takes vectors as they are, or only matrices
 
-    def __init__(self, layout: Layout, n_threads: int, threshold: float) -> None:
-        self.layout = layout
-        self.n_threads = n_threads
+    def __init__(self, ranking: Any, threshold: float) -> None:
+        self.ranking = ranking  # the scheme's own, with the engine that made it
+        self.layout = ranking.engine.layout
+        self.n_threads = ranking.engine.n_threads
         self.threshold = float(threshold)
 
     @abstractmethod

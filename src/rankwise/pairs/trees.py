@@ -50,10 +50,6 @@ class Ranking:
 
 
 class Graph(SweptGraph):
-    def __init__(self, ranking: Ranking, threshold: float) -> None:
-        super().__init__(ranking.engine.layout, ranking.engine.n_threads, threshold)
-        self.ranking = ranking
-
     def sweep(self, upward: bool, piece: tuple[int, int], v: Floats, out: Floats) -> None:
         layout, ranking, engine = self.layout, self.ranking, self.ranking.engine
         bounds = (self.threshold, 0.0) if engine.by_label is None else (0.0, self.threshold)
