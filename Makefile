@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test lint test-slow bench format clean clean-kernels
+.PHONY: help setup demo test lint test-slow bench papers papers-quick format clean clean-kernels
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,16 @@ test-slow: $(READY)  ## the tests that take longer
 bench: $(READY)  ## speed against peers; tables under benchmarks/results
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]"
 	$(BIN)/python -m benchmarks
+
+DATA ?= ../shared/data
+
+papers: $(READY) ## the papers' tables and figures on the data in DATA, under experiments/results
+	$(BIN)/python -m pip install --quiet --editable ".[dev,papers]"
+	$(BIN)/python -m experiments --data $(DATA)
+
+papers-quick: $(READY) ## the same in small, under build/experiments/quick
+	$(BIN)/python -m pip install --quiet --editable ".[dev,papers]"
+	$(BIN)/python -m experiments --data $(DATA) --quick
 
 format: $(READY) ## let ruff put the code in order
 	$(BIN)/ruff check --fix .

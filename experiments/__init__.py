@@ -1,0 +1,16 @@
+"""The papers' tables and figures, a module each, made with rankwise's public API only.
+
+To add one, write `experiments/PAPER_figure_N.py` or `experiments/PAPER_table_N.py` (PAPER as in `registry.PAPERS`;
+nothing else has to be registered) with
+
+    TITLE = "Lee and Lin, figure 4: ..."          what it is, the first line of its page
+    NEEDS = ("mq2008",)                           folders of --data without which it is skipped; () for none
+    def units(quick): ...                         -> list[Unit]: the work, in pieces of bounded time
+    def report(found): ...                        -> Report, from {unit's name: what it returned}
+
+A unit is `Unit(name, function, options, limit)`: `function(data, **options)` stands at the top of a module, takes the
+data folder first and returns what JSON can hold. It runs in a process of its own, one unit at a time, and is ended
+after `limit` seconds; `found` then holds None for it. What is finished is kept in the cache, keyed by experiment, unit
+and options, so an interrupted run goes on where it stopped. `quick` means seconds instead of minutes: fewer or smaller
+units. The pages come out as results/NAME.csv, NAME.md and, where the report has a picture, NAME.png.
+"""

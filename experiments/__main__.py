@@ -1,0 +1,79 @@
+"""Run the experiments named, or all on the data at hand: python -m experiments [NAME ...] --data FOLDER [--quick]"""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from experiments import pages, registry
+from experiments.units import Cache, Worker
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "experiments" / "results"
+BUILD = ROOT / "build" / "experiments"  # git ignores build/
+
+
+def main() -> int:
+    options = _arguments()
+    chosen = {name: registry.load(name) for name in options.names or registry.names()}
+    console = Console(stderr=True)
+    for name, module in list(chosen.items()):
+        missing = [folder for folder in module.NEEDS if not (options.data / folder).is_dir()]
+        if missing:
+            console.print(f"{name} is skipped: it needs {', '.join(missing)} in {options.data}")
+            del chosen[name]
+    cache = Cache(options.cache)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console) as progress:
+        work = {name: module.units(options.quick) for name, module in chosen.items()}
+        bar = progress.add_task("", total=sum(map(len, work.values())))
+        for name, module in chosen.items():
+            if options.fresh:
+                shutil.rmtree(cache.folder / name, ignore_errors=True)
+            with Worker(options.data) as worker:
+                for unit in work[name]:
+                    progress.update(bar, description=f"{name}: {unit.name}")
+                    if (name, unit) not in cache:
+                        cache.keep(name, unit, worker.run(unit))
+                    progress.advance(bar)
+            _write(name, module, {unit.name: cache.load(name, unit) for unit in work[name]}, options.out)
+    console.print(f"{len(chosen)} experiments written to {options.out}")
+    return 0 if chosen else 1
+
+
+def _write(name: str, module: ModuleType, found: dict[str, object], folder: Path) -> None:
+    pages.write(name, module.TITLE, module.report(found), folder)
+
+
+def _arguments() -> argparse.Namespace:
+    names = registry.names()
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments", description=__doc__, epilog=f"NAMES: {', '.join(names)}"
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a table or figure; a beginning stands for all of it")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the data sets")
+    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes: fewer and smaller units")
+    parser.add_argument("--out", type=Path, help="where the pages go: experiments/results, with --quick build/")
+    parser.add_argument("--cache", type=Path, default=BUILD / "cache", help="where finished units are kept")
+    parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have finished")
+    options = parser.parse_args()
+    for prefix in options.names:
+        if not any(name.startswith(prefix) for name in names):
+            parser.error(f"{prefix!r} begins none of {', '.join(names)}")
+    wanted = options.names
+    options.names = [name for name in names if any(name == one or _begins(name, one, names) for one in wanted)]
+    options.out = options.out or (BUILD / "quick" if options.quick else RESULTS)
+    return options
+
+
+def _begins(name: str, prefix: str, names: list[str]) -> bool:
+    """table_1 is not table_10."""
+    return prefix not in names and name.startswith(prefix)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

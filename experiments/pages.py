@@ -1,0 +1,87 @@
+"""Reports on disk: the rows as CSV, a page in Markdown with the paper's own figures beside ours, and the picture."""
+
+import csv
+import io
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from experiments.units import write_whole
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows for the page; `formats` gives a column's format, such as ".4f" (floats: ".4g" unless told)."""
+
+    caption: str
+    rows: Sequence[Row]
+    formats: Mapping[str, str] = field(default_factory=dict)
+
+    def markdown(self) -> str:
+        columns = columns_of(self.rows)
+        lines = [columns, ["---"] * len(columns)]
+        lines += [[self._cell(column, row.get(column)) for column in columns] for row in self.rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def _cell(self, column: str, value: Any) -> str:
+        if value is None:
+            return ""
+        if isinstance(value, str):
+            return value
+        return format(value, self.formats.get(column, ".4g" if isinstance(value, float) else ""))
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came out: `claim` is what the paper says, `why` a sentence or two on why ours differ from its figures."""
+
+    claim: str
+    rows: Sequence[Row]  # all that was measured, for the CSV
+    tables: Sequence[Table]
+    why: str
+    picture: Any = None  # a matplotlib Figure
+
+
+def columns_of(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(column for row in rows for column in row))
+
+
+def write(name: str, title: str, report: Report, folder: Path) -> None:
+    """NAME.csv, NAME.png and NAME.md into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = io.StringIO()
+    writer = csv.DictWriter(rows, columns_of(report.rows), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(report.rows)
+    write_whole(folder / f"{name}.csv", rows.getvalue().encode())
+    if report.picture is not None:
+        drawn = io.BytesIO()
+        report.picture.savefig(drawn, format="png", dpi=110, metadata={"Software": None})
+        write_whole(folder / f"{name}.png", drawn.getvalue())
+    write_whole(folder / f"{name}.md", page(name, title, report).encode())
+
+
+def page(name: str, title: str, report: Report) -> str:
+    parts = [f"# {title}", report.claim]
+    if report.picture is not None:
+        parts.append(f"![{title}]({name}.png)")
+    for table in report.tables:
+        parts += [table.caption, table.markdown()]
+    return "\n\n".join(parts) + "\n"
+
+
+def machine() -> str:
+    """The processor, its cores, and the versions that matter."""
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        fields = dict(line.split(":", 1) for line in info.read_text().splitlines() if ":" in line)
+        model = {key.strip(): value.strip() for key, value in fields.items()}.get("model name", model)
+    used = ", ".join(f"{one} {version(one)}" for one in ("rankwise", "numpy", "scikit-learn"))
+    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {used}"

@@ -1,0 +1,31 @@
+"""Which experiments there are: the modules named PAPER_figure_… and PAPER_table_…, paper by paper, in number order."""
+
+import pkgutil
+import re
+from importlib import import_module
+from types import ModuleType
+
+import experiments
+
+PAPERS = {
+    "lee_lin": "Lee and Lin (2014)",
+    "chapelle_keerthi": "Chapelle and Keerthi (2010)",
+    "airola": "Airola et al. (2011)",
+    "pahikkala": "Pahikkala et al. (2007)",
+    "zhang": "Zhang et al. (2015)",
+}
+NAME = re.compile(rf"({'|'.join(PAPERS)})_(figure|table)_(\d+)\w*")
+
+
+def names() -> list[str]:
+    found = filter(None, (NAME.fullmatch(module.name) for module in pkgutil.iter_modules(experiments.__path__)))
+    return [match.group() for match in sorted(found, key=_place)]
+
+
+def load(name: str) -> ModuleType:
+    return import_module(f"experiments.{name}")
+
+
+def _place(match: re.Match[str]) -> tuple[int, str, int]:
+    paper, kind, number = match.groups()
+    return list(PAPERS).index(paper), kind, int(number)

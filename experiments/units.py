@@ -1,0 +1,110 @@
+"""Pieces of work: each in bounded time, in another process, and kept in the cache once it is done."""
+
+import hashlib
+import json
+import multiprocessing
+import os
+import re
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Unit:
+    """`work(data, **options)`, for at most `limit` seconds; the options are part of the key in the cache."""
+
+    name: str
+    work: Callable[..., Any]
+    options: dict[str, Any] = field(default_factory=dict)
+    limit: float = 60.0
+
+
+class Cache:
+    """A JSON file a finished unit: FOLDER/EXPERIMENT/UNIT-KEY.json."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, experiment: str, unit: Unit) -> Path:
+        what = json.dumps([unit.work.__qualname__, unit.options, unit.limit], sort_keys=True)
+        key = hashlib.sha256(what.encode()).hexdigest()[:12]
+        return self.folder / experiment / f"{re.sub(r'[^A-Za-z0-9.=-]+', '_', unit.name)}-{key}.json"
+
+    def __contains__(self, key: tuple[str, Unit]) -> bool:
+        return self.path(*key).exists()
+
+    def load(self, experiment: str, unit: Unit) -> Any:
+        return json.loads(self.path(experiment, unit).read_text())
+
+    def keep(self, experiment: str, unit: Unit, found: Any) -> None:
+        path = self.path(experiment, unit)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(found).encode())
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Written beside and renamed: nobody ever sees half a file."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+    beside.write_bytes(content)
+    beside.replace(path)
+
+
+class Worker:
+    """A process that works off units one by one; its data stay loaded between them, its memory goes with it."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self._process: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def run(self, unit: Unit) -> Any:
+        """What the unit returns; None when its time was up. Its exception is raised here, with its own traceback."""
+        if self._process is None:
+            context = multiprocessing.get_context("spawn")
+            self._pipe, theirs = context.Pipe()
+            self._process = context.Process(target=_serve, args=(theirs, self.data), daemon=True)
+            self._process.start()
+            theirs.close()
+        self._pipe.send((unit.work, unit.options))
+        if not self._pipe.poll(unit.limit):
+            self._end()
+            return None
+        try:
+            outcome, failure = self._pipe.recv()
+        except EOFError:
+            self._end()
+            raise RuntimeError(
+                f"{unit.name}: its process ended without an answer, perhaps for lack of memory"
+            ) from None
+        if failure is not None:
+            raise RuntimeError(f"{unit.name} failed:\n{failure}")
+        return outcome
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process = None
+
+
+def _serve(pipe: Connection, data: Path) -> None:
+    while True:
+        try:
+            work, options = pipe.recv()
+        except (EOFError, KeyboardInterrupt):
+            return
+        try:
+            pipe.send((work(data, **options), None))
+        except KeyboardInterrupt:
+            return
+        except Exception:
+            pipe.send((None, traceback.format_exc()))
