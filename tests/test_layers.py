@@ -11,6 +11,7 @@ ROOT = Path(rankwise.__file__).parent
 
 ROOMS = [
     "",  # the package itself: the version
+    "tables",
     "arrays",
     "memory",
     "jit",

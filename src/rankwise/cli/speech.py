@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 import typer
 
+from rankwise.tables import table as table
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 Value = TypeVar("Value")
 
@@ -118,15 +120,3 @@ def doing(what: str) -> Iterator[Callable[[str], None]]:
     began = time.perf_counter()
     with Console(stderr=True).status(what) as status:
         yield lambda text: status.update(f"{what}: {text} ({time.perf_counter() - began:.1f} s)")
-
-
-def table(rows: list[list[str]], header: list[str]) -> str:
-    """Columns set out in plain text, the first one to the left and the others to the right."""
-    lines = [header, *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
-
-    def set_out(line: list[str]) -> str:
-        first, *others = (cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-        return "  ".join([first.strip().ljust(widths[0]), *others]).rstrip()
-
-    return "\n".join(map(set_out, lines))

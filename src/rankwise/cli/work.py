@@ -1,21 +1,27 @@
 """What the commands do: read, call the library, show the outcome."""
 
 import json
-import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
 
 from rankwise import metrics
+from rankwise.cli.inputs import (
+    fitting_measures,
+    is_model,
+    parse_measures,
+    read_data,
+    read_for,
+    read_names,
+    read_scores,
+    scores_of,
+)
 from rankwise.cli.models import make_model
-from rankwise.cli.speech import answer, answer_json, checked, counted, doing, say, stop_here, table
-from rankwise.data.letor import read_letor
-from rankwise.data.records import RankingData
-from rankwise.data.streams import check_folder, open_bytes, written_beside
+from rankwise.cli.speech import answer, answer_json, counted, doing, say, stop_here, table
+from rankwise.data.streams import check_folder, written_beside
 from rankwise.io import load_model, save_model
 
 BAR = 24  # characters of the longest weight's bar
@@ -35,21 +41,23 @@ class Training:
 
 
 def train(asked: Training, as_json: bool) -> None:
-    measures = _measures(asked.measures)
+    measures = parse_measures(asked.measures)
     ranker = make_model(asked.model, asked.options, asked.normalize)
     check_folder(asked.output)
-    data = _read(asked.data, dtype=np.float32 if asked.float32 else np.float64)
+    data = read_data(asked.data, dtype=np.float32 if asked.float32 else np.float64)
     of_model = {"n_features": data.n_features, "zero_based": data.first_index == 0}
-    evaluated = {"train": data} | ({} if asked.valid is None else {"valid": _read(asked.valid, **of_model)})
-    names = None if asked.names is None else _names(asked.names, data.n_features)
+    evaluated = {"train": data} | ({} if asked.valid is None else {"valid": read_data(asked.valid, **of_model)})
+    names = None if asked.names is None else read_names(asked.names, data.n_features)
     began = time.perf_counter()
     with doing("training") as progress:
         _follow(ranker, progress)
         ranker.fit(data.X, data.y, data.qid)
     seconds = time.perf_counter() - began
     save_model(ranker, asked.output, names, data.first_index)
-    asked_for = measures or _fitting_measures(np.concatenate([one.y for one in evaluated.values()]))
-    found = {name: metrics.evaluate(one.y, _scores(ranker, one), one.qid, asked_for) for name, one in evaluated.items()}
+    asked_for = measures or fitting_measures(np.concatenate([one.y for one in evaluated.values()]))
+    found = {
+        name: metrics.evaluate(one.y, scores_of(ranker, one), one.qid, asked_for) for name, one in evaluated.items()
+    }
     result = getattr(ranker, "ranker_", ranker).result_
     shape = {"documents": len(data), "queries": data.n_queries, "features": data.n_features}
     report = say if asked.output == "-" else answer  # the model itself is on stdout then
@@ -82,24 +90,24 @@ def _follow(ranker: Any, progress: Any) -> None:
 
 def predict(model_file: str, data_file: str, output: str) -> None:
     model = load_model(model_file)
-    data = _read_for(model, data_file)
-    lines = "".join(f"{score!r}\n" for score in _scores(model, data).tolist())
+    data = read_for(model, data_file)
+    lines = "".join(f"{score!r}\n" for score in scores_of(model, data).tolist())
     with written_beside(output) as file:
         file.write(lines.encode())
 
 
 def evaluate(ranker_file: str, data_file: str, asked: list[str] | None, per_query: bool, as_json: bool) -> None:
-    measures = _measures(asked)
-    if ranker_file != "-" and _is_model(ranker_file):
+    measures = parse_measures(asked)
+    if ranker_file != "-" and is_model(ranker_file):
         model = load_model(ranker_file)
-        data = _read_for(model, data_file)
-        scores = _scores(model, data)
+        data = read_for(model, data_file)
+        scores = scores_of(model, data)
     else:
         if ranker_file == data_file == "-":
             raise typer.BadParameter("scores and data cannot both come from stdin: give one of them as a file")
-        data = _read(data_file)
-        scores = _read_scores(ranker_file, len(data))
-    found = metrics.evaluate(data.y, scores, data.qid, measures or _fitting_measures(data.y))
+        data = read_data(data_file)
+        scores = read_scores(ranker_file, len(data))
+    found = metrics.evaluate(data.y, scores, data.qid, measures or fitting_measures(data.y))
     if as_json:
         answer_json(found.to_dict(per_query))
     elif per_query:
@@ -151,58 +159,3 @@ def weight_table(weights: Any, names: list[str], top: int = 0) -> str:
 
 def _largest(weights: Any, top: int) -> Any:
     return np.argsort(-np.abs(weights), kind="stable")[: top or None]
-
-
-def _measures(asked: list[str] | None) -> list[metrics.Measure]:
-    return [checked("--measure", metrics.parse, one) for one in asked or []]
-
-
-def _fitting_measures(labels: Any) -> list[str]:
-    """What to show when nothing was asked for: NDCG and MAP make sense for grades, not for any real number."""
-    grades = bool((labels >= 0).all() and (labels <= 31).all() and (labels == np.round(labels)).all())
-    return ["ndcg@10", "map", "pairwise-accuracy"] if grades else ["pairwise-accuracy", "kendall-tau-b"]
-
-
-def _read(source: Any, **options: Any) -> RankingData:
-    name = source if isinstance(source, str) else " ".join(source)
-    with doing(f"reading {name}"):
-        return read_letor(source, **options)
-
-
-def _read_for(model: Any, source: str) -> RankingData:
-    return _read(source, n_features=model.n_features_in_, zero_based=model.first_index_ == 0)
-
-
-def _names(path: str, n_features: int) -> list[str]:
-    with open(path, encoding="utf-8") as file:
-        names = [line.strip() for line in file if line.strip()]
-    if len(names) != n_features:
-        raise ValueError(f"{path} holds {len(names)} names, the data have {n_features} features: one name a line")
-    return names
-
-
-def _scores(model: Any, data: RankingData) -> Any:
-    return model.predict(data.X, data.qid) if hasattr(model, "scaler_") else model.predict(data.X)
-
-
-def _is_model(path: str) -> bool:
-    with open_bytes(Path(path), "rb") as file:
-        return file.read(64).lstrip().startswith(b"{")
-
-
-def _read_scores(path: str, n: int) -> Any:
-    name = "standard input" if path == "-" else path
-    lines = sys.stdin.buffer.read().split(b"\n") if path == "-" else open_bytes(Path(path), "rb").read().split(b"\n")
-    lines = lines[:-1] if lines and not lines[-1].strip() else lines
-    if len(lines) != n:
-        raise ValueError(f"{name} holds {len(lines)} scores, the data have {n} documents: one score a line")
-    scores = np.empty(n)
-    for i, line in enumerate(lines):
-        try:
-            scores[i] = float(line)
-        except ValueError:
-            scores[i] = np.nan
-        if not np.isfinite(scores[i]):
-            found = line[:40].decode(errors="replace")
-            raise ValueError(f"{name}, line {i + 1}: expected a score, one finite number a line, found {found!r}")
-    return scores

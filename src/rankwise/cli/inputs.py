@@ -1,0 +1,68 @@
+"""What the commands read: ranking files, models, scores, names; each fault is one sentence."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwise import metrics
+from rankwise.cli.speech import checked, doing
+from rankwise.data.letor import read_letor
+from rankwise.data.records import RankingData
+from rankwise.data.streams import open_bytes
+
+
+def parse_measures(asked: list[str] | None) -> list[metrics.Measure]:
+    return [checked("--measure", metrics.parse, one) for one in asked or []]
+
+
+def fitting_measures(labels: Any) -> list[str]:
+    """What to show when nothing was asked for: NDCG and MAP make sense for grades, not for any real number."""
+    grades = bool((labels >= 0).all() and (labels <= 31).all() and (labels == np.round(labels)).all())
+    return ["ndcg@10", "map", "pairwise-accuracy"] if grades else ["pairwise-accuracy", "kendall-tau-b"]
+
+
+def read_data(source: Any, **options: Any) -> RankingData:
+    name = source if isinstance(source, str) else " ".join(source)
+    with doing(f"reading {name}"):
+        return read_letor(source, **options)
+
+
+def read_for(model: Any, source: str) -> RankingData:
+    return read_data(source, n_features=model.n_features_in_, zero_based=model.first_index_ == 0)
+
+
+def read_names(path: str, n_features: int) -> list[str]:
+    with open(path, encoding="utf-8") as file:
+        names = [line.strip() for line in file if line.strip()]
+    if len(names) != n_features:
+        raise ValueError(f"{path} holds {len(names)} names, the data have {n_features} features: one name a line")
+    return names
+
+
+def scores_of(model: Any, data: RankingData) -> Any:
+    return model.predict(data.X, data.qid) if hasattr(model, "scaler_") else model.predict(data.X)
+
+
+def is_model(path: str) -> bool:
+    with open_bytes(Path(path), "rb") as file:
+        return file.read(64).lstrip().startswith(b"{")
+
+
+def read_scores(path: str, n: int) -> Any:
+    name = "standard input" if path == "-" else path
+    lines = sys.stdin.buffer.read().split(b"\n") if path == "-" else open_bytes(Path(path), "rb").read().split(b"\n")
+    lines = lines[:-1] if lines and not lines[-1].strip() else lines
+    if len(lines) != n:
+        raise ValueError(f"{name} holds {len(lines)} scores, the data have {n} documents: one score a line")
+    scores = np.empty(n)
+    for i, line in enumerate(lines):
+        try:
+            scores[i] = float(line)
+        except ValueError:
+            scores[i] = np.nan
+        if not np.isfinite(scores[i]):
+            found = line[:40].decode(errors="replace")
+            raise ValueError(f"{name}, line {i + 1}: expected a score, one finite number a line, found {found!r}")
+    return scores

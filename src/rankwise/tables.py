@@ -1,0 +1,40 @@
+"""Rows of texts as a table, plain, in Markdown or LaTeX: the first column to the left, the others to the right."""
+
+from collections.abc import Sequence
+
+Rows = Sequence[Sequence[str]]
+
+
+def table(rows: Rows, header: Sequence[str]) -> str:
+    """Columns set out in plain text."""
+    lines = [header, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+
+    def set_out(line: Sequence[str]) -> str:
+        first, *others = (cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        return "  ".join([first.strip().ljust(widths[0]), *others]).rstrip()
+
+    return "\n".join(map(set_out, lines))
+
+
+def markdown_table(rows: Rows, header: Sequence[str]) -> str:
+    """A table as GitHub and most others read it; a bar inside a cell is escaped."""
+    ruler = [":--", *["--:"] * (len(header) - 1)]
+    lines = [[cell.replace("|", "\\|") for cell in line] for line in [header, ruler, *rows]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def latex_table(rows: Rows, header: Sequence[str]) -> str:
+    """A tabular with the rules of the booktabs package; cells are LaTeX already (see `latex_text`)."""
+    head, *body = (" & ".join(line) + r" \\" for line in [header, *rows])
+    opening = rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}"
+    return "\n".join([opening, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"])
+
+
+LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
+
+
+def latex_text(text: str) -> str:
+    """Plain text with LaTeX's own signs escaped."""
+    return "".join(LATEX.get(sign, sign) for sign in text)
