@@ -10,6 +10,7 @@ cumulative sum a feature, over rows sorted once.
 """
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
@@ -56,13 +57,10 @@ class RankBoost(BaseEstimator):
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """The scores after one round, after two, …: how many to keep is for validation data to say."""
-        scores = np.zeros(len(X))
-        for feature, threshold, weight in self.rounds_:
-            scores = scores + weight * (X[:, feature] > threshold)
-            yield scores
+        return accumulate(self._votes(X))
 
     def predict(self, X: Any) -> Floats:
-        scores = np.zeros(len(X))
-        for scores in self.staged_predict(X):
-            pass
-        return scores
+        return sum(self._votes(X), np.zeros(len(X)))
+
+    def _votes(self, X: Any) -> Iterator[Floats]:
+        return (weight * (X[:, feature] > threshold) for feature, threshold, weight in self.rounds_)

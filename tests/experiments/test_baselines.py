@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from experiments.baselines import ListNet, RankBoost, RankNet
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 from scipy.special import softmax
 
-from experiments.baselines import ListNet, RankBoost, RankNet
 from rankwise import RankSVM, load_sample
 
 
