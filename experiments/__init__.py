@@ -9,8 +9,9 @@ nothing else has to be registered) with
     def report(found): ...                        -> Report, from {unit's name: what it returned}
 
 A unit is `Unit(name, function, options, limit)`: `function(data, **options)` stands at the top of a module, takes the
-data folder first and returns what JSON can hold. It runs in a process of its own, one unit at a time, and is ended
-after `limit` seconds; `found` then holds None for it. What is finished is kept in the cache, keyed by experiment, unit
-and options, so an interrupted run goes on where it stopped. `quick` means seconds instead of minutes: fewer or smaller
-units. The pages come out as results/NAME.csv, NAME.md and, where the report has a picture, NAME.png.
+data folder first and returns what JSON can hold. Units run one at a time in a process of their own, which is ended
+after `limit` seconds: `found` then holds None. What is finished is kept in the cache, keyed by function, options and
+limit, so an interrupted run goes on where it stopped, and tables that ask for the same thing share it. `quick` means
+seconds instead of minutes: fewer or smaller units. The pages come out as results/NAME.csv, NAME.md and, where the
+report has a picture, NAME.png.
 """

@@ -1,8 +1,8 @@
 """Run the experiments named, or all on the data at hand: python -m experiments [NAME ...] --data FOLDER [--quick]"""
 
 import argparse
-import shutil
 import sys
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
@@ -30,17 +30,18 @@ def main() -> int:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console) as progress:
         work = {name: module.units(options.quick) for name, module in chosen.items()}
+        if options.fresh:
+            for unit in chain.from_iterable(work.values()):
+                cache.forget(unit)
         bar = progress.add_task("", total=sum(map(len, work.values())))
         for name, module in chosen.items():
-            if options.fresh:
-                shutil.rmtree(cache.folder / name, ignore_errors=True)
             with Worker(options.data) as worker:
                 for unit in work[name]:
                     progress.update(bar, description=f"{name}: {unit.name}")
-                    if (name, unit) not in cache:
-                        cache.keep(name, unit, worker.run(unit))
+                    if unit not in cache:
+                        cache.keep(unit, worker.run(unit))
                     progress.advance(bar)
-            _write(name, module, {unit.name: cache.load(name, unit) for unit in work[name]}, options.out)
+            _write(name, module, {unit.name: cache.load(unit) for unit in work[name]}, options.out)
     console.print(f"{len(chosen)} experiments written to {options.out}")
     return 0 if chosen else 1
 

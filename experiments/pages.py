@@ -73,6 +73,8 @@ def page(name: str, title: str, report: Report) -> str:
         parts.append(f"![{title}]({name}.png)")
     for table in report.tables:
         parts += [table.caption, table.markdown()]
+    made = f"Made by `python -m experiments {name}` on {machine()}. [Rows]({name}.csv)"
+    parts += [f"Why they differ: {report.why}", made]
     return "\n\n".join(parts) + "\n"
 
 

@@ -4,7 +4,6 @@ import hashlib
 import json
 import multiprocessing
 import os
-import re
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,24 +23,29 @@ class Unit:
 
 
 class Cache:
-    """A JSON file a finished unit: FOLDER/EXPERIMENT/UNIT-KEY.json."""
+    """A JSON file a finished unit: FOLDER/MODULE OF ITS WORK/FUNCTION-KEY OF THE OPTIONS.json.
+
+    Experiments that ask the same function for the same thing share what it found.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def path(self, experiment: str, unit: Unit) -> Path:
-        what = json.dumps([unit.work.__qualname__, unit.options, unit.limit], sort_keys=True)
-        key = hashlib.sha256(what.encode()).hexdigest()[:12]
-        return self.folder / experiment / f"{re.sub(r'[^A-Za-z0-9.=-]+', '_', unit.name)}-{key}.json"
+    def path(self, unit: Unit) -> Path:
+        key = hashlib.sha256(json.dumps([unit.options, unit.limit], sort_keys=True).encode()).hexdigest()[:16]
+        return self.folder / unit.work.__module__.rpartition(".")[2] / f"{unit.work.__name__}-{key}.json"
 
-    def __contains__(self, key: tuple[str, Unit]) -> bool:
-        return self.path(*key).exists()
+    def __contains__(self, unit: Unit) -> bool:
+        return self.path(unit).exists()
 
-    def load(self, experiment: str, unit: Unit) -> Any:
-        return json.loads(self.path(experiment, unit).read_text())
+    def load(self, unit: Unit) -> Any:
+        return json.loads(self.path(unit).read_text())
 
-    def keep(self, experiment: str, unit: Unit, found: Any) -> None:
-        path = self.path(experiment, unit)
+    def forget(self, unit: Unit) -> None:
+        self.path(unit).unlink(missing_ok=True)
+
+    def keep(self, unit: Unit, found: Any) -> None:
+        path = self.path(unit)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(found).encode())
 
@@ -82,9 +86,7 @@ class Worker:
             outcome, failure = self._pipe.recv()
         except EOFError:
             self._end()
-            raise RuntimeError(
-                f"{unit.name}: its process ended without an answer, perhaps for lack of memory"
-            ) from None
+            raise RuntimeError(f"{unit.name}: its process ended unasked, perhaps for lack of memory") from None
         if failure is not None:
             raise RuntimeError(f"{unit.name} failed:\n{failure}")
         return outcome
