@@ -164,14 +164,14 @@ def _leading_zeros(word: np.uint64) -> int:
 @kernel
 def _product(word: np.uint64, place: int) -> tuple[np.uint64, np.uint64]:
     """The upper 128 of the 192 bits of word·5^q, as two words."""
-    high, middle = _multiply(word, _FIVES_HIGH[place])
-    carried, _ = _multiply(word, _FIVES_LOW[place])
+    high, middle = multiply(word, _FIVES_HIGH[place])
+    carried, _ = multiply(word, _FIVES_LOW[place])
     low = middle + carried
     return high + np.uint64(low < middle), low
 
 
 @kernel
-def _multiply(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
+def multiply(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     """The 128 bits of a·b as two words."""
     half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
     a_high, a_low, b_high, b_low = a >> half, a & mask, b >> half, b & mask

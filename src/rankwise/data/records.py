@@ -19,6 +19,7 @@ class RankingData:
     qid       query ids: int64 where every id is an integer that fits, else strings
     comments  None, or one string a row
     first_index  the number that the first column of X has in a file: 1, or 0
+    names     None, or the names of the columns of X
     """
 
     X: Any
@@ -26,6 +27,7 @@ class RankingData:
     qid: Array
     comments: Sequence[str] | Array | None = None
     first_index: int = 1
+    names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "y", np.asarray(self.y, dtype=np.float64))
@@ -36,6 +38,8 @@ class RankingData:
             if column is not None and np.shape(column) != (len(self),):
                 found = np.shape(column)
                 raise ValueError(f"{name} must hold one entry for each of the {len(self)} rows of X, got {found}")
+        if self.names is not None and len(self.names) != self.n_features:
+            raise ValueError(f"names must name each of the {self.n_features} columns of X, got {len(self.names)} names")
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -52,7 +56,7 @@ class RankingData:
         """The rows of the given numbers, or where a mask is true, in that order."""
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
         comments = None if self.comments is None else np.asarray(self.comments, dtype=object)[chosen]
-        return RankingData(self.X[chosen], self.y[chosen], self.qid[chosen], comments, self.first_index)
+        return RankingData(self.X[chosen], self.y[chosen], self.qid[chosen], comments, self.first_index, self.names)
 
     def __repr__(self) -> str:
         shape = f"{len(self)} rows, {self.n_features} features, {self.n_queries} queries"
