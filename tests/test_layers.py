@@ -34,6 +34,7 @@ ROOMS = [
     "estimators",
     "analysis",
     "data",
+    "model_selection",
     "io",
     "cli",
 ]

@@ -17,6 +17,7 @@ _HOME = {
     "load_sample": "data.sample",
     "evaluate": "metrics",
     "RankSVM": "estimators.ranksvm",
+    "RankSVMCV": "model_selection.ranksvm_cv",
     "RankRLS": "estimators.rankrls",
     "RankRLSCV": "estimators.rankrls_cv",
     "KernelRankSVM": "estimators.kernel",
