@@ -1,0 +1,36 @@
+"""Which of several models to take, from what they scored in each fold."""
+
+import numpy as np
+
+from rankwise.arrays import Floats
+
+RULES = ("best", "one-se")
+
+
+def means_and_errors(values: Floats) -> tuple[Floats, Floats]:
+    """The mean over folds (rows) and its standard error, for each model (column); folds without a value do not count."""
+    counted = ~np.isnan(values)
+    n = counted.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.where(counted, values, 0.0).sum(axis=0) / n
+        squares = np.where(counted, values - means, 0.0) ** 2
+        errors = np.sqrt(squares.sum(axis=0) / (n - 1) / n)
+    return means, np.where(n > 1, errors, 0.0)
+
+
+def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> int:
+    """The place of the model to take.
+
+    "best"    the highest mean; of equals, the simplest
+    "one-se"  the simplest whose mean is no more than one standard error of the best below the best
+
+    simplest_first: a number for each model, the smaller the simpler (C, for one)
+    """
+    if rule not in RULES:
+        raise ValueError(f"rule is {rule!r}: there are {', '.join(map(repr, RULES))}")
+    scores = np.where(np.isnan(means), -np.inf, means)
+    best = int(np.lexsort((-simplest_first, scores))[-1])
+    if rule == "best":
+        return best
+    near = np.flatnonzero(scores >= scores[best] - errors[best])
+    return int(near[np.argmin(simplest_first[near])])

@@ -1,0 +1,80 @@
+"""learning_curve: how well a ranker does, by the number of queries it has learnt from."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from rankwise.arrays import Floats, Ints, finite
+from rankwise.metrics import Measure, parse
+from rankwise.model_selection.splits import splits_of
+from rankwise.model_selection.validation import fit, judge, rows_of
+from rankwise.queries import Queries
+from rankwise.threads import share, thread_count
+
+SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """The measure by number of training queries (rows) and fold (columns)."""
+
+    measure: str
+    n_queries: Ints
+    train: Floats
+    valid: Floats
+
+
+def learning_curve(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    qid: Any,
+    *,
+    sizes: Iterable[float] = SHARES,
+    cv: Any = 5,
+    measure: str | Measure = "ndcg@10",
+    n_jobs: int | None = 1,
+    random_state: Any = 0,
+) -> LearningCurve:
+    """Fit to ever more of each fold's training queries, drawn at random, the smaller sets within the larger ones.
+
+    sizes  numbers of queries, or shares of those to train on where at most 1
+    cv, n_jobs, estimator : as in `cross_validate`
+    """
+    X, y, ids = rows_of(X), finite(y, "y"), np.asarray(qid)
+    asked = parse(measure)
+    splits = splits_of(cv, X, y, ids)
+    codes = Queries(ids, X.shape[0]).codes
+    counts = _counts(list(sizes), min(np.unique(codes[train]).size for train, _ in splits))
+    random = check_random_state(random_state)
+    drawn = [random.permutation(np.unique(codes[train])) for train, _ in splits]
+
+    def point(place: tuple[int, int]) -> tuple[float, float]:
+        size, fold = place
+        train, valid = splits[fold]
+        rows = train[np.isin(codes[train], drawn[fold][: counts[size]])]
+        fitted = fit(estimator, X[rows], y[rows], ids[rows])
+        seen, unseen = (judge(fitted, X[part], y[part], ids[part], [asked])[asked] for part in (rows, valid))
+        return seen, unseen
+
+    places = [(size, fold) for size in range(len(counts)) for fold in range(len(splits))]
+    found = np.array(share(point, places, thread_count(n_jobs))).reshape(len(counts), len(splits), 2)
+    return LearningCurve(str(asked), np.array(counts), found[..., 0], found[..., 1])
+
+
+def _counts(sizes: list[float], most: int) -> list[int]:
+    """The numbers of queries asked for, of `most` that there are."""
+    counts = []
+    for size in sizes:
+        count = round(size * most) if isinstance(size, float) and size <= 1 else int(size)
+        if not 1 <= count <= most:
+            raise ValueError(
+                f"sizes holds {size!r}: a fold has {most} queries to train on; give 1 to {most}, or shares"
+            )
+        counts.append(count)
+    if not counts:
+        raise ValueError("sizes is empty: give at least one")
+    return sorted(set(counts))

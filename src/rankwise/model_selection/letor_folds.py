@@ -1,0 +1,106 @@
+"""LETOR's own five folds: fold i trains on the parts i, i+1, i+2, validates on i+3 and tests on i+4, round and round."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import BaseCrossValidator
+
+from rankwise.arrays import Ints
+from rankwise.data.letor import read_letor
+from rankwise.data.records import RankingData
+from rankwise.data.streams import open_bytes
+from rankwise.model_selection.splits import Split
+
+PARTS = 5
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """Rows of one fold."""
+
+    train: Ints
+    valid: Ints
+    test: Ints
+
+
+class LetorFolds(BaseCrossValidator):  # type: ignore[misc]
+    """The rotation over five parts, as a splitter for `cv`.
+
+    Parameters
+    ----------
+    parts : array of shape (n_documents,)
+        The part that each row is in, 1 to 5.
+    judge : {"valid", "test"}, default="valid"
+        Which part `split` gives beside the three to train on: to choose a model by, or to report.
+
+    Examples
+    --------
+    `data, folds = LetorFolds.read("MQ2007")` reads S1.txt ... S5.txt of a folder, or test.txt of its folders Fold1
+    ... Fold5, in which each part is once; or a list of five files, S1 first.
+    """
+
+    def __init__(self, parts: Any, judge: str = "valid") -> None:
+        self.parts = parts
+        self.judge = judge
+
+    @classmethod
+    def read(cls, source: Any, judge: str = "valid", **options: Any) -> tuple[RankingData, "LetorFolds"]:
+        """The data of all five parts and their folds; `options` go to `read_letor`."""
+        files = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else _files(Path(source))
+        if len(files) != PARTS:
+            raise ValueError(f"LETOR's folds rotate over {PARTS} parts, got {len(files)} files: S1 ... S5")
+        data = read_letor(files, **options)
+        sizes = [_rows(Path(file)) for file in files]
+        return data, cls(np.repeat(np.arange(1, PARTS + 1), sizes), judge)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        return PARTS
+
+    def rotations(self) -> Iterator[Rotation]:
+        """Train, validation and test rows of fold 1, fold 2, ..."""
+        parts = self._checked()
+        for i in range(PARTS):
+            place = (parts - 1 - i) % PARTS
+            yield Rotation(*(np.flatnonzero(mask) for mask in (place < 3, place == 3, place == 4)))
+
+    def split(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[Split]:
+        """(rows to train on, rows of the part to judge by) of each fold; the ids are not looked at."""
+        if self.judge not in ("valid", "test"):
+            raise ValueError(f"judge is {self.judge!r}: there are 'valid' and 'test'")
+        rows = None if X is None else np.shape(X)[0]
+        if rows is not None and rows != self._checked().size:
+            raise ValueError(f"parts holds {np.size(self.parts)} numbers, X has {rows} rows: one number a row")
+        for rotation in self.rotations():
+            yield rotation.train, getattr(rotation, self.judge)
+
+    def _checked(self) -> Ints:
+        parts = np.asarray(self.parts)
+        if parts.ndim != 1 or set(np.unique(parts).tolist()) != set(range(1, PARTS + 1)):
+            raise ValueError(f"parts must hold a number from 1 to {PARTS} for each row, and each of them somewhere")
+        return parts.astype(np.int64)
+
+
+def _rows(file: Path) -> int:
+    with open_bytes(file, "rb") as lines:
+        return sum(bool(line.strip()) and not line.lstrip().startswith(b"#") for line in lines)
+
+
+def _files(folder: Path) -> list[Path]:
+    """S1 ... S5 of a folder; where there are only LETOR's folds, part i is what fold i + 1 tests on."""
+    parts = [_only(folder, f"S{i + 1}.*") for i in range(PARTS)]
+    if any(part is None for part in parts):
+        parts = [_only(folder / f"Fold{(i + 1) % PARTS + 1}", "test.*") for i in range(PARTS)]
+    found = [part for part in parts if part is not None]
+    if len(found) != PARTS:
+        raise ValueError(f"{folder} holds neither S1.txt ... S5.txt nor Fold1/test.txt ... Fold5/test.txt")
+    return found
+
+
+def _only(folder: Path, pattern: str) -> Path | None:
+    found = sorted(folder.glob(pattern))
+    if len(found) > 1:
+        raise ValueError(f"{found[0]} and {found[1]} are both there: give the five files as a list")
+    return found[0] if found else None

@@ -1,0 +1,96 @@
+"""The optimum for every C from one objective whose C changes, each started from the one before:
+
+    w(C) = argmin ½|w|² + C Σ loss(w·x_i - w·x_j)
+
+Upwards, from the smallest C, is the default: the first problem is the easiest, and where C is so large that the
+optimum hardly moves any more, the last solution is already good enough (docs/selection.md has the measurement).
+"""
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from rankwise import losses
+from rankwise.arrays import Floats
+from rankwise.estimators.base import positive, whole
+from rankwise.estimators.ranksvm import RankSVM
+from rankwise.objective import RegularizedRisk
+from rankwise.problems import Pairing, build
+from rankwise.solvers import Result, make_solver
+
+CS = tuple(2.0**k for k in range(-15, 11))
+DIRECTIONS = ("up", "down")
+
+
+@dataclass(frozen=True)
+class Path:
+    """The solutions by C, in the order in which the Cs were given."""
+
+    Cs: Floats
+    coef: Floats  # (n_Cs, n_features)
+    results: list[Result]
+
+
+def c_path(
+    X: Any,
+    y: Any,
+    qid: Any = None,
+    Cs: Any = None,
+    *,
+    ranker: RankSVM | None = None,
+    direction: str = "up",
+    sample_weight: Any = None,
+) -> Path:
+    """`RankSVM(C=C).fit(X, y, qid).coef_` for every C of `Cs` (None: 2^-15, 2^-14, ..., 2^10), to the solver's `tol`.
+
+    ranker     a RankSVM with the options to use (loss, solver, tol, costs, ...); its own C is not looked at
+    direction  "up": from the smallest C to the largest, each from the last one's solution; or "down"
+    """
+    chosen = checked_Cs(Cs)
+    if direction not in DIRECTIONS:
+        raise ValueError(f"direction is {direction!r}: there are 'up' and 'down'")
+    template = RankSVM() if ranker is None else clone(ranker)
+    X, y, sample_weight = template._check_fit(X, y, sample_weight)
+    order = np.argsort(chosen, kind="stable")[:: 1 if direction == "up" else -1]
+    walked = list(walk(template, (X, y, qid, sample_weight), chosen[order]))
+    results: list[Any] = [None] * chosen.size
+    for place, result in zip(order.tolist(), walked, strict=True):
+        results[place] = result
+    return Path(chosen, np.array([result.point for result in results]), results)
+
+
+def walk(ranker: RankSVM, data: tuple[Any, ...], Cs: Floats, known: Sequence[Floats] = ()) -> Iterator[Result]:
+    """The solution at each C in turn, started from the last one; `known` are those of Cs that came before these.
+
+    data  (X, y, qid, sample_weight), checked
+    """
+    X, y, qid, sample_weight = data
+    loss = losses.parse(ranker.loss)
+    seed = check_random_state(ranker.random_state).randint(2**31)
+    max_iter = None if ranker.max_iter is None else whole("max_iter", ranker.max_iter)
+    solver = make_solver(ranker.solver, loss, X, tol=positive("tol", ranker.tol), max_iter=max_iter, random_state=seed)
+    pairing = Pairing(ranker.pairs, ranker.scope, ranker.costs, ranker.rescaling, ranker.normalize_pairs)
+    unit = build(X, y, qid, sample_weight, loss=loss, C=1.0, pairing=pairing, n_jobs=ranker.n_jobs)
+    start = known[-1] if len(known) else None
+    for C in Cs:
+        result = solver(_with_C(unit, float(C) * unit.C), start, ranker.callback)
+        start = result.point
+        yield result
+
+
+def _with_C(objective: RegularizedRisk, C: float) -> RegularizedRisk:
+    other = copy(objective)
+    other.C = C
+    return other
+
+
+def checked_Cs(Cs: Any) -> Floats:
+    given = np.asarray(CS if Cs is None else Cs, dtype=object).ravel()
+    if not given.size:
+        raise ValueError("Cs is empty: give at least one")
+    return np.array([positive("Cs", C) for C in given])

@@ -1,0 +1,111 @@
+"""Folds of whole queries. A query is never cut: its documents are all trained on, or all judged.
+
+Queries are dealt like cards: put in an order (as they come, shuffled, or by what is to be spread evenly) and given out
+so that the folds' numbers of queries differ by one at most.
+"""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.model_selection import BaseCrossValidator, KFold
+from sklearn.utils import check_random_state
+
+from rankwise.arrays import Floats, Ints, finite
+from rankwise.queries import Queries
+
+STRATIFY = (None, "length", "labels")
+Split = tuple[Ints, Ints]  # the rows to train on, the rows to judge
+
+
+class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
+    """K folds of whole queries, for scikit-learn's `cv` or for ours.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+    shuffle : bool, default=False
+        Deal the queries in random order; else in the order in which they first occur.
+    random_state : int, RandomState or None, default=None
+        For `shuffle`.
+    stratify : {None, "length", "labels"}, default=None
+        Spread evenly over the folds: the queries' numbers of documents, or their mean labels.
+    """
+
+    # With metadata routing on, `search.fit(X, y, qid=qid)` is enough: the ids reach the splitter too.
+    __metadata_request__split: ClassVar = {"groups": True, "qid": True}
+
+    def __init__(
+        self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None, stratify: str | None = None
+    ) -> None:
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.stratify = stratify
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None, qid: Any = None) -> int:
+        return self.n_splits
+
+    def split(self, X: Any, y: Any = None, groups: Any = None, qid: Any = None) -> Iterator[Split]:
+        """(rows to train on, rows to judge) of each fold; `groups` or `qid` holds the query ids."""
+        fold = self._fold_of_each_row(np.shape(X)[0], y, qid if groups is None else groups)
+        for k in range(self.n_splits):
+            yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+
+    def _fold_of_each_row(self, n_rows: int, y: Any, ids: Any) -> Ints:
+        if ids is None:
+            raise ValueError("QueryKFold needs the query ids: split(X, y, groups=qid), or cross_validate(..., qid=qid)")
+        if not isinstance(self.n_splits, int | np.integer) or self.n_splits < 2:
+            raise ValueError(f"n_splits must be a whole number from 2 on, got n_splits={self.n_splits!r}")
+        if self.stratify not in STRATIFY:
+            raise ValueError(f"stratify is {self.stratify!r}: there are {', '.join(map(repr, STRATIFY))}")
+        queries = Queries(ids, n_rows)
+        if len(queries) < self.n_splits:
+            raise ValueError(
+                f"{self.n_splits} folds need as many queries, and there are {len(queries)}: give fewer folds"
+            )
+        return self._fold_of_each_query(queries, y)[queries.codes]
+
+    def _fold_of_each_query(self, queries: Queries, y: Any) -> Ints:
+        n, k = len(queries), self.n_splits
+        random = check_random_state(self.random_state) if self.shuffle else None
+        order = np.arange(n) if random is None else random.permutation(n)
+        if self.stratify is None:
+            dealt = np.arange(n) * k // n  # runs of neighbours, as LETOR's parts are
+        else:
+            order = order[np.argsort(_trait(queries, self.stratify, y)[order], kind="stable")]
+            hands = [np.arange(k) if random is None else random.permutation(k) for _ in range(0, n, k)]
+            dealt = np.concatenate(hands)[:n]
+        fold = np.empty(n, np.int64)
+        fold[order] = dealt
+        return fold
+
+
+def _trait(queries: Queries, stratify: str, y: Any) -> Floats:
+    """What to spread evenly, a number for each query."""
+    if stratify == "length":
+        return queries.sizes.astype(np.float64)
+    if y is None:
+        raise ValueError("stratify='labels' needs the labels: split(X, y, groups=qid)")
+    labels = finite(y, "y", queries.codes.size)
+    return np.bincount(queries.codes, labels, minlength=len(queries)) / queries.sizes
+
+
+def splits_of(cv: Any, X: Any, y: Any, qid: Any) -> list[Split]:
+    """The folds that `cv` stands for: a number of them, a splitter, or the splits themselves.
+
+    A number gives shuffled folds of whole queries, always the same ones; a single query is split by documents.
+    """
+    n_rows = X.shape[0]
+    if isinstance(cv, int | np.integer) or cv is None:
+        n_splits = 5 if cv is None else int(cv)
+        if len(Queries(qid, n_rows)) > 1:
+            cv = QueryKFold(n_splits, shuffle=True, random_state=0)
+        elif n_splits > n_rows:
+            raise ValueError(f"{n_splits} folds need as many documents: n_samples = {n_rows}")
+        else:
+            cv = KFold(n_splits, shuffle=True, random_state=0)
+    if not hasattr(cv, "split"):
+        return [(np.asarray(train), np.asarray(valid)) for train, valid in cv]
+    groups = np.zeros(n_rows, np.int64) if qid is None else np.asarray(qid)
+    return list(cv.split(X, y, groups))

@@ -1,0 +1,138 @@
+"""cross_validate: folds of whole queries, every measure, values by fold and by query; qid is always passed."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.utils.metadata_routing import get_routing_for_object
+
+from rankwise.arrays import Array, Floats, finite
+from rankwise.metrics import Evaluation, Measure, evaluate, parse
+from rankwise.model_selection.choice import means_and_errors
+from rankwise.model_selection.splits import Split, splits_of
+from rankwise.queries import Queries
+from rankwise.threads import share, thread_count
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fold:
+    """What one fold gave."""
+
+    evaluation: Evaluation
+    train_queries: int
+    fit_seconds: float
+    score_seconds: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossValidation:
+    """The outcome by fold; measures may be looked up by any spelling."""
+
+    folds: list[Fold]
+    measures: list[str]
+
+    def by_fold(self, measure: str | Measure) -> Floats:
+        """One value a fold."""
+        return np.array([fold.evaluation[measure] for fold in self.folds])
+
+    def per_query(self, measure: str | Measure) -> tuple[Array, Floats]:
+        """(query ids, values), fold after fold; NaN where a query does not count."""
+        name = str(parse(measure))
+        ids = np.concatenate([fold.evaluation.query_ids for fold in self.folds])
+        return ids, np.concatenate([fold.evaluation.per_query[name] for fold in self.folds])
+
+    def mean(self, measure: str | Measure) -> float:
+        """The mean over folds."""
+        return float(means_and_errors(self.by_fold(measure)[:, None])[0][0])
+
+    def standard_error(self, measure: str | Measure) -> float:
+        """Of the mean over folds, from the folds' spread."""
+        return float(means_and_errors(self.by_fold(measure)[:, None])[1][0])
+
+    def spread(self, measure: str | Measure) -> float:
+        """The standard deviation over folds."""
+        return self.standard_error(measure) * float(np.sqrt(np.count_nonzero(~np.isnan(self.by_fold(measure)))))
+
+    @property
+    def fit_seconds(self) -> Floats:
+        return np.array([fold.fit_seconds for fold in self.folds])
+
+    @property
+    def score_seconds(self) -> Floats:
+        return np.array([fold.score_seconds for fold in self.folds])
+
+    def to_dict(self, per_query: bool = False) -> dict[str, Any]:
+        """Plain numbers, lists and texts, as JSON has them."""
+        measures = {
+            name: {"mean": self.mean(name), "spread": self.spread(name), "folds": self.by_fold(name).tolist()}
+            for name in self.measures
+        }
+        plain = {"measures": measures, "fit_seconds": self.fit_seconds.tolist()}
+        plain["score_seconds"] = self.score_seconds.tolist()
+        return plain | (
+            {"per_query": [f.evaluation.to_dict(True)["per_query"] for f in self.folds]} if per_query else {}
+        )
+
+    def __repr__(self) -> str:
+        width = max(len("measure"), *map(len, self.measures))
+        lines = [f"{name:<{width}}  {self.mean(name):8.4f}  {self.spread(name):8.4f}" for name in self.measures]
+        title = f"{len(self.folds)} folds, {self.fit_seconds.sum():.2f} s to fit"
+        return "\n".join([title, f"{'measure':<{width}}  {'mean':>8}  {'spread':>8}", *lines])
+
+
+def cross_validate(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    qid: Any = None,
+    *,
+    cv: Any = 5,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcg@10",),
+    n_jobs: int | None = 1,
+) -> CrossValidation:
+    """Fit a clone of `estimator` to each fold's training queries and judge it by the others.
+
+    estimator  a ranker, a ScaledRanker, a pipeline or search around one, or anything with fit(X, y, qid=qid)
+    cv         a number of folds (whole queries, shuffled, always the same), a splitter, or a list of (train, valid)
+    n_jobs     folds side by side, in threads; a ranker uses threads of its own
+    """
+    X, y = rows_of(X), finite(y, "y")
+    asked = [parse(one) for one in ([measures] if isinstance(measures, str | Measure) else measures)]
+    ids = None if qid is None else np.asarray(qid)
+
+    def judged(split: Split) -> Fold:
+        train, valid = split
+        began = time.perf_counter()
+        fitted = fit(estimator, X[train], y[train], None if ids is None else ids[train])
+        fit_seconds = time.perf_counter() - began
+        evaluation = judge(fitted, X[valid], y[valid], None if ids is None else ids[valid], asked)
+        queries = 1 if ids is None else len(Queries(ids[train], train.size))
+        return Fold(evaluation, queries, fit_seconds, time.perf_counter() - began - fit_seconds)
+
+    folds = share(judged, splits_of(cv, X, y, ids), thread_count(n_jobs))
+    return CrossValidation(folds, [str(one) for one in asked])
+
+
+def rows_of(X: Any) -> Any:
+    """X such that X[rows] selects rows: arrays and sparse matrices as they are, frames by their values."""
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    return X if isinstance(X, np.ndarray) else np.asarray(X)
+
+
+def fit(estimator: Any, X: Any, y: Any, qid: Any) -> Any:
+    """A fitted clone; metadata routing is on meanwhile, so that qid reaches every step of a pipeline."""
+    with config_context(enable_metadata_routing=True):
+        return clone(estimator).fit(X, y, **({} if qid is None else {"qid": qid}))
+
+
+def judge(fitted: Any, X: Any, y: Any, qid: Any, measures: Iterable[Measure]) -> Evaluation:
+    """The measures of the fitted ranker's predictions; predict gets qid where it asks for it, as a query scaler does."""
+    with config_context(enable_metadata_routing=True):
+        wants = qid is not None and bool(get_routing_for_object(fitted).consumes("predict", ["qid"]))
+        scores = fitted.predict(X, **({"qid": qid} if wants else {}))
+    return evaluate(y, scores, qid, measures)
