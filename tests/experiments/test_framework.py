@@ -1,0 +1,141 @@
+"""The frame of the experiments: bounded units, a cache that resumes, pages that say what came out."""
+
+import csv
+import time
+from types import SimpleNamespace
+
+import pytest
+from experiments import __main__ as command
+from experiments import pages, registry
+from experiments.pages import Report, Table
+from experiments.units import Cache, Unit, Worker
+
+
+def double(data, number):
+    return {"twice": 2 * number, "folder": str(data)}
+
+
+def sleep(data, seconds):
+    time.sleep(seconds)
+
+
+def fail(data):
+    raise ValueError("no such number")
+
+
+def test_worker_bounds_every_unit_and_goes_on(tmp_path):
+    with Worker(tmp_path) as worker:
+        assert worker.run(Unit("late", sleep, {"seconds": 60}, limit=0.2)) is None
+        assert worker.run(Unit("early", double, {"number": 3})) == {"twice": 6, "folder": str(tmp_path)}
+        with pytest.raises(RuntimeError, match=r"wrong failed:(?s:.*)no such number"):
+            worker.run(Unit("wrong", fail))
+        assert worker.run(Unit("after", double, {"number": 4}))["twice"] == 8
+
+
+def test_cache_tells_options_and_limits_apart(tmp_path):
+    cache = Cache(tmp_path)
+    unit = Unit("a", double, {"number": 1})
+    assert unit not in cache
+    cache.keep(unit, None)
+    assert unit in cache
+    assert cache.load(unit) is None
+    assert Unit("another name", double, {"number": 1}) in cache
+    assert Unit("a", double, {"number": 2}) not in cache
+    assert Unit("a", double, {"number": 1}, limit=1.0) not in cache
+    assert Unit("a", sleep, {"number": 1}) not in cache
+    cache.forget(unit)
+    assert unit not in cache
+
+
+def _module(units, seen):
+    def report(found):
+        seen.append(found)
+        rows = [{"unit": name, "twice": one["twice"] / 3} for name, one in found.items()]
+        return Report("The paper says so.", rows, [Table("Twice.", rows, {"twice": ".2f"})], "they do not.")
+
+    return SimpleNamespace(TITLE="A table", NEEDS=("mq2008",), units=lambda quick: units, report=report)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """run(units, *arguments): the command with one experiment of these units; its exit code and what report saw."""
+    (tmp_path / "data" / "mq2008").mkdir(parents=True)
+
+    def call(units, *arguments, data="data"):
+        seen = []
+        monkeypatch.setattr(registry, "names", lambda: ["lee_lin_table_1"])
+        monkeypatch.setattr(registry, "load", lambda name: _module(units, seen))
+        options = ["--data", str(tmp_path / data), "--out", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")]
+        monkeypatch.setattr("sys.argv", ["experiments", *arguments, *options])
+        return command.main(), seen
+
+    return call
+
+
+def test_interrupted_run_resumes(run, tmp_path, monkeypatch):
+    worked = []
+
+    def counting(self, unit):
+        if unit.name == "b" and "b" not in worked:
+            worked.append("b")
+            raise KeyboardInterrupt
+        worked.append(unit.name)
+        return double(tmp_path, **unit.options)
+
+    monkeypatch.setattr(Worker, "run", counting)
+    units = [Unit(name, double, {"number": number}) for number, name in enumerate("abc")]
+    with pytest.raises(KeyboardInterrupt):
+        run(units)
+    code, seen = run(units)
+    assert code == 0
+    assert worked == ["a", "b", "b", "c"]
+    assert [one["twice"] for one in seen[0].values()] == [0, 2, 4]
+    run(units)
+    assert worked == ["a", "b", "b", "c"]
+    run(units, "--fresh")
+    assert worked[4:] == ["a", "b", "c"]
+
+
+def test_pages_hold_the_rows_and_the_table(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(Worker, "run", lambda self, unit: double(tmp_path, **unit.options))
+    run([Unit("one", double, {"number": 1})])
+    with open(tmp_path / "out" / "lee_lin_table_1.csv") as file:
+        assert list(csv.DictReader(file)) == [{"unit": "one", "twice": str(2 / 3)}]
+    page = (tmp_path / "out" / "lee_lin_table_1.md").read_text()
+    for expected in ("# A table", "The paper says so.", "| one | 0.67 |", "Why they differ: they do not."):
+        assert expected in page
+    assert not list((tmp_path / "out").glob("*.new"))
+
+
+def test_missing_data_is_skipped_and_said(run, capsys):
+    code, seen = run([Unit("one", double, {"number": 1})], data="elsewhere")
+    assert code == 1
+    assert not seen
+    assert "lee_lin_table_1 is skipped: it needs mq2008 in" in " ".join(capsys.readouterr().err.split())
+
+
+def test_unknown_name_is_refused(run, capsys):
+    with pytest.raises(SystemExit):
+        run([], "figure_99")
+    assert "'figure_99' begins none of" in capsys.readouterr().err
+
+
+def test_names_in_the_papers_order():
+    names = registry.names()
+    assert names
+    papers = [registry.NAME.fullmatch(name)[1] for name in names]
+    assert papers == sorted(papers, key=list(registry.PAPERS).index)
+    for name in names:
+        module = registry.load(name)
+        assert module.TITLE
+        assert all(isinstance(folder, str) for folder in module.NEEDS)
+        for quick in (True, False):
+            units = module.units(quick)
+            assert len({unit.name for unit in units}) == len(units) > 0
+            assert all(unit.limit <= 600 for unit in units)
+
+
+def test_empty_cells_and_numbers():
+    rows = [{"a": 1, "b": 0.123456}, {"a": None, "b": 2.0, "c": "x"}]
+    assert Table("t", rows).markdown().splitlines()[2:] == ["| 1 | 0.1235 |  |", "|  | 2 | x |"]
+    assert pages.columns_of(rows) == ["a", "b", "c"]
