@@ -16,6 +16,7 @@ _HOME = {
     "make_ranking": "data.synthetic",
     "load_sample": "data.sample",
     "evaluate": "metrics",
+    "compare": "metrics",
     "RankSVM": "estimators.ranksvm",
     "RankSVMCV": "model_selection.ranksvm_cv",
     "RankRLS": "estimators.rankrls",

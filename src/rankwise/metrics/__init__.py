@@ -1,6 +1,24 @@
 """Measures as values, and `evaluate`: `evaluate(y, scores, qid, ["ndcg@10", "map"])["map"]`."""
 
+from rankwise.metrics.comparison import Comparison, Contrast, Procedure, compare
 from rankwise.metrics.evaluation import Evaluation, evaluate
 from rankwise.metrics.measures import DIALECTS, FAMILIES, Measure, parse
+from rankwise.metrics.significance import bootstrap_interval, holm, paired_t_test, randomization_test, win_tie_loss
 
-__all__ = ["DIALECTS", "FAMILIES", "Evaluation", "Measure", "evaluate", "parse"]
+__all__ = [
+    "DIALECTS",
+    "FAMILIES",
+    "Comparison",
+    "Contrast",
+    "Evaluation",
+    "Measure",
+    "Procedure",
+    "bootstrap_interval",
+    "compare",
+    "evaluate",
+    "holm",
+    "paired_t_test",
+    "parse",
+    "randomization_test",
+    "win_tie_loss",
+]

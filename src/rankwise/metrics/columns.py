@@ -17,6 +17,7 @@ LARGEST_EXPONENT = 1000.0  # 2^y summed over any number of documents stays below
 class Column(NamedTuple):
     values: Floats
     mean: float
+    weights: Floats | None = None  # of the queries in the mean, where they are not all 1
 
 
 def column(measure: Measure, rankings: Rankings) -> Column:
@@ -102,7 +103,7 @@ def _pairwise_accuracy(measure: Measure, rankings: Rankings) -> Column:
     by_query = _averaged(_ratio(correct, pairs))
     if settings["mean"] == "query" or not pairs.any():
         return by_query
-    return Column(by_query.values, math.fsum(correct) / math.fsum(pairs))
+    return Column(by_query.values, math.fsum(correct) / math.fsum(pairs), pairs)
 
 
 def _auc(measure: Measure, rankings: Rankings) -> Column:

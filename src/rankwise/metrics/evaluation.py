@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,14 @@ class Evaluation(Mapping[str, float]):
     per_query    measure -> float64 array, one value a query, NaN where the query does not count
     query_ids    the ids of the queries, in the order in which they first occur
     n_documents  how many documents were ranked
+    weights      measure -> what each query weighs in the mean, for the measures whose queries do not all weigh 1
     """
 
     means: dict[str, float]
     per_query: dict[str, Floats]
     query_ids: Array
     n_documents: int
+    weights: dict[str, Floats] = field(default_factory=dict)
 
     def __getitem__(self, measure: str | Measure) -> float:
         name = str(parse(measure))
@@ -98,7 +100,9 @@ def evaluate(
     rankings = Rankings(labels, predicted, queries, n_jobs)
     columns = {str(measure): column(measure, rankings) for measure in asked}
     means = {name: one.mean for name, one in columns.items()}
-    return Evaluation(means, {name: one.values for name, one in columns.items()}, queries.ids, labels.size)
+    values = {name: one.values for name, one in columns.items()}
+    weights = {name: one.weights for name, one in columns.items() if one.weights is not None}
+    return Evaluation(means, values, queries.ids, labels.size, weights)
 
 
 def _plain(value: float) -> float | None:

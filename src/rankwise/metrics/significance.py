@@ -1,0 +1,173 @@
+"""Whether rankers differ, told from their values query by query. d_q is a query's difference, w_q its weight, 1 unless
+the mean itself weighs queries.
+
+    randomization  had the rankers been the same, each d_q could as well have had the other sign: the share of all
+                   choices of signs with |Σ ± w_q d_q| ≥ |Σ w_q d_q|
+    paired t       the t distribution for the mean of w_q d_q over its standard error
+    bootstrap      the mean of queries drawn again, with replacement: Efron's BCa interval
+
+A query whose value is NaN does not count. All tests are two-sided.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats
+
+EXACT = 40  # up to so many queries with a difference, every choice of signs is counted
+TOGETHER = 12  # so many signs are drawn by one number; their sums fit the nearest cache
+ROUNDING = 1e-12  # sums closer than this share of Σ|d| are equal
+BLOCK = 1 << 21  # drawn queries held at a time
+
+
+class Randomization(NamedTuple):
+    """What a randomisation test found; `exact`: by counting all choices of signs."""
+
+    p_value: float
+    exact: bool
+
+
+def randomization_test(
+    differences: Any, weights: Any = None, n_resamples: int = 100_000, random_state: Any = 0
+) -> Randomization:
+    """All choices of signs are counted up to 40 queries that differ, however many others tie: those have no say.
+
+    Beyond, so many choices at random and the one observed, so that p is at least 1 / (n_resamples + 1).
+    """
+    d, w = _counted(differences, weights)
+    if not d.size:
+        return Randomization(np.nan, True)
+    d = (d * w)[d * w != 0]
+    reached = abs(d.sum()) - ROUNDING * np.abs(d).sum()
+    if d.size <= EXACT:
+        halves = (np.sort(_signed_sums(half)) for half in (d[::2], d[1::2]))
+        return Randomization(_share_reaching(reached, *halves), True)
+    rng = np.random.default_rng(random_state)
+    sums = np.zeros(n_resamples)
+    for start in range(0, d.size, TOGETHER):
+        table = _signed_sums(d[start : start + TOGETHER])
+        sums += table[rng.integers(table.size, size=n_resamples, dtype=np.uint16)]
+    return Randomization((np.count_nonzero(np.abs(sums) >= reached) + 1.0) / (n_resamples + 1.0), False)
+
+
+def _signed_sums(d: Floats) -> Floats:
+    """Σ ± d for each of the 2^n choices of signs."""
+    sums = np.zeros(1)
+    for one in d:
+        sums = np.concatenate((sums - one, sums + one))
+    return sums
+
+
+def _share_reaching(reached: float, some: Floats, others: Floats) -> float:
+    """The share of all sums of one of `some` and one of `others`, both sorted, that are at least `reached` in size.
+
+    Every sum has its negative among them, so one side is counted and doubled.
+    """
+    if reached <= 0:
+        return 1.0
+    first = np.searchsorted(others, reached - some)
+    return 2.0 * float(others.size * some.size - first.sum()) / (float(some.size) * others.size)
+
+
+def paired_t_test(differences: Any, weights: Any = None) -> float:
+    """p of Student's paired test; NaN for fewer than two queries, 1 where no query differs."""
+    from scipy.special import stdtr
+
+    d, w = _counted(differences, weights)
+    d = d * w
+    if d.size < 2:
+        return np.nan
+    if not d.any():
+        return 1.0
+    with np.errstate(divide="ignore"):  # equal differences: t is infinite and p is 0
+        t = d.mean() / (d.std(ddof=1) / np.sqrt(d.size))
+    return float(2 * stdtr(d.size - 1, -abs(t)))
+
+
+def bootstrap_interval(
+    values: Any, weights: Any = None, confidence: float = 0.95, n_resamples: int = 10_000, random_state: Any = 0
+) -> tuple[Any, Any]:
+    """(low, high) of the mean of `values`, one a query: a ranker's own, or the differences of two rankers.
+
+    Columns of values (and of weights) are resampled together and give arrays of ends. Fewer than two queries that
+    count: NaN.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
+    v = np.asarray(values, dtype=np.float64)
+    w = np.broadcast_to(1.0 if weights is None else np.asarray(weights, dtype=np.float64), v.shape)
+    w = np.where(np.isnan(v), 0.0, w)
+    columns, loads = np.nan_to_num(v.reshape(len(v), -1)), w.reshape(len(v), -1)
+    means = _resampled_means(columns, loads, n_resamples, random_state)
+    ends = np.array([_bca(means[:, i], columns[:, i], loads[:, i], confidence) for i in range(columns.shape[1])])
+    return (float(ends[0, 0]), float(ends[0, 1])) if v.ndim == 1 else (ends[:, 0], ends[:, 1])
+
+
+def _resampled_means(columns: Floats, loads: Floats, n_resamples: int, random_state: Any) -> Floats:
+    """A row a resample: the weighted mean of each column over as many queries, drawn with replacement."""
+    rng = np.random.default_rng(random_state)
+    n = len(columns)
+    weighed = np.hstack((columns * loads, loads))
+    sums = np.empty((n_resamples, weighed.shape[1]))
+    rows = max(1, BLOCK // max(n, 1))
+    for start in range(0, n_resamples, rows):
+        drawn = rng.integers(0, n, (min(rows, n_resamples - start), n))
+        drawn += n * np.arange(len(drawn))[:, None]
+        times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
+        sums[start : start + len(drawn)] = times.astype(np.float64) @ weighed
+    totals = sums[:, columns.shape[1] :]
+    means: Floats = np.divide(sums[:, : columns.shape[1]], totals, out=np.full_like(totals, np.nan), where=totals > 0)
+    return means
+
+
+def _bca(means: Floats, values: Floats, weights: Floats, confidence: float) -> tuple[float, float]:
+    """Efron's interval: quantiles of the means, shifted by their bias and by how the spread grows with the mean."""
+    from scipy.special import ndtr, ndtri
+
+    values, weights = values[weights > 0], weights[weights > 0]
+    if values.size < 2:
+        return np.nan, np.nan
+    total, weight = (values * weights).sum(), weights.sum()
+    same = ROUNDING * np.abs(values).max()
+    if np.ptp(values) <= same:
+        return float(values[0]), float(values[0])
+    left_out = (total - values * weights) / (weight - weights)
+    pull = left_out.mean() - left_out
+    acceleration = (pull**3).sum() / (6 * (pull**2).sum() ** 1.5)
+    means = means[~np.isnan(means)]
+    mean = total / weight
+    below = (np.count_nonzero(means < mean - same) + np.count_nonzero(means <= mean + same)) / (2 * means.size)
+    bias = ndtri(np.clip(below, 0.5 / means.size, 1 - 0.5 / means.size))
+    tails = bias + ndtri(np.array([(1 - confidence) / 2, (1 + confidence) / 2]))
+    low, high = np.quantile(means, ndtr(bias + tails / (1 - acceleration * tails)))
+    return float(low), float(high)
+
+
+def holm(p_values: Any) -> Floats:
+    """Holm's adjusted p: the k-th smallest of m times m - k + 1, at most 1 and no smaller than the one before.
+
+    Whoever keeps those below α makes one false discovery or more with a chance of at most α. NaN is no test at all.
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    adjusted = np.full(p.shape, np.nan)
+    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]
+    factors = np.arange(order.size, 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(factors * p[order]), 1.0)
+    return adjusted
+
+
+def win_tie_loss(differences: Any) -> tuple[int, int, int]:
+    """In how many queries the first is better, as good, and worse; what rounding may have done is a tie."""
+    d, _ = _counted(differences, None)
+    wins, losses = np.count_nonzero(d > ROUNDING), np.count_nonzero(d < -ROUNDING)
+    return int(wins), int(d.size - wins - losses), int(losses)
+
+
+def _counted(differences: Any, weights: Any) -> tuple[Floats, Array]:
+    """The differences that are not NaN, and their weights."""
+    d = np.asarray(differences, dtype=np.float64)
+    w = np.ones(d.size) if weights is None else np.asarray(weights, dtype=np.float64)
+    if d.ndim != 1 or w.shape != d.shape:
+        raise ValueError(f"differences and weights must hold one number a query, got shapes {d.shape} and {w.shape}")
+    return d[~np.isnan(d)], w[~np.isnan(d)]
