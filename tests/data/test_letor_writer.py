@@ -68,6 +68,16 @@ def test_the_text():
     assert written([[1, 2], [0, 3]], [0, 1]) == "0 1:1 2:2\n1 2:3\n"
 
 
+def test_indices_that_count_from_0():
+    record = RankingData(np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 0.0]]), [1, 0], [3, 3], first_index=0)
+    expected = "1 qid:3 0:0 1:2 2:0\n0 qid:3 0:1\n"
+    assert written(record) == expected
+    assert written(RankingData(csr_array(record.X), record.y, record.qid, first_index=0)) == expected
+    read = read_letor(io.BytesIO(expected.encode()), dense=True)
+    assert read.first_index == 0
+    assert (read.X == record.X).all()
+
+
 def test_sparse_kinds():
     assert written(csr_matrix(np.abs(X)), [1, 0], [3, 4]) == "1 qid:3 1:0.5 3:0.1\n0 qid:4\n"
     twice = coo_matrix(([1.0, 2.0, 5.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 4))

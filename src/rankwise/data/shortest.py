@@ -1,0 +1,158 @@
+"""The shortest decimal that reads back to a float, in Numba (Giulietti's Schubfach).
+
+    m·10^k with the fewest digits of m inside the interval that rounds to c·2^q, and of those the nearest
+
+Everything is scaled by a power of ten, rounded up to 128 bits; products are rounded to odd, so that comparing them with
+multiples of 4 is exact. Written as Python's repr writes it, but a whole number without its ".0".
+"""
+
+import numpy as np
+
+from rankwise.arrays import Array
+from rankwise.data.decimals import multiply
+from rankwise.jit import kernel
+
+LONGEST = 24  # bytes of the longest number, as in -2.2250738585072014e-308
+SINGLE, DOUBLE = 23, 52  # bits stored of the significand
+
+_LEAST, _MOST = -292, 324  # the powers of ten that doubles need
+_ZERO, _MINUS, _PLUS, _POINT, _E = (ord(c) for c in "0-+.e")
+
+_PAIRS = np.frombuffer("".join(f"{i:02}" for i in range(100)).encode(), np.uint8)
+
+
+def _powers_of_ten() -> tuple[Array, Array]:
+    """10^k to 128 bits, rounded up, as two words: `words[k - _LEAST]`."""
+    high, low = [], []
+    for k in range(_LEAST, _MOST + 1):
+        power = 10 ** abs(k)
+        if k >= 0:
+            shift = power.bit_length() - 128
+            bits = -(-power >> shift) if shift > 0 else power << -shift
+        else:
+            bits = -(-(1 << (127 + power.bit_length())) // power)
+        high.append(bits >> 64)
+        low.append(bits & (2**64 - 1))
+    return np.array(high, np.uint64), np.array(low, np.uint64)
+
+
+_TENS_HIGH, _TENS_LOW = _powers_of_ten()
+
+
+@kernel
+def write_decimal(bits: np.uint64, stored: int, out: Array, at: int) -> int:
+    """Write the finite float with these bits at out[at:], `stored` being SINGLE or DOUBLE; where it ends."""
+    width = 8 if stored == SINGLE else 11
+    fraction = bits & ((np.uint64(1) << np.uint64(stored)) - np.uint64(1))
+    exponent = np.int64((bits >> np.uint64(stored)) & np.uint64((1 << width) - 1))
+    if bits >> np.uint64(stored + width):
+        out[at] = _MINUS
+        at += 1
+    if exponent == 0 and fraction == 0:
+        out[at] = _ZERO
+        return at + 1
+    bias = (1 << (width - 1)) - 1 + stored
+    c, q = fraction, max(int(exponent), 1) - bias
+    if exponent:
+        c |= np.uint64(1) << np.uint64(stored)
+    if -stored <= q <= 0 and (c >> np.uint64(-q)) << np.uint64(-q) == c:
+        return write_integer(c >> np.uint64(-q), out, at)
+    digits, power = _shortest(c, q, bool(fraction == 0 and exponent > 1))
+    return _set_out(digits, power, out, at)
+
+
+@kernel
+def _shortest(c: np.uint64, q: int, lower_is_nearer: bool) -> tuple[np.uint64, int]:
+    """(m, k) for c·2^q; a power of two has a nearer neighbour below than above."""
+    two, four = np.uint64(2), np.uint64(4)
+    k = (q * 1262611 - (524031 if lower_is_nearer else 0)) >> 22  # floor(log10(2^q or 3/4·2^q))
+    shift = np.uint64(q + ((-k * 1741647) >> 19) + 1)
+    place = -k - _LEAST
+    odd = c & np.uint64(1)
+    lower = _scaled((four * c - two + np.uint64(lower_is_nearer)) << shift, place) + odd
+    middle = _scaled((four * c) << shift, place)
+    upper = _scaled((four * c + two) << shift, place) - odd
+    s = middle >> two
+    if s >= np.uint64(10):
+        tens = s // np.uint64(10)
+        down = lower <= np.uint64(40) * tens
+        up = np.uint64(40) * (tens + np.uint64(1)) <= upper
+        if down != up:
+            return tens + np.uint64(up), k + 1
+    down = lower <= four * s
+    up = four * (s + np.uint64(1)) <= upper
+    if down != up:
+        return s + np.uint64(up), k
+    half = four * s + two
+    return s + np.uint64(middle > half or (middle == half and s & np.uint64(1))), k
+
+
+@kernel
+def _scaled(word: np.uint64, place: int) -> np.uint64:
+    """The upper 64 of the 192 bits of word·10^k, the last of them 1 where anything was lost."""
+    carried, _ = multiply(word, _TENS_LOW[place])
+    high, low = multiply(word, _TENS_HIGH[place])
+    total = low + carried
+    high += np.uint64(total < low)
+    return high | np.uint64(total > np.uint64(1))
+
+
+@kernel
+def _set_out(digits: np.uint64, power: int, out: Array, at: int) -> int:
+    while digits % np.uint64(10) == 0:
+        digits //= np.uint64(10)
+        power += 1
+    end = write_integer(digits, out, at)
+    n = end - at
+    before = n + power  # digits before the point
+    if before > 16 or before < -3:
+        return _set_exponent(n, before - 1, out, at)
+    if before >= n:
+        for i in range(end, at + before):
+            out[i] = _ZERO
+        return at + before
+    shift = 1 if before > 0 else 2 - before
+    for i in range(end - 1, at + max(before, 0) - 1, -1):
+        out[i + shift] = out[i]
+    if before <= 0:
+        for i in range(at, at + shift):
+            out[i] = _ZERO
+    out[at + max(before, 1)] = _POINT
+    return end + shift
+
+
+@kernel
+def _set_exponent(n: int, exponent: int, out: Array, at: int) -> int:
+    """d.ddde+XX of the n digits at out[at:]."""
+    end = at + n
+    if n > 1:
+        for i in range(end - 1, at, -1):
+            out[i + 1] = out[i]
+        out[at + 1] = _POINT
+        end += 1
+    out[end] = _E
+    out[end + 1] = _MINUS if exponent < 0 else _PLUS
+    if abs(exponent) < 10:
+        out[end + 2] = _ZERO
+        return write_integer(np.uint64(abs(exponent)), out, end + 3)
+    return write_integer(np.uint64(abs(exponent)), out, end + 2)
+
+
+@kernel
+def write_integer(number: np.uint64, out: Array, at: int) -> int:
+    """Write a whole number at out[at:]; where it ends."""
+    end, bound = at + 1, np.uint64(10)
+    while number >= bound:
+        end += 1
+        bound *= np.uint64(10)
+        if end - at == 20:
+            break  # the bound has overflowed
+    i = end
+    while number >= np.uint64(10):
+        i -= 2
+        pair = 2 * np.int64(number % np.uint64(100))
+        number //= np.uint64(100)
+        out[i], out[i + 1] = _PAIRS[pair], _PAIRS[pair + 1]
+    if i > at:
+        out[at] = _ZERO + np.uint8(number)
+    return end
