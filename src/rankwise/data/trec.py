@@ -1,0 +1,217 @@
+"""TREC's files: runs, `qid Q0 docid rank score tag`, and judgements (qrels), `qid 0 docid label`; one document a line.
+
+Ids are texts without blanks. What a run ranks and what the qrels judge are joined by (qid, docid); the rank column is
+written but never read, as in trec_eval: scores decide.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats, finite
+from rankwise.data.records import RankingData
+from rankwise.data.streams import open_bytes, streamed, written_beside
+from rankwise.queries import Queries
+
+RUN = ("qid", "Q0", "docid", "rank", "score", "tag")
+QRELS = ("qid", "0", "docid", "label")
+DOCID = re.compile(r"docid\s*=\s*(\S+)")
+
+
+@dataclass(frozen=True, eq=False)
+class TrecRows:
+    """The lines of a run or of qrels.
+
+    qid, docid  texts
+    values      scores or labels
+    places      (qid, docid) -> row
+    name        of the file, for what there is to say of it
+    """
+
+    qid: Array
+    docid: Array
+    values: Floats
+    places: dict[tuple[str, str], int] = field(repr=False)
+    name: str
+
+    def __len__(self) -> int:
+        return int(self.values.size)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRun:
+    """A run with labels, a row a document: what `rankwise.evaluate(y, scores, qid)` takes.
+
+    Within a query the last docid of the alphabet comes first: measures with ties=stable then break ties as trec_eval.
+    """
+
+    y: Floats
+    scores: Floats
+    qid: Array
+    docid: Array
+
+
+def read_run(source: Any) -> TrecRows:
+    """Read a run: a path, compressed by its suffix if need be, or "-" for standard input."""
+    return _read(source, RUN, "score")
+
+
+def read_qrels(source: Any) -> TrecRows:
+    """Read judgements: a path, compressed by its suffix if need be, or "-" for standard input."""
+    return _read(source, QRELS, "label")
+
+
+def write_run(target: Any, scores: Any, qid: Any, docid: Any, tag: str = "rankwise") -> None:
+    """Write a run, query after query and best document first; equal scores stay in the order of their rows."""
+    values = finite(scores, "scores")
+    queries, names = Queries(qid, values.size), _ids(docid, values.size)
+    order = np.lexsort((-values, queries.codes))
+    ranks = np.arange(values.size) - np.repeat(queries.starts[:-1], queries.sizes) + 1
+    asked = _ids(queries.ids, len(queries))[queries.codes[order]]
+    columns = zip(asked, names[order], ranks.tolist(), values[order].tolist(), strict=True)
+    _write(target, (f"{q} Q0 {d} {rank} {score!r} {_id(tag)}\n" for q, d, rank, score in columns))
+
+
+def write_qrels(target: Any, y: Any, qid: Any, docid: Any) -> None:
+    """Write judgements in the order of the rows; whole labels as whole numbers, as trec_eval wants them."""
+    labels = finite(y, "y")
+    queries, names = Queries(qid, labels.size), _ids(docid, labels.size)
+    asked = _ids(queries.ids, len(queries))[queries.codes]
+    texts = (str(int(label)) if label.is_integer() else repr(label) for label in labels.tolist())
+    _write(target, (f"{q} 0 {d} {label}\n" for q, d, label in zip(asked, names, texts, strict=True)))
+
+
+def document_ids(data: RankingData) -> Array:
+    """The documents' names from comments such as `docid = GX000-00-0000000`; without any, row numbers from 1."""
+    comments = [] if data.comments is None else list(data.comments)
+    found = [match and match.group(1) for match in map(DOCID.search, comments)]
+    if not any(found):
+        return np.array([str(row + 1) for row in range(len(data))])
+    if None in found:
+        row = found.index(None)
+        raise ValueError(f"row {row + 1} has no `docid = NAME` in its comment, as others have: name all or none")
+    queries = data.qid.tolist()
+    seen: dict[tuple[Any, Any], int] = {}
+    for row, key in enumerate(zip(queries, found, strict=True)):
+        if seen.setdefault(key, row) != row:
+            twice = f"rows {seen[key] + 1} and {row + 1}"
+            raise ValueError(f"{twice} are both document {key[1]} of query {key[0]}: a document may occur once a query")
+    return np.array(found)
+
+
+def scores_for(run: TrecRows, qid: Any, docid: Any) -> Floats:
+    """The run's scores of these documents, in their order; each must be in the run, and it must rank no others of
+    their queries.
+    """
+    keys = [(str(q), str(d)) for q, d in zip(np.asarray(qid).tolist(), np.asarray(docid).tolist(), strict=True)]
+    missing = next((key for key in keys if key not in run.places), None)
+    if missing is not None:
+        raise ValueError(f"{run.name} has no document {missing[1]} of query {missing[0]}, which the data have")
+    known, asked = set(keys), {key[0] for key in keys}
+    extra = next((key for key in run.places if key[0] in asked and key not in known), None)
+    if extra is not None:
+        raise ValueError(f"{run.name} ranks document {extra[1]} of query {extra[0]}, which the data do not have")
+    return run.values[[run.places[key] for key in keys]]
+
+
+def join(run: TrecRows, qrels: TrecRows, unjudged: float | None = None, unretrieved_last: bool = False) -> JudgedRun:
+    """The judged queries, each with its documents' labels and scores.
+
+    unjudged          the label of documents that the run ranks and the qrels do not judge; None: they are an error
+    unretrieved_last  rank judged documents that the run lacks below all others; else they are an error
+    """
+    asked = set(qrels.qid.tolist())
+    extra = [key for key in run.places if key[0] in asked and key not in qrels.places]
+    if extra and unjudged is None:
+        cure = "give a label for such documents (unjudged; 0 is trec_eval's)"
+        raise ValueError(f"{qrels.name} does not judge document {extra[0][1]} of query {extra[0][0]}: {cure}")
+    keys = [*qrels.places, *extra]
+    labels = np.append(qrels.values, np.full(len(extra), unjudged, np.float64))
+    scores = _scores_or_last(run, keys, qrels.name, unretrieved_last)
+    qid, docid = (np.array(column) for column in zip(*keys, strict=True))
+    by_name = np.argsort(docid, kind="stable")[::-1]
+    order = by_name[np.argsort(Queries(qid, qid.size).codes[by_name], kind="stable")]
+    return JudgedRun(labels[order], scores[order], qid[order], docid[order])
+
+
+def _scores_or_last(run: TrecRows, keys: list[tuple[str, str]], judge: str, unretrieved_last: bool) -> Floats:
+    lowest: dict[str, float] = {}
+    for query, score in zip(run.qid.tolist(), run.values.tolist(), strict=True):
+        lowest[query] = min(score, lowest.get(query, np.inf))
+    scores = np.empty(len(keys))
+    for i, key in enumerate(keys):
+        place = run.places.get(key)
+        if key[0] not in lowest:
+            raise ValueError(f"{run.name} has no document of query {key[0]}, which {judge} judges")
+        if place is None and not unretrieved_last:
+            cure = "rank such documents last (unretrieved_last)"
+            raise ValueError(f"{run.name} lacks document {key[1]} of query {key[0]}, which {judge} judges: {cure}")
+        scores[i] = np.nextafter(lowest[key[0]], -np.inf) if place is None else run.values[place]
+    return scores
+
+
+def _read(source: Any, fields: tuple[str, ...], wanted: str) -> TrecRows:
+    name = "standard input" if str(source) == "-" else str(source)
+    value_at = fields.index(wanted)
+    places: dict[tuple[str, str], int] = {}
+    lines: list[int] = []
+    values: list[float] = []
+    for number, line in _lines(source, name):
+        parts = line.split()
+        if len(parts) != len(fields):
+            expected = f"{len(fields)} fields, `{' '.join(fields)}`"
+            raise ValueError(f"{name}, line {number}: expected {expected}, found {len(parts)}")
+        key = parts[0], parts[2]
+        if places.setdefault(key, len(values)) != len(values):
+            first = lines[places[key]]
+            raise ValueError(f"{name}, line {number}: document {key[1]} of query {key[0]} was on line {first} already")
+        values.append(_number(parts[value_at], wanted, name, number))
+        lines.append(number)
+    if not values:
+        raise ValueError(f"{name} is empty: expected lines `{' '.join(fields)}`")
+    qid, docid = (np.array(column) for column in zip(*places, strict=True))
+    return TrecRows(qid, docid, np.array(values), places, name)
+
+
+def _number(text: str, what: str, name: str, line: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise ValueError(f"{name}, line {line}: the {what} must be a finite number, found {text[:40]!r}")
+    return value
+
+
+def _lines(source: Any, name: str) -> Iterator[tuple[int, str]]:
+    """(line number, line) of all lines that are not blank."""
+    with nullcontext(sys.stdin.buffer) if str(source) == "-" else open_bytes(Path(source), "rb") as file:
+        for text in streamed(file, name):
+            lines = text.data[text.start :].decode(errors="surrogateescape").split("\n")
+            yield from ((i, line) for i, line in enumerate(lines, text.first_line) if line.strip())
+
+
+def _ids(given: Any, n: int) -> Array:
+    ids = np.array([_id(one) for one in np.asarray(given).tolist()], dtype=object)
+    if ids.shape != (n,):
+        raise ValueError(f"docid must hold one name for each of the {n} documents, got an array of shape {ids.shape}")
+    return ids
+
+
+def _id(given: Any) -> str:
+    text = str(given)
+    if len(text.split()) != 1:
+        raise ValueError(f"{text!r} cannot stand in a TREC file: ids and tags must not be empty or hold blanks")
+    return text
+
+
+def _write(target: Any, lines: Iterator[str]) -> None:
+    text = "".join(lines)
+    with written_beside(target) as file:
+        file.write(text.encode(errors="surrogateescape"))
