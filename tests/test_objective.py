@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from strategies import problems as problems_of
 
-from rankwise import Preferences, features, losses, objective, problems
+from rankwise import Preferences, features, losses, parts, problems
 from rankwise.risk import PairwiseRisk
 
 LOSSES = ["squared_hinge", "huber:0.5", "huber:3.0", "logistic:0.01", "squared"]
@@ -121,7 +121,7 @@ def test_one_large_query_among_small_ones(monkeypatch):
     rng = np.random.default_rng(3)
     X, y, q = rng.normal(size=(400, 4)), rng.integers(0, 3, 400), np.repeat([0, 1, 2, 3], [20, 320, 28, 32])
     built = [problems.build(X, y, q, loss=losses.squared_hinge(), C=1.0, n_jobs=j) for j in (1, 2, 3)]
-    assert [part.large for part in built[0].parts].count(True) == 1
+    assert [part.large for part in built[0].data.parts].count(True) == 1
     point = rng.normal(size=4)
     looks = [one.at(point) for one in built]
     for look in looks[1:]:
@@ -136,7 +136,7 @@ def test_one_large_query_among_small_ones(monkeypatch):
 
 @pytest.mark.parametrize("d", [3, 60])
 def test_hessian_matrix_of_a_part_wider_than_a_group_of_columns(d, monkeypatch):
-    monkeypatch.setattr(objective, "BLOCK_BYTES", 512)
+    monkeypatch.setattr(parts, "BLOCK_BYTES", 512)
     rng = np.random.default_rng(d)
     X, y, q = rng.normal(size=(50, d)), rng.integers(0, 3, 50), rng.integers(0, 4, 50)
     here = problems.build(X, y, q, loss=losses.squared_hinge(), C=1.0).at(np.zeros(d))

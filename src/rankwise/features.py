@@ -23,10 +23,15 @@ class Features:
     def __init__(self, X: Any, n_threads: int = 1) -> None:
         self.X = X
         self.n_threads = n_threads
-        self.n_rows, self.n_features = X.shape
+        self.n_rows, self.n_features = map(int, X.shape)
         self.nbytes = int(X.data.nbytes + X.indices.nbytes) if sparse.issparse(X) else int(X.nbytes)
         block = min(BLOCK_BYTES, max(LEAST_BLOCK, self.nbytes // 8))
         self.block_rows = max(1, block * self.n_rows // max(self.nbytes, 1))
+
+    @property
+    def rows(self) -> tuple[Array, ...]:
+        """X as the kernels take it: the array, or a CSR matrix's values, columns and ends of rows."""
+        return (self.X.data, self.X.indices, self.X.indptr) if sparse.issparse(self.X) else (self.X,)
 
     def select(self, rows: Any, n_threads: int) -> "Features":
         """Some of the rows; a slice of them is not copied."""
@@ -34,6 +39,8 @@ class Features:
 
     def dot(self, v: Array) -> Floats:
         """X v, for a vector or a matrix of columns."""
+        from rankwise import row_kernels
+
         v = np.ascontiguousarray(v, np.float64)
         out = np.empty((self.n_rows, *v.shape[1:]))
 
@@ -41,13 +48,14 @@ class Features:
             if v.ndim == 2:
                 out[rows] = self.X[rows] @ v
             else:
-                _dot(self.X, rows, v, out)
+                row_kernels.dot(self.rows, rows.start, rows.stop, v, out)
 
         share(multiply, self._blocks(), self.n_threads)
         return out
 
     def transposed_dot(self, g: Array) -> Floats:
         """Xᵀ g, for a vector or a matrix of columns."""
+        from rankwise import row_kernels
 
         def add_up(blocks: list[slice]) -> Floats:
             total = np.zeros((self.n_features, *g.shape[1:]))
@@ -56,7 +64,7 @@ class Features:
                     X = self.X[rows]
                     total += (X if sparse.issparse(X) else _dense(X)).T @ g[rows]
                 else:
-                    _add_transposed(self.X, rows, g, total)
+                    row_kernels.add_transposed(self.rows, rows.start, rows.stop, g, total)
             return total
 
         return in_order(share(add_up, lanes(self._blocks(), self.nbytes, g[:1].size * self.n_features), self.n_threads))
@@ -110,21 +118,3 @@ def _slice(X: Any, rows: slice) -> Any:
 
 def _dense(X: Any) -> Floats:
     return np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
-
-
-def _dot(X: Any, rows: slice, v: Floats, out: Floats) -> None:
-    from rankwise import feature_kernels as kernels
-
-    if sparse.issparse(X):
-        kernels.csr_dot(X.data, X.indices, X.indptr[rows.start : rows.stop + 1], v, out[rows])
-    else:
-        kernels.dense_dot(X[rows], v, out[rows])
-
-
-def _add_transposed(X: Any, rows: slice, g: Floats, out: Floats) -> None:
-    from rankwise import feature_kernels as kernels
-
-    if sparse.issparse(X):
-        kernels.csr_add_transposed(X.data, X.indices, X.indptr[rows.start : rows.stop + 1], g[rows], out)
-    else:
-        kernels.dense_add_transposed(X[rows], g[rows], out)

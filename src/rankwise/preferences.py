@@ -85,6 +85,11 @@ class Preferences:
         return self.layout.n_rows
 
     @property
+    def plain(self) -> bool:
+        """Whether the compiled engine sums over the pairs, all of them, each weighing what its documents do."""
+        return self.scope == "all" and self.products is None and self.engine in ("auto", "compiled")
+
+    @property
     def any(self) -> bool:
         """Whether there is a preference pair of positive weight at all."""
         layout = self.layout

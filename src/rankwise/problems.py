@@ -9,6 +9,7 @@ from scipy import sparse
 from rankwise import costs as costs_of
 from rankwise.arrays import Array, Floats, Ints, finite
 from rankwise.features import Features
+from rankwise.linear_risk import LinearRisk
 from rankwise.losses import Loss
 from rankwise.objective import RegularizedRisk
 from rankwise.pairs.composite import adjacent
@@ -84,7 +85,8 @@ def build(
         if scales is not None:
             by_row = np.sqrt(np.repeat(scales, groups.sizes))
             preferences = preferences_of(by_row if weights is None else weights * by_row)
-    return RegularizedRisk(Features(X, _threads(X, n_jobs)), PairwiseRisk(preferences, loss, margins), C, rows)
+    data = LinearRisk(Features(X, _threads(X, n_jobs)), PairwiseRisk(preferences, loss, margins))
+    return RegularizedRisk(data, C, rows)
 
 
 def build_from_pairs(
@@ -110,7 +112,7 @@ def build_from_pairs(
     if normalize in ("mean", "query"):  # without query ids, all pairs are of one query
         C /= scales.sum() or 1.0
     risk = ListedRisk(_differences(listed[:, 0], listed[:, 1], X.shape[0]), scales, np.ones(len(listed)), loss)
-    return RegularizedRisk(Features(X, thread_count(n_jobs)), risk, C)
+    return RegularizedRisk(LinearRisk(Features(X, thread_count(n_jobs)), risk), C)
 
 
 def _threads(X: Any, n_jobs: int | None) -> int:
@@ -177,7 +179,7 @@ def _build_listed(
     if by_query is not None:
         scales = scales * by_query[groups.codes[better]]
     risk = ListedRisk(_differences(better, worse, labels.size), scales, margins, loss)
-    return RegularizedRisk(Features(X, thread_count(n_jobs)), risk, C)
+    return RegularizedRisk(LinearRisk(Features(X, thread_count(n_jobs)), risk), C)
 
 
 def _listed_costs(costs: Any, labels: Floats, groups: Queries, better: Ints, worse: Ints) -> Floats:

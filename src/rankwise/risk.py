@@ -75,7 +75,7 @@ class PairwiseRisk:
     margins: Floats | None = None
 
     def at(self, scores: Floats) -> RiskExpansion:
-        tau = 1.0 if self.margins is None else 0.0
+        tau = self.tau
         asked = scores if self.margins is None else scores - self.margins
         ranking = self.preferences.ranked(asked)
         value, moment, terms, gradient, curved = 0.0, 0.0, 0.0, np.zeros_like(scores), []
@@ -86,18 +86,23 @@ class PairwiseRisk:
             # Only differences count, and s·d and s·Ls would lose digits to an offset common to the documents in pairs.
             s = self.preferences.centred(asked, graph.degree)
             sd = float(s @ d)
-            u, uu, largest = tau * N - sd, 0.0, tau * N + abs(sd)
+            sLs = 0.0
             gradient -= (b + tau * c) * d
             if c:
                 Ls = graph.laplacian(s)
                 sLs = float(s @ Ls)
-                uu, largest = tau * tau * N - 2 * tau * sd + sLs, tau * tau * N + 2 * tau * abs(sd) + abs(sLs)
                 gradient += c * Ls
                 curved.append((c, graph))
+            u, uu = tau * N - sd, tau * tau * N - 2 * tau * sd + sLs
             value += a * N + b * u + c / 2 * uu
             moment += b * u + c * uu
-            terms += (abs(b) + abs(c)) * largest
+            terms += (abs(b) + abs(c)) * (tau * N + 2 * abs(sd) + abs(sLs))
         return RiskExpansion(value, gradient, PairHessian(tuple(curved)), moment, terms)
+
+    @property
+    def tau(self) -> float:
+        """By how much a pair's scores are asked to differ, the documents' own margins taken off."""
+        return 1.0 if self.margins is None else 0.0
 
     @property
     def any(self) -> bool:

@@ -31,8 +31,8 @@ class Rankings:
         self.n_jobs = n_jobs
         self._pieces = cut(queries.starts, swept.PIECE)
         by_score = self._sort(-scores, queries.starts)  # upwards and stable, so negated for best first
-        self.labels = labels[by_score.order]
-        self._descending = by_score.scores
+        order, self._descending, _ = by_score.arrays
+        self.labels = labels[order]
         first_of_tie = np.ones(labels.size, bool)
         np.not_equal(self._descending[1:], self._descending[:-1], out=first_of_tie[1:])
         first_of_tie[queries.starts[:-1]] = True
@@ -44,7 +44,7 @@ class Rankings:
             return values, self.tie_ends
         if ties != "stable" and self._tied:
             sign = -1.0 if ties == "best" else 1.0
-            values = sign * self._sort(sign * values, self._ties).scores
+            values = sign * self._sort(sign * values, self._ties).arrays[1]
         return values, np.arange(1, values.size + 1)
 
     def expected(self, values: Floats, ties: str) -> Floats:
@@ -75,7 +75,7 @@ class Rankings:
     @cached_property
     def ideal(self) -> Floats:
         """The labels of each query from the largest down."""
-        return -self._sort(-self.labels, self.queries.starts).scores
+        return -self._sort(-self.labels, self.queries.starts).arrays[1]
 
     @cached_property
     def tie_ends(self) -> Ints:

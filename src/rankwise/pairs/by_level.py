@@ -39,10 +39,8 @@ class Ranking:
 
 class Graph(SweptGraph):
     def sweep(self, upward: bool, piece: tuple[int, int], v: Floats, out: Floats) -> None:
-        by_score = self.ranking.by_score
-        order, scores, levels = by_score.order, by_score.scores, by_score.levels
         starts = self.layout.starts[piece[0] : piece[1] + 1]
-        _sweep(upward, self.threshold, (starts, order, scores, levels), v, out)
+        _sweep(upward, self.threshold, (starts, *self.ranking.by_score.arrays), v, out)
 
 
 @kernel

@@ -6,7 +6,8 @@ in a Fenwick tree else; what i needs is the sum over the levels below its own. `
 where `below` reads and reading where `below` adds. O(l log l) a sort, O(l log k) a product.
 """
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,27 +28,30 @@ class Engine:
         self.n_threads = n_threads
 
     def ranked(self, scores: Floats) -> "Ranking":
-        return Ranking(self, scores)
-
-
-class Ranking:
-    """The documents of each query in the order of their scores."""
-
-    def __init__(self, engine: Engine, scores: Floats) -> None:
-        self.engine = engine
-        layout = engine.layout
-        n = layout.n_rows
-        self.order = np.empty(n, np.int32 if n < 2**31 else np.int64)
-        self.scores = np.empty(n)
-        self.levels = np.empty(n, np.int32)
+        layout = self.layout
+        ranking = Ranking.empty(self)
         identity = layout.rows is None
         rows = np.zeros(0, np.int32) if layout.rows is None else layout.rows
 
         def sort(piece: tuple[int, int]) -> None:
             starts = layout.starts[piece[0] : piece[1] + 1]
-            _sort(starts, identity, rows, scores, layout.level, self.order, self.scores, self.levels)
+            sort_queries(starts, identity, rows, scores, layout.level, ranking.arrays)
 
-        share(sort, cut(layout.starts, PIECE), engine.n_threads)
+        share(sort, cut(layout.starts, PIECE), self.n_threads)
+        return ranking
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The documents of each query in the order of their scores."""
+
+    engine: Engine
+    arrays: tuple[Ints, Floats, Ints]  # row numbers, scores, levels
+
+    @classmethod
+    def empty(cls, engine: Engine) -> Self:
+        n = engine.layout.n_rows
+        return cls(engine, (np.empty(n, np.int32 if n < 2**31 else np.int64), np.empty(n), np.empty(n, np.int32)))
 
     def active(self, threshold: float) -> "Graph":
         return Graph(self, threshold)
@@ -59,14 +63,13 @@ class Graph(SweptGraph):
     def sweep(self, upward: bool, piece: tuple[int, int], v: Floats, out: Floats) -> None:
         first, last = piece
         starts, n_levels = self.layout.starts[first : last + 1], self.layout.n_levels[first:last]
-        ranking = self.ranking
-        _sweep(upward, self.threshold, (starts, n_levels, ranking.order, ranking.scores, ranking.levels), v, out)
+        sweep(upward, self.threshold, starts, n_levels, self.ranking.arrays, v, out)
 
 
 @kernel
-def _sweep(upward: bool, threshold: float, shape: Any, v: Floats, out: Floats) -> None:
+def sweep(upward: bool, threshold: float, starts: Ints, n_levels: Ints, ranking: Any, v: Floats, out: Floats) -> None:
     """Add above(v) if `upward`, else below(v), to out, for the queries between `starts`."""
-    starts, n_levels, order, scores, levels = shape
+    order, scores, levels = ranking
     sums = np.empty((n_levels.max(), *v.shape[1:]))
     sign, step = (-1.0, 1) if upward else (1.0, -1)
     for q in range(n_levels.size):
@@ -116,17 +119,9 @@ def _next_node(node: int, k: int, few: bool, under: bool) -> int:
 
 
 @kernel
-def _sort(
-    starts: Ints,
-    identity: bool,
-    rows: Ints,
-    scores: Floats,
-    level: Ints,
-    order: Ints,
-    sorted_scores: Floats,
-    sorted_levels: Ints,
-) -> None:
+def sort_queries(starts: Ints, identity: bool, rows: Ints, scores: Floats, level: Ints, ranking: Any) -> None:
     """Stable merge sort by score within each query; passes over what is in order already."""
+    order, sorted_scores, sorted_levels = ranking
     longest = 0
     for q in range(starts.size - 1):
         longest = max(longest, starts[q + 1] - starts[q])

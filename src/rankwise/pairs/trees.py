@@ -42,7 +42,7 @@ class Ranking:
     def __init__(self, engine: Engine, scores: Floats) -> None:
         self.engine = engine
         sorted_ = engine.sorter.ranked(scores) if engine.by_label is None else engine.by_label
-        self.order, self.places = sorted_.order, sorted_.scores
+        self.order, self.places, _ = sorted_.arrays
         self.keys = (engine.z if engine.by_label is None else scores)[self.order]
 
     def active(self, threshold: float) -> "Graph":

@@ -67,7 +67,7 @@ class Ascent:
     """The dual problem and where its maximisation stands."""
 
     def __init__(self, objective: RegularizedRisk, random: np.random.Generator) -> None:
-        from rankwise.solvers.row_kernels import row_arrays, squared_distances
+        from rankwise.row_kernels import squared_distances
 
         slope, curvature = _hinge(objective.loss)
         better, worse, weights, asked = listed(objective.risk)
@@ -75,7 +75,7 @@ class Ascent:
         most = costs * slope if slope else np.full(costs.size, np.inf)
         ridge = 1.0 / (costs * curvature) if curvature else np.zeros(costs.size)
         self.features, self.random = objective.features, random
-        self.rows = row_arrays(objective.features.X)
+        self.rows = objective.features.rows
         bends = np.empty(costs.size)
         squared_distances(self.rows, better, worse, np.zeros(objective.size), bends)
         bends += ridge

@@ -6,7 +6,7 @@ import numpy as np
 
 from rankwise.arrays import Floats, Ints
 from rankwise.jit import kernel
-from rankwise.solvers.row_kernels import add_row, row_dot
+from rankwise.row_kernels import add_row, row_dot
 
 
 @kernel

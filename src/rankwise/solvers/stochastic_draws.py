@@ -34,10 +34,8 @@ class Draws(ABC):
     share: float
 
     def __init__(self, objective: RegularizedRisk) -> None:
-        from rankwise.solvers.row_kernels import row_arrays
-
         self.objective = objective
-        self.rows = row_arrays(objective.features.X)
+        self.rows = objective.features.rows
         pieces = objective.loss.pieces
         self.pieces = np.array([(p.threshold, p.slope, p.curvature) for p in pieces])
         self.pull = sum(p.slope + p.curvature for p in pieces if p.threshold > 0)  # of a pair with margin 0

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankwise.arrays import Floats
 from rankwise.jit import kernel
-from rankwise.solvers.row_kernels import columns, feature, row_dot, values
+from rankwise.row_kernels import columns, feature, row_dot, values
 
 
 @kernel

@@ -1,21 +1,17 @@
-"""Single rows of X, dense or CSR: their product with a vector, and adding them to one, in float64 whatever X holds.
+"""Rows of X, dense or CSR: their products with a vector, and adding them to one, in float64 whatever X holds.
 
-`rows` is what `row_arrays` makes of X. `values(rows, i)` are those that row i stores; the m-th of them belongs to the
-feature `feature(columns(rows, i), m)`. Whether X is dense is settled when a kernel is compiled, so one piece of code
-serves both, and is as fast as two would be.
+`rows` is (X,), or the values, columns and ends of rows of a CSR matrix. `values(rows, i)` are those that row i stores;
+the m-th of them belongs to the feature `feature(columns(rows, i), m)`. Whether X is dense is settled when a kernel is
+compiled, so one piece of code serves both, and is as fast as two would be.
 """
 
 from typing import Any
 
-from scipy import sparse
-
-from rankwise.arrays import Array, Floats, Ints
-from rankwise.feature_kernels import REORDER
+from rankwise.arrays import Floats, Ints
 from rankwise.jit import kernel
 
-
-def row_arrays(X: Any) -> tuple[Array, ...]:
-    return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+# Sums may be reordered, or the compiler could not use vector instructions; the order is fixed once compiled.
+REORDER = {"reassoc", "contract"}
 
 
 @kernel
@@ -56,6 +52,28 @@ def add_row(rows: Any, i: int, scale: float, v: Floats) -> None:
     x, stored = values(rows, i), columns(rows, i)
     for m in range(x.size):
         v[feature(stored, m)] += scale * x[m]
+
+
+@kernel
+def dot(rows: Any, first: int, last: int, v: Floats, out: Floats) -> None:
+    """out_i = x_i · v for the rows first, ..., last - 1."""
+    for i in range(first, last):
+        out[i] = row_dot(rows, i, v)
+
+
+@kernel(fastmath=REORDER)
+def add_transposed(rows: Any, first: int, last: int, g: Floats, out: Floats) -> None:
+    """out += Σ g_i x_i over the rows first, ..., last - 1; four dense rows at a time, as `out` is read and written."""
+    i = first
+    if len(rows) == 1:
+        X = rows[0]
+        while i + 4 <= last:
+            a, b, c, d = g[i], g[i + 1], g[i + 2], g[i + 3]
+            for j in range(X.shape[1]):
+                out[j] += (a * X[i, j] + b * X[i + 1, j]) + (c * X[i + 2, j] + d * X[i + 3, j])
+            i += 4
+    for left in range(i, last):
+        add_row(rows, left, g[left], out)
 
 
 @kernel

@@ -1,0 +1,117 @@
+"""risk(X w) as a function of w: the sum over parts of whole queries, side by side in threads.
+
+Every term is a sum over queries, so X and its preferences are cut into parts that fit the cache. A part goes all the
+way (scores, pair sums, back to features) before the next is looked at: X is read once a product.
+"""
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats
+from rankwise.features import Features, in_order, lanes
+from rankwise.losses import Loss
+from rankwise.parts import Expansion, Part
+from rankwise.queries import cut
+from rankwise.risk import PairwiseRisk, Risk
+from rankwise.threads import one_blas_thread, share
+
+LARGE = 2  # a part larger than this many blocks is worked on by all threads together
+
+
+class LinearRisk:
+    """The risk of the scores X w. A query's rows must lie together."""
+
+    def __init__(self, features: Features, risk: Risk) -> None:
+        self.features = features
+        self.risk = risk
+        self.parts = list(_cut(features, risk))
+
+    def at(self, w: Floats) -> "LinearExpansion":
+        parts: list[Any] = [None] * len(self.parts)  # filled by whichever thread has the part
+
+        def look(i: int) -> Floats:
+            parts[i] = here = self.parts[i].at(w)
+            sums: Floats = here.sums.copy()  # what is added up is overwritten
+            return sums
+
+        sums = self.total(look, w.size)
+        return LinearExpansion(self, parts, sums[:-3], *map(float, sums[-3:]))
+
+    def total(self, work: Callable[[int], Floats], size: int) -> Floats:
+        """The sum of work(i), an array of that size, over the parts i, always added in the same order."""
+        small = [i for i, part in enumerate(self.parts) if not part.large]
+        large = [i for i, part in enumerate(self.parts) if part.large]
+        dealt = lanes(small, sum(self.parts[i].features.nbytes for i in small), size)
+        by_lane = share(lambda lane: in_order([work(i) for i in lane]), dealt, self.features.n_threads)
+        return in_order(by_lane + [work(i) for i in large])
+
+    def with_loss(self, loss: Loss) -> "LinearRisk":
+        other = copy(self)
+        other.risk = replace(self.risk, loss=loss)
+        other.parts = [replace(part, risk=replace(part.risk, loss=loss)) for part in self.parts]
+        return other
+
+    def along(self, start: Floats, direction: Floats) -> "Ray":
+        """The risk on the ray start + t · direction; X is read here and not again."""
+        return Ray(self, start, direction)
+
+
+@dataclass(frozen=True)
+class LinearExpansion:
+    """What is known of the risk at w; `moment` and `terms` as in `risk.RiskExpansion`."""
+
+    of: LinearRisk
+    parts: list[Expansion]
+    gradient: Floats
+    value: float
+    moment: float
+    terms: float
+
+    def hessian(self, v: Array) -> Floats:
+        """∇² v, for a vector or a matrix of columns."""
+        return self.of.total(lambda i: self.parts[i].hessian(v), v.size)
+
+    def half_hessian(self) -> Floats:
+        """A matrix M with M + Mᵀ = ∇²."""
+        with one_blas_thread():
+            return self.of.total(lambda i: self.parts[i].half_hessian(), self.gradient.size**2)
+
+    def diagonal(self) -> Floats:
+        """Near the diagonal of ∇², for one pass over X."""
+        return self.of.total(lambda i: self.parts[i].diagonal(), self.gradient.size)
+
+
+class Ray:
+    def __init__(self, of: LinearRisk, start: Floats, direction: Floats) -> None:
+        self.of = of
+        both = [[part.features.dot(v) for v in (start, direction)] for part in of.parts]
+        self.scores, self.slopes = zip(*both, strict=True)
+
+    def slope(self, t: float) -> float:
+        """The derivative with respect to t."""
+
+        def look(i: int) -> Floats:
+            risk = self.of.parts[i].risk.at(self.scores[i] + t * self.slopes[i])
+            return np.array([risk.gradient @ self.slopes[i]])
+
+        return float(self.of.total(look, 1)[0])
+
+
+def _cut(features: Features, risk: Risk) -> Iterator[Any]:
+    starts = risk.starts
+    for first, last in cut(starts, features.block_rows):
+        low, high = int(starts[first]), int(starts[last])
+        large = high - low > LARGE * features.block_rows
+        threads = features.n_threads if large else 1
+        rows = slice(low, high)
+        rows_of, risk_of = features.select(rows, threads), risk.select(slice(first, last), rows, threads)
+        if not large and isinstance(risk_of, PairwiseRisk) and risk_of.preferences.plain:
+            from rankwise.fused import FusedPart
+
+            yield FusedPart(rows_of, risk_of)
+        else:
+            yield Part(rows_of, risk_of, large)

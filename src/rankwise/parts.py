@@ -1,0 +1,62 @@
+"""A part of the data: some whole queries, their rows of X and the risk of their scores, and the chain rule for them.
+
+value = risk(X w),   gradient = Xᵀ g,   Hessian v = Xᵀ H (X v)
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats
+from rankwise.features import BLOCK_BYTES, Features
+from rankwise.risk import Risk, RiskHessian
+
+
+class Expansion(Protocol):
+    """What is known of a part's risk at w."""
+
+    @property
+    def sums(self) -> Floats:
+        """The gradient, and behind it the value, the moment and the sum of sizes (see `risk.RiskExpansion`)."""
+        ...
+
+    def hessian(self, v: Array) -> Floats: ...
+    def half_hessian(self) -> Floats: ...
+    def diagonal(self) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class Part:
+    """Any features and any risk. A large part is worked on by all threads together."""
+
+    features: Features
+    risk: Risk
+    large: bool
+
+    def at(self, w: Floats) -> "PartExpansion":
+        risk = self.risk.at(self.features.dot(w))
+        gradient = self.features.transposed_dot(risk.gradient)
+        return PartExpansion(self.features, risk.hessian, np.append(gradient, (risk.value, risk.moment, risk.terms)))
+
+
+@dataclass(frozen=True)
+class PartExpansion:
+    features: Features
+    risk_hessian: RiskHessian
+    sums: Floats
+
+    def hessian(self, v: Array) -> Floats:
+        """Xᵀ H X v, for a vector or a matrix of columns."""
+        return self.features.transposed_dot(self.risk_hessian(self.features.dot(v)))
+
+    def half_hessian(self) -> Floats:
+        """A matrix M with M + Mᵀ = Xᵀ H X, by matrix products."""
+        features = self.features
+        width = max(8, 4 * BLOCK_BYTES // (8 * features.n_rows))  # bounds the memory that a large part takes
+        groups = [(j, min(j + width, features.n_features)) for j in range(0, features.n_features, width)]
+        return np.hstack([features.transposed_dot(self.risk_hessian.half(features.columns(*g))) for g in groups])
+
+    def diagonal(self) -> Floats:
+        """The diagonal of Xᵀ D X, D the diagonal of H: near that of Xᵀ H X, for one pass over X."""
+        return self.features.squared_transposed_dot(self.risk_hessian.diagonal())
