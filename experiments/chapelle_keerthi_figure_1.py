@@ -10,7 +10,7 @@ from experiments.units import Unit
 TITLE = "Chapelle and Keerthi, figure 1: the influence of C"
 NEEDS = ("ohsumed",)
 DATA = {"ohsumed": "OHSUMED", "td2004": "shaped like TD2004"}
-POWERS = range(-6, 3)
+POWERS = {"ohsumed": range(-6, 3), "td2004": range(-6, 3, 2)}
 
 
 def units(quick: bool) -> list[Unit]:
@@ -18,7 +18,7 @@ def units(quick: bool) -> list[Unit]:
         Unit(f"{name} {method} {power}", trained, {"name": name, "options": options, "C": [10.0**power] * 5})
         for name in DATA
         for method, options in METHODS.items()
-        for power in (range(-5, 1, 2) if quick else POWERS)
+        for power in (range(-5, 1, 2) if quick else POWERS[name])
         if not quick or name == "ohsumed"
     ]
 
@@ -26,7 +26,7 @@ def units(quick: bool) -> list[Unit]:
 def report(found: dict[str, Any]) -> Report:
     rows: list[dict[str, Any]] = []
     for name, label in DATA.items():
-        for power in POWERS:
+        for power in POWERS[name]:
             ours = {method: found.get(f"{name} {method} {power}") for method in METHODS}
             if any(ours.values()):
                 times = {f"{method}, s": one and one["seconds"] for method, one in ours.items()}
@@ -46,8 +46,8 @@ def report(found: dict[str, Any]) -> Report:
         + ("Best: " + "; ".join(f"C = {row['C']:g} on {label}" for label, row in best.items()) + ".")
     )
     why = (
-        "The paper prints its figure without numbers, so only its shape can be compared. NDCG@10 is flat from 1e-5 to "
-        "1e-1 on OHSUMED: which of these values comes first is decided by single queries. TD2004 is made up here."
+        "The paper prints its figure without numbers, so only its shape and the best C can be compared. TD2004 is made up "
+        "here, and its best C is its own. rankwise writes the Hessian out where features are few, and hardly feels C."
     )
     return Report(claim, rows, [Table(caption, rows, formats)], why, _picture(rows))
 

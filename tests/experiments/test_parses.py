@@ -1,20 +1,12 @@
-"""The graph kernel of examples/parse_ranking.py, against nested names written out in full."""
+"""The graph kernel of the parse ranking, against nested names written out in full."""
 
-import importlib.util
-import sys
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments.pahikkala_parses import Graph, make_corpus, weisfeiler_lehman
 from hypothesis import given
 from hypothesis import strategies as st
-
-PATH = Path(__file__).parents[1] / "examples" / "parse_ranking.py"
-spec = importlib.util.spec_from_file_location("parse_ranking", PATH)
-example = importlib.util.module_from_spec(spec)
-sys.modules["parse_ranking"] = example
-spec.loader.exec_module(example)
 
 
 def neighbourhood(graph, node, radius):
@@ -37,14 +29,14 @@ def renumbered(graph, rng):
     place = rng.permutation(len(graph.labels))
     back = np.argsort(place)
     links = [[(kind, int(place[j])) for kind, j in graph.links[i]] for i in back]
-    return example.Graph([graph.labels[i] for i in back], links)
+    return Graph([graph.labels[i] for i in back], links)
 
 
 @given(seed=st.integers(0, 10_000), depth=st.integers(0, 3))
 def test_the_kernel_counts_equal_neighbourhoods(seed, depth):
-    graphs, _, _ = example.make_corpus(2, 2, seed)
+    graphs, _, _ = make_corpus(2, 2, seed)
     graphs.append(renumbered(graphs[0], np.random.default_rng(seed)))
-    K = example.weisfeiler_lehman(graphs, depth)
+    K = weisfeiler_lehman(graphs, depth)
     plain = np.array([[naive(g, h, depth) for h in graphs] for g in graphs], dtype=float)
     norms = np.sqrt(plain.diagonal())
     np.testing.assert_allclose(K, plain / norms / norms[:, None], atol=1e-12)
@@ -52,15 +44,9 @@ def test_the_kernel_counts_equal_neighbourhoods(seed, depth):
 
 
 def test_goodness_is_the_share_of_right_links():
-    graphs, goodness, sentence = example.make_corpus(30, 5, 1)
+    graphs, goodness, sentence = make_corpus(30, 5, 1)
     assert len(graphs) == 150
     assert np.bincount(sentence).tolist() == [5] * 30
     assert goodness.min() >= 0
     assert goodness.max() == 1
     assert np.unique(goodness).size > 10
-
-
-@pytest.mark.slow
-def test_ranking_differences_beats_regressing_scores():
-    best = example.main()
-    assert best["RankRLS"][1] > best["RLS"][1]
