@@ -7,6 +7,7 @@ import typer
 from rankwise import __version__
 from rankwise.cli.options import DATA_HELP, Data, Jobs, Json, Measures, Model
 from rankwise.cli.speech import answer, command
+from rankwise.cli.tune import tune
 
 app = typer.Typer(
     name="rankwise",
@@ -121,6 +122,9 @@ def train(
     options |= {"pairs": pairs, "scope": scope, "costs": costs, "rescaling": rescaling, "random_state": seed}
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
     work.train(work.Training(model, data, output, options, normalize, valid, measure, names, float32), as_json)
+
+
+app.command()(tune)
 
 
 @app.command()

@@ -8,7 +8,7 @@ RULES = ("best", "one-se")
 
 
 def means_and_errors(values: Floats) -> tuple[Floats, Floats]:
-    """The mean over folds (rows) and its standard error, for each model (column); folds without a value do not count."""
+    """The mean over folds (rows) and its standard error, for each model (column); NaN is left out."""
     counted = ~np.isnan(values)
     n = counted.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -16,6 +16,11 @@ def means_and_errors(values: Floats) -> tuple[Floats, Floats]:
         squares = np.where(counted, values - means, 0.0) ** 2
         errors = np.sqrt(squares.sum(axis=0) / (n - 1) / n)
     return means, np.where(n > 1, errors, 0.0)
+
+
+def check_rule(rule: str) -> None:
+    if rule not in RULES:
+        raise ValueError(f"rule is {rule!r}: there are {', '.join(map(repr, RULES))}")
 
 
 def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> int:
@@ -26,8 +31,7 @@ def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> 
 
     simplest_first: a number for each model, the smaller the simpler (C, for one)
     """
-    if rule not in RULES:
-        raise ValueError(f"rule is {rule!r}: there are {', '.join(map(repr, RULES))}")
+    check_rule(rule)
     scores = np.where(np.isnan(means), -np.inf, means)
     best = int(np.lexsort((-simplest_first, scores))[-1])
     if rule == "best":

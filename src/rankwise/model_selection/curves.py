@@ -72,7 +72,7 @@ def _counts(sizes: list[float], most: int) -> list[int]:
         count = round(size * most) if isinstance(size, float) and size <= 1 else int(size)
         if not 1 <= count <= most:
             raise ValueError(
-                f"sizes holds {size!r}: a fold has {most} queries to train on; give 1 to {most}, or shares"
+                f"sizes holds {size!r}: a fold trains on {most} queries; give 1 to {most}, or shares of them"
             )
         counts.append(count)
     if not counts:

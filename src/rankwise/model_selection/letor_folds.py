@@ -1,4 +1,4 @@
-"""LETOR's own five folds: fold i trains on the parts i, i+1, i+2, validates on i+3 and tests on i+4, round and round."""
+"""LETOR's five folds: fold i trains on the parts i, i+1, i+2, validates on i+3, tests on i+4, round and round."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

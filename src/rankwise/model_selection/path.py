@@ -6,25 +6,31 @@ Upwards, from the smallest C, is the default: the first problem is the easiest, 
 optimum hardly moves any more, the last solution is already good enough (docs/selection.md has the measurement).
 """
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from rankwise import losses
 from rankwise.arrays import Floats
 from rankwise.estimators.base import positive, whole
 from rankwise.estimators.ranksvm import RankSVM
+from rankwise.features import Features
 from rankwise.objective import RegularizedRisk
 from rankwise.problems import Pairing, build
 from rankwise.solvers import Result, make_solver
+from rankwise.threads import thread_count
 
 CS = tuple(2.0**k for k in range(-15, 11))
 DIRECTIONS = ("up", "down")
+SELECTION_TOL = 1e-3  # what is gained beyond it does not show in any measure
+SIDE_BY_SIDE = 1 << 28  # bytes of X up to which each thread may hold the rows of a fold of its own
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ def c_path(
     ranker     a RankSVM with the options to use (loss, solver, tol, costs, ...); its own C is not looked at
     direction  "up": from the smallest C to the largest, each from the last one's solution; or "down"
     """
-    chosen = checked_Cs(Cs)
+    chosen = check_strengths(Cs)
     if direction not in DIRECTIONS:
         raise ValueError(f"direction is {direction!r}: there are 'up' and 'down'")
     template = RankSVM() if ranker is None else clone(ranker)
@@ -64,8 +70,8 @@ def c_path(
     return Path(chosen, np.array([result.point for result in results]), results)
 
 
-def walk(ranker: RankSVM, data: tuple[Any, ...], Cs: Floats, known: Sequence[Floats] = ()) -> Iterator[Result]:
-    """The solution at each C in turn, started from the last one; `known` are those of Cs that came before these.
+def walk(ranker: RankSVM, data: tuple[Any, ...], Cs: Iterable[float], start: Floats | None = None) -> Iterator[Result]:
+    """The solution at each C in turn, the first from `start` and each other from the one before it.
 
     data  (X, y, qid, sample_weight), checked
     """
@@ -76,21 +82,36 @@ def walk(ranker: RankSVM, data: tuple[Any, ...], Cs: Floats, known: Sequence[Flo
     solver = make_solver(ranker.solver, loss, X, tol=positive("tol", ranker.tol), max_iter=max_iter, random_state=seed)
     pairing = Pairing(ranker.pairs, ranker.scope, ranker.costs, ranker.rescaling, ranker.normalize_pairs)
     unit = build(X, y, qid, sample_weight, loss=loss, C=1.0, pairing=pairing, n_jobs=ranker.n_jobs)
-    start = known[-1] if len(known) else None
     for C in Cs:
-        result = solver(_with_C(unit, float(C) * unit.C), start, ranker.callback)
+        result = solver(_at_strength(unit, float(C) * unit.C), start, ranker.callback)
         start = result.point
+        if not result.converged:
+            warnings.warn(f"RankSVM did not converge at C = {C:g}: {result.message}", ConvergenceWarning, stacklevel=2)
         yield result
 
 
-def _with_C(objective: RegularizedRisk, C: float) -> RegularizedRisk:
+def _at_strength(objective: RegularizedRisk, C: float) -> RegularizedRisk:
     other = copy(objective)
     other.C = C
     return other
 
 
-def checked_Cs(Cs: Any) -> Floats:
+def check_strengths(Cs: Any) -> Floats:
+    """Cs as an array, or one sentence."""
     given = np.asarray(CS if Cs is None else Cs, dtype=object).ravel()
     if not given.size:
         raise ValueError("Cs is empty: give at least one")
     return np.array([positive("Cs", C) for C in given])
+
+
+def for_selection(ranker: RankSVM, n_jobs: int) -> RankSVM:
+    """A copy that is as exact as a choice needs."""
+    copied: RankSVM = clone(ranker).set_params(n_jobs=n_jobs, tol=max(ranker.tol, SELECTION_TOL))
+    return copied
+
+
+def side_by_side(X: Any, n_tasks: int, n_jobs: int | None) -> tuple[int, int]:
+    """How many tasks to do at once, each with a copy of most rows of X, and how many threads each may use."""
+    threads = thread_count(n_jobs)
+    at_once = min(threads, n_tasks) if Features(X).nbytes <= SIDE_BY_SIDE else 1
+    return at_once, max(1, threads // at_once)

@@ -11,14 +11,11 @@ from rankwise.estimators.base import Ranker
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.features import Features
 from rankwise.metrics import evaluate, parse
-from rankwise.model_selection.choice import RULES, choose, means_and_errors
-from rankwise.model_selection.path import checked_Cs, walk
+from rankwise.model_selection.choice import check_rule, choose, means_and_errors
+from rankwise.model_selection.path import check_strengths, for_selection, side_by_side, walk
 from rankwise.model_selection.splits import Split, splits_of
 from rankwise.queries import Queries
-from rankwise.threads import share, thread_count
-
-SELECTION_TOL = 1e-3  # what is gained beyond it does not show in any measure
-SIDE_BY_SIDE = 1 << 28  # bytes of X up to which each thread may hold the rows of a fold of its own
+from rankwise.threads import share
 
 
 class RankSVMCV(Ranker):
@@ -85,9 +82,8 @@ class RankSVMCV(Ranker):
 
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
         """Choose `C_` and learn `coef_`; arguments as in RankSVM. Documents of weight 0 are not judged."""
-        self.Cs_, measure = checked_Cs(self.Cs), str(parse(self.measure))
-        if self.rule not in RULES:
-            raise ValueError(f"rule is {self.rule!r}: there are {', '.join(map(repr, RULES))}")
+        self.Cs_, measure = check_strengths(self.Cs), str(parse(self.measure))
+        check_rule(self.rule)
         template = self._template()
         X, y, sample_weight = self._check_fit(X, y, sample_weight)
         qid = None if qid is None else np.asarray(qid)
@@ -113,10 +109,8 @@ class RankSVMCV(Ranker):
         self, data: tuple[Any, ...], splits: list[Split], template: RankSVM, measure: str
     ) -> tuple[Floats, Floats]:
         """The measure by fold and C, and the weights by fold, C and feature."""
-        threads = thread_count(self.n_jobs)
-        at_once = min(threads, len(splits)) if Features(data[0]).nbytes <= SIDE_BY_SIDE else 1
-        inside = max(1, threads // at_once)
-        ranker = clone(template).set_params(n_jobs=inside, tol=max(template.tol, SELECTION_TOL))
+        at_once, inside = side_by_side(data[0], len(splits), self.n_jobs)
+        ranker = for_selection(template, inside)
         order = np.argsort(self.Cs_, kind="stable")
         place = np.argsort(order)
 

@@ -91,20 +91,20 @@ def _trait(queries: Queries, stratify: str, y: Any) -> Floats:
     return np.bincount(queries.codes, labels, minlength=len(queries)) / queries.sizes
 
 
-def splits_of(cv: Any, X: Any, y: Any, qid: Any) -> list[Split]:
+def splits_of(cv: Any, X: Any, y: Any, qid: Any, seed: int = 0) -> list[Split]:
     """The folds that `cv` stands for: a number of them, a splitter, or the splits themselves.
 
-    A number gives shuffled folds of whole queries, always the same ones; a single query is split by documents.
+    A number gives folds of whole queries, shuffled by `seed`; a single query is split by documents.
     """
     n_rows = X.shape[0]
     if isinstance(cv, int | np.integer) or cv is None:
         n_splits = 5 if cv is None else int(cv)
         if len(Queries(qid, n_rows)) > 1:
-            cv = QueryKFold(n_splits, shuffle=True, random_state=0)
+            cv = QueryKFold(n_splits, shuffle=True, random_state=seed)
         elif n_splits > n_rows:
             raise ValueError(f"{n_splits} folds need as many documents: n_samples = {n_rows}")
         else:
-            cv = KFold(n_splits, shuffle=True, random_state=0)
+            cv = KFold(n_splits, shuffle=True, random_state=seed)
     if not hasattr(cv, "split"):
         return [(np.asarray(train), np.asarray(valid)) for train, valid in cv]
     groups = np.zeros(n_rows, np.int64) if qid is None else np.asarray(qid)

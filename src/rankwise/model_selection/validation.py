@@ -71,11 +71,11 @@ class CrossValidation:
             name: {"mean": self.mean(name), "spread": self.spread(name), "folds": self.by_fold(name).tolist()}
             for name in self.measures
         }
-        plain = {"measures": measures, "fit_seconds": self.fit_seconds.tolist()}
+        plain: dict[str, Any] = {"measures": measures, "fit_seconds": self.fit_seconds.tolist()}
         plain["score_seconds"] = self.score_seconds.tolist()
-        return plain | (
-            {"per_query": [f.evaluation.to_dict(True)["per_query"] for f in self.folds]} if per_query else {}
-        )
+        if per_query:
+            plain["per_query"] = [fold.evaluation.to_dict(True)["per_query"] for fold in self.folds]
+        return plain
 
     def __repr__(self) -> str:
         width = max(len("measure"), *map(len, self.measures))
@@ -131,7 +131,7 @@ def fit(estimator: Any, X: Any, y: Any, qid: Any) -> Any:
 
 
 def judge(fitted: Any, X: Any, y: Any, qid: Any, measures: Iterable[Measure]) -> Evaluation:
-    """The measures of the fitted ranker's predictions; predict gets qid where it asks for it, as a query scaler does."""
+    """The measures of the fitted ranker's predictions; predict gets qid where it asks for it, as a scaler may."""
     with config_context(enable_metadata_routing=True):
         wants = qid is not None and bool(get_routing_for_object(fitted).consumes("predict", ["qid"]))
         scores = fitted.predict(X, **({"qid": qid} if wants else {}))

@@ -1,0 +1,195 @@
+"""What `rankwise tune` does: judge every model of a grid by every fold, choose, fit the chosen one to all the data.
+
+Models that differ in their strength of regularisation only (C, or alpha) are a family; a linear RankSVM's is solved
+along one path. The journal holds a line for each model and fold, with the weights from which the path goes on.
+"""
+
+import hashlib
+from dataclasses import asdict, dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import typer
+
+from rankwise import metrics
+from rankwise.cli.families import Family
+from rankwise.cli.inputs import read_data, read_names
+from rankwise.cli.journal import Journal
+from rankwise.cli.models import make_model
+from rankwise.cli.progress import progress_bar
+from rankwise.cli.speech import answer, answer_json, checked, doing, say, stop_here, table
+from rankwise.data.records import RankingData
+from rankwise.data.streams import check_folder
+from rankwise.io import save_model
+from rankwise.model_selection.choice import check_rule, choose, means_and_errors
+from rankwise.model_selection.path import CS, side_by_side
+from rankwise.model_selection.splits import splits_of
+from rankwise.threads import share
+
+Fold = tuple[Any, Any]  # the rows to train on, the rows to judge by or the validation data themselves
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What is asked for: a journal goes with it."""
+
+    model: str
+    grid: dict[str, list[Any]]
+    measure: str
+    folds: int | None
+    seed: int
+    float32: bool
+
+
+@dataclass(frozen=True)
+class Files:
+    data: list[str]
+    valid: str | None
+    output: str
+    journal: str | None
+    names: str | None
+
+
+def tune(asked: Tuning, files: Files, rule: str, jobs: int | None, as_json: bool) -> None:
+    measure = checked("--measure", metrics.parse, asked.measure)
+    checked("--rule", check_rule, rule)
+    if files.output == "-":
+        raise typer.BadParameter("what takes long to find goes to a file, not to stdout", param_hint="--output")
+    if files.valid is not None and asked.folds is not None:
+        raise typer.BadParameter("judge by a file or by folds: give --valid or --folds", param_hint="--folds")
+    families = _families(asked, jobs)
+    check_folder(files.output)
+    data = read_data(files.data, dtype=np.float32 if asked.float32 else np.float64)
+    names = None if files.names is None else read_names(files.names, data.n_features)
+    folds = _folds(asked, data, files.valid)
+    job = asdict(asked) | {"data": _fingerprint(data), "valid": files.valid and _fingerprint(folds[0][1])}
+    with Journal(files.journal or files.output + ".journal", job) as journal:
+        _judge(families, data, folds, measure, journal, jobs)
+        rows = _rows(families, journal.entries, len(folds))
+        best = _best(rows, rule)
+        with doing("fitting the chosen model to all the data"):
+            chosen = families[best["family"]].member(best["value"]).fit(data.X, data.y, data.qid)
+        save_model(chosen, files.output, names, data.first_index)
+        if files.journal is None:
+            journal.remove()
+    _show(rows, best, str(measure), rule, files.output, as_json)
+
+
+def _families(asked: Tuning, jobs: int | None) -> list[Family]:
+    """One for each combination of the options but the strength, all checked before anything is read."""
+    if asked.model == "rankrls-cv":
+        raise typer.BadParameter("rankrls-cv chooses alpha itself: `rankwise train` will do", param_hint="--model")
+    strength = "alpha" if asked.model == "rankrls" else "C"
+    values = sorted(set(asked.grid.get(strength, CS)))
+    others = {key: given for key, given in asked.grid.items() if key != strength}
+    families = []
+    for combination in product(*others.values()):
+        options = dict(zip(others, combination, strict=True))
+        given = {key: value for key, value in options.items() if key != "normalize"} | {"n_jobs": jobs}
+        for value in values:
+            model = make_model(asked.model, given | {strength: value}, options.get("normalize"))
+        family = Family(model, options, strength, values)
+        if "random_state" in family.ranker.get_params():
+            family.ranker.set_params(random_state=asked.seed)
+        if hasattr(family.ranker, "callback"):
+            family.ranker.callback = _stop_between_steps
+        families.append(family)
+    return families
+
+
+def _stop_between_steps(_: Any) -> None:
+    stop_here()
+
+
+def _folds(asked: Tuning, data: RankingData, valid: str | None) -> list[Fold]:
+    if valid is None:
+        return list(splits_of(asked.folds, data.X, data.y, data.qid, asked.seed))
+    return [(slice(None), read_data(valid, n_features=data.n_features, zero_based=data.first_index == 0))]
+
+
+def _fingerprint(data: RankingData) -> str:
+    told = hashlib.blake2b(digest_size=16)
+    X = data.X
+    for part in (X,) if isinstance(X, np.ndarray) else (X.data, X.indices, X.indptr):
+        told.update(np.ascontiguousarray(part).view(np.uint8).data)
+    for column in (data.y, data.qid):
+        told.update(f"{X.shape} {column.dtype}".encode() + column.tobytes())
+    return told.hexdigest()
+
+
+def _judge(
+    families: list[Family], data: RankingData, folds: list[Fold], measure: Any, journal: Journal, jobs: int | None
+) -> None:
+    """Fill the journal: a line for each family, fold and strength."""
+    tasks = list(product(range(len(families)), range(len(folds))))
+    total = len(folds) * sum(len(family.values) for family in families)
+    at_once, inside = side_by_side(data.X, len(tasks), jobs)
+    before = list(journal.entries)
+    with progress_bar("tuning", total, len(before)) as advance:
+
+        def follow(task: tuple[int, int]) -> None:
+            done = [entry for entry in before if (entry["family"], entry["fold"]) == task]
+            family, (train, valid) = families[task[0]], folds[task[1]]
+            if len(done) == len(family.values):
+                return
+            judged_by = valid if isinstance(valid, RankingData) else data.select(valid)
+            for entry in family.judged(data.select(train), judged_by, measure, done, inside):
+                journal.add({"family": task[0], "fold": task[1]} | entry)
+                advance()
+                stop_here()
+
+        share(follow, tasks, at_once)
+
+
+def _rows(families: list[Family], entries: list[dict[str, Any]], n_folds: int) -> list[dict[str, Any]]:
+    """What each model of the grid scored, in the grid's order."""
+    found = {(one["family"], one["strength"], one["fold"]): one for one in entries}
+    rows = []
+    for place, family in enumerate(families):
+        for value in family.values:
+            cells = [found[place, value, fold] for fold in range(n_folds)]
+            scores = [np.nan if cell["score"] is None else cell["score"] for cell in cells]
+            means, errors = means_and_errors(np.array(scores)[:, None])
+            error = float(errors[0]) if n_folds > 1 else cells[0]["error"]
+            of_model = {"family": place, "value": value, "options": family.options | {family.strength: value}}
+            seconds = sum(cell["seconds"] for cell in cells)
+            simple = value if family.strength == "C" else -value
+            outcome = {"mean": float(means[0]), "error": error, "scores": scores, "seconds": seconds, "simple": simple}
+            rows.append(of_model | outcome)
+    return rows
+
+
+def _best(rows: list[dict[str, Any]], rule: str) -> dict[str, Any]:
+    """The row to take; the one-standard-error rule stays within the family of the best."""
+
+    def taken(among: list[dict[str, Any]], rule: str) -> dict[str, Any]:
+        means, errors, simple = (np.array([row[key] for row in among]) for key in ("mean", "error", "simple"))
+        return among[choose(means, errors, simple, rule)]
+
+    family = taken(rows, "best")["family"]
+    return taken([row for row in rows if row["family"] == family], rule)
+
+
+def _show(
+    rows: list[dict[str, Any]], best: dict[str, Any], measure: str, rule: str, output: str, as_json: bool
+) -> None:
+    if as_json:
+        told = [
+            row["options"]
+            | {"mean": row["mean"], "standard_error": row["error"], "folds": row["scores"], "seconds": row["seconds"]}
+            for row in rows
+        ]
+        answer_json(
+            {"model": output, "measure": measure, "rule": rule, "chosen": best["options"], "mean": best["mean"]}
+            | {"standard_error": best["error"], "results": told}
+        )
+        return
+    options = list(rows[0]["options"])
+    lines = []
+    for row in rows:
+        shown = [f"{one:g}" if isinstance(one, float) else str(one) for one in row["options"].values()]
+        numbers = [f"{row['mean']:.4f}", f"{row['error']:.4f}", f"{row['seconds']:.2f}"]
+        lines.append([*shown, *numbers, "<-" if row is best else ""])
+    answer(table(lines, [*options, measure, "std. error", "seconds", ""]))
+    say(f"model written to {output}")
