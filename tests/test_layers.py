@@ -39,6 +39,7 @@ ROOMS = [
     "data",
     "model_selection",
     "io",
+    "report",
     "cli",
 ]
 

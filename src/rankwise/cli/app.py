@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from rankwise import __version__
-from rankwise.cli.options import DATA_HELP, Data, Jobs, Json, Measures, Model
+from rankwise.cli.compare import compare
+from rankwise.cli.options import DATA_HELP, Data, Jobs, Json, Measures, Model, Qrels, Unjudged, UnretrievedLast
 from rankwise.cli.speech import answer, command
 from rankwise.cli.tune import tune
 
@@ -133,6 +134,13 @@ def predict(
     model: Model,
     data: Data,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the scores.")] = "-",
+    trec: Annotated[
+        bool, typer.Option("--trec", help="Write a TREC run; documents by `docid = NAME` in comments, or by row.")
+    ] = False,
+    tag: Annotated[str, typer.Option(metavar="NAME", help="With --trec: the name of the run.")] = "rankwise",
+    qrels: Annotated[
+        str | None, typer.Option(metavar="FILE", help="With --trec: write the labels there, as TREC judgements.")
+    ] = None,
 ) -> None:
     """Score the documents of DATA: one number a line, in their order; the larger the better.
 
@@ -140,27 +148,42 @@ def predict(
     """
     from rankwise.cli import work
 
-    work.predict(model, data, output)
+    if trec:
+        work.predict_trec(model, data, output, tag, qrels)
+    elif qrels is not None:
+        raise typer.BadParameter("it goes with --trec", param_hint="--qrels")
+    else:
+        work.predict(model, data, output)
 
 
 @app.command()
 @command
 def evaluate(
     ranker: Annotated[
-        str, typer.Argument(metavar="MODEL|SCORES", help="A model, or a file of scores, one a line; - for stdin.")
+        str,
+        typer.Argument(
+            metavar="MODEL|SCORES|RUN", help="A model, a file of scores, one a line, or a TREC run; - for stdin."
+        ),
     ],
-    data: Data,
+    data: Annotated[str | None, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)] = None,
     measure: Measures = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="A line a query.")] = False,
+    qrels: Qrels = None,
+    unjudged: Unjudged = None,
+    unretrieved_last: UnretrievedLast = False,
     as_json: Json = False,
 ) -> None:
-    """Evaluate a model, or scores from anywhere, on the labels of DATA.
+    """Evaluate a model, or scores from anywhere, on the labels of DATA; or a TREC run on --qrels.
 
     Example: rankwise evaluate model.json test.txt -m ndcg@10 -m map
     """
     from rankwise.cli import work
+    from rankwise.cli.judging import Judge
 
-    work.evaluate(ranker, data, measure, per_query, as_json)
+    work.evaluate(ranker, Judge(data, qrels, unjudged, unretrieved_last), measure, per_query, as_json)
+
+
+app.command()(compare)
 
 
 @app.command()

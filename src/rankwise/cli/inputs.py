@@ -8,7 +8,7 @@ import numpy as np
 
 from rankwise import metrics
 from rankwise.cli.speech import checked, doing
-from rankwise.data.letor import read_letor
+from rankwise.data import files
 from rankwise.data.records import RankingData
 from rankwise.data.streams import open_bytes
 
@@ -23,14 +23,17 @@ def fitting_measures(labels: Any) -> list[str]:
     return ["ndcg@10", "map", "pairwise-accuracy"] if grades else ["pairwise-accuracy", "kendall-tau-b"]
 
 
-def read_data(source: Any, **options: Any) -> RankingData:
+def read_data(source: Any, names: Any = None, **options: Any) -> RankingData:
+    """Ranking data of any format; where they have names, their columns in the order of `names`."""
     name = source if isinstance(source, str) else " ".join(source)
     with doing(f"reading {name}"):
-        return read_letor(source, **options)
+        data = files.read_data(source, **options)
+    return data if names is None or data.names is None else files.in_order(data, list(names), name)
 
 
-def read_for(model: Any, source: str) -> RankingData:
-    return read_data(source, n_features=model.n_features_in_, zero_based=model.first_index_ == 0)
+def read_for(model: Any, source: str, **options: Any) -> RankingData:
+    names = getattr(model, "feature_names_in_", None)
+    return read_data(source, names, n_features=model.n_features_in_, zero_based=model.first_index_ == 0, **options)
 
 
 def read_names(path: str, n_features: int) -> list[str]:

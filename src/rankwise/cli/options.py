@@ -21,3 +21,23 @@ Measures = Annotated[
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads; all cores if not given.")]
 Json = Annotated[bool, typer.Option("--json", help="Results as JSON.")]
+Rankers = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RANKER...",
+        help="Models, files of scores (one a line, as `rankwise predict` writes) or TREC runs; NAME=FILE gives a name.",
+        show_default=False,
+    ),
+]
+Labels = Annotated[
+    str | None, typer.Option("--data", "-d", metavar="DATA", help="Ranking file with the labels to judge by.")
+]
+Qrels = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Judge TREC runs by TREC judgements, `qid 0 docid label`, instead.")
+]
+Unjudged = Annotated[
+    float | None, typer.Option(metavar="X", help="With --qrels: the label of documents without one; 0 is trec_eval's.")
+]
+UnretrievedLast = Annotated[
+    bool, typer.Option("--unretrieved-last", help="With --qrels: rank judged documents that a run lacks last.")
+]

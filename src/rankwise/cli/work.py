@@ -6,22 +6,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import typer
 
 from rankwise import metrics
 from rankwise.cli.inputs import (
     fitting_measures,
-    is_model,
     parse_measures,
     read_data,
     read_for,
     read_names,
-    read_scores,
     scores_of,
 )
+from rankwise.cli.judging import Judge
 from rankwise.cli.models import make_model
 from rankwise.cli.speech import answer, answer_json, counted, doing, say, stop_here, table
 from rankwise.data.streams import check_folder, written_beside
+from rankwise.data.trec import document_ids, write_qrels, write_run
 from rankwise.io import load_model, save_model
 
 BAR = 24  # characters of the longest weight's bar
@@ -96,18 +95,19 @@ def predict(model_file: str, data_file: str, output: str) -> None:
         file.write(lines.encode())
 
 
-def evaluate(ranker_file: str, data_file: str, asked: list[str] | None, per_query: bool, as_json: bool) -> None:
+def predict_trec(model_file: str, data_file: str, output: str, tag: str, qrels: str | None) -> None:
+    model = load_model(model_file)
+    data = read_for(model, data_file, comments=True)
+    documents = document_ids(data)
+    write_run(output, scores_of(model, data), data.qid, documents, tag)
+    if qrels is not None:
+        write_qrels(qrels, data.y, data.qid, documents)
+
+
+def evaluate(ranker_file: str, judge: Judge, asked: list[str] | None, per_query: bool, as_json: bool) -> None:
     measures = parse_measures(asked)
-    if ranker_file != "-" and is_model(ranker_file):
-        model = load_model(ranker_file)
-        data = read_for(model, data_file)
-        scores = scores_of(model, data)
-    else:
-        if ranker_file == data_file == "-":
-            raise typer.BadParameter("scores and data cannot both come from stdin: give one of them as a file")
-        data = read_data(data_file)
-        scores = read_scores(ranker_file, len(data))
-    found = metrics.evaluate(data.y, scores, data.qid, measures or fitting_measures(data.y))
+    scored = judge.scored(ranker_file)
+    found = metrics.evaluate(*scored, measures or fitting_measures(scored.y))
     if as_json:
         answer_json(found.to_dict(per_query))
     elif per_query:

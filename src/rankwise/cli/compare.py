@@ -1,0 +1,68 @@
+"""`rankwise compare`: rankers side by side on the same queries, with what is significant marked."""
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from rankwise.cli.options import Json, Labels, Measures, Qrels, Rankers, Unjudged, UnretrievedLast
+from rankwise.cli.speech import answer, answer_json, checked, command, doing
+
+
+@command
+def compare(
+    rankers: Rankers,
+    data: Labels = None,
+    qrels: Qrels = None,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The ranker to hold the others against; the first if not given.")
+    ] = None,
+    measure: Measures = None,
+    test: Annotated[str, typer.Option(metavar="NAME", help="randomization or t (both paired).")] = "randomization",
+    alpha: Annotated[float, typer.Option(metavar="X", help="Significant is p below this.")] = 0.05,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="For what is drawn at random.")] = 0,
+    per_query: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the values of every query there, as CSV.")
+    ] = None,
+    unjudged: Unjudged = None,
+    unretrieved_last: UnretrievedLast = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="The tables in Markdown.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="The tables in LaTeX, for the booktabs package.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare rankers query by query: means with marks of significance, differences, intervals, p, win/tie/loss.
+
+    Example: rankwise compare new.json old.json scores.txt --data test.txt -m ndcg@10 -m map
+    """
+    if markdown + latex + as_json > 1:
+        raise typer.BadParameter("give one of --markdown, --latex and --json")
+    from rankwise import metrics
+    from rankwise.cli.inputs import fitting_measures, parse_measures
+    from rankwise.cli.judging import Judge, named
+    from rankwise.data.streams import check_folder
+    from rankwise.report.display import write_csv
+
+    procedure = metrics.Procedure(random_state=seed)
+    procedure = checked("--test", lambda given: replace(procedure, test=given), test)
+    procedure = checked("--alpha", lambda given: replace(procedure, alpha=given), alpha)
+    measures = parse_measures(measure)
+    judge, files = Judge(data, qrels, unjudged, unretrieved_last), named(rankers)
+    if len(files) < 2:
+        raise typer.BadParameter("a comparison takes two rankers or more", param_hint="RANKER")
+    by_file = {file: name for name, file in files.items()}
+    reference = next(iter(files)) if baseline is None else by_file.get(baseline, baseline)
+    if reference not in files:
+        raise typer.BadParameter(f"{baseline} is none of {', '.join(files)}", param_hint="--baseline")
+    if per_query is not None:
+        check_folder(per_query)
+    scored = {name: judge.scored(file) for name, file in files.items()}
+    asked = measures or fitting_measures(scored[reference].y)
+    with doing("comparing"):
+        evaluations = {name: metrics.evaluate(*one, asked) for name, one in scored.items()}
+        found = metrics.compare(evaluations, baseline=reference, procedure=procedure)
+    if per_query is not None:
+        write_csv(per_query, found.per_query())
+    if as_json:
+        answer_json(found.to_dict())
+    else:
+        answer(found.to_markdown() if markdown else found.to_latex() if latex else found.to_text())

@@ -1,0 +1,24 @@
+"""Pictures in scikit-learn's manner: `SomeDisplay.from_...(...)` takes in the data, `.plot(ax=None)` draws them.
+
+Every display is also its data: `.data`, `.to_frame()`, `.to_csv(file)`. `.save(file)` writes PNG, SVG or PDF.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "RegularizationDisplay": "regularization",
+    "ConvergenceDisplay": "convergence",
+    "CutoffDisplay": "cutoffs",
+    "QueryDifferenceDisplay": "differences",
+    "MarginDisplay": "margins",
+    "WeightsDisplay": "weights",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,0 +1,86 @@
+"""ConvergenceDisplay: how solvers approach the optimum, against seconds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats
+from rankwise.report.display import Display, dress, legend, line_style
+
+MANY = 60  # steps from which on markers would hide the line
+FLOOR = 1e-13  # below it, a relative gap is rounding
+QUANTITIES = {"relative_gap": "(objective − optimum) / optimum", "gradient_norm": "norm of the gradient"}
+
+
+@dataclass(eq=False)
+class ConvergenceDisplay(Display):
+    """
+    histories  name -> the Steps of a `Result.history`
+    optimum    the value to measure the gap from; None: the least that was reached by any
+    quantity   "relative_gap", or "gradient_norm"
+    """
+
+    histories: dict[str, list[Any]]
+    optimum: float | None = None
+    quantity: str = "relative_gap"
+
+    def __post_init__(self) -> None:
+        if self.quantity not in QUANTITIES:
+            raise ValueError(f"quantity is {self.quantity!r}: there are {', '.join(map(repr, QUANTITIES))}")
+        empty = [name for name, steps in self.histories.items() if not steps]
+        if empty or not self.histories:
+            raise ValueError(f"{empty[0] if empty else 'nothing'} has no history: a model from a file keeps none")
+
+    @classmethod
+    def from_results(
+        cls, results: Mapping[str, Any], optimum: float | None = None, quantity: str = "relative_gap"
+    ) -> Self:
+        """name -> what a solver returned, or the `result_` of an estimator."""
+        return cls({name: list(one.history) for name, one in results.items()}, optimum, quantity)
+
+    @classmethod
+    def from_estimators(
+        cls, estimators: Mapping[str, Any], optimum: float | None = None, quantity: str = "relative_gap"
+    ) -> Self:
+        """name -> a fitted ranker."""
+        return cls.from_results({name: one.result_ for name, one in estimators.items()}, optimum, quantity)
+
+    @property
+    def best(self) -> float:
+        reached = min(step.value for steps in self.histories.values() for step in steps)
+        return reached if self.optimum is None else self.optimum
+
+    @property
+    def data(self) -> dict[str, Array]:
+        steps = [(name, step) for name, steps in self.histories.items() for step in steps]
+        value = np.array([step.value for _, step in steps])
+        return {
+            "solver": np.array([name for name, _ in steps]),
+            "iteration": np.array([step.iteration for _, step in steps]),
+            "seconds": np.array([step.seconds for _, step in steps]),
+            "value": value,
+            "relative_gap": (value - self.best) / abs(self.best),
+            "gradient_norm": np.array([step.gradient_norm for _, step in steps]),
+        }
+
+    def _draw(self, ax: Any) -> None:
+        columns = self.data
+        for i, name in enumerate(self.histories):
+            own = columns["solver"] == name
+            seconds, height = columns["seconds"][own], columns[self.quantity][own]
+            shown = height > (FLOOR if self.quantity == "relative_gap" else 0)
+            style = line_style(i) | ({"marker": None} if np.count_nonzero(shown) > MANY else {})
+            ax.plot(seconds[shown], height[shown], label=name, **style)
+        ax.set_yscale("log")
+        self._scale_time(ax, columns["seconds"])
+        dress(ax, "seconds", QUANTITIES[self.quantity])
+        legend(ax, fontsize="small")
+
+    @staticmethod
+    def _scale_time(ax: Any, seconds: Floats) -> None:
+        """Logarithmic where the runs take times of different orders."""
+        positive = seconds[seconds > 0]
+        if positive.size and positive.max() > 100 * positive.min():
+            ax.set_xscale("log")

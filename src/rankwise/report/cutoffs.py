@@ -1,0 +1,73 @@
+"""CutoffDisplay: NDCG@k (or another measure at the top) of several rankers, for k = 1, 2, …"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats
+from rankwise.metrics import Measure, evaluate, parse
+from rankwise.report.display import Display, dress, legend, line_style
+
+CUTOFFS = tuple(range(1, 21))
+
+
+@dataclass(eq=False)
+class CutoffDisplay(Display):
+    """
+    measure  without its cutoff, as it prints
+    cutoffs  the values of k
+    curves   name -> the mean of measure@k for each k
+    """
+
+    measure: str
+    cutoffs: Sequence[int]
+    curves: dict[str, Floats]
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: Any,
+        scores: Mapping[str, Any],
+        qid: Any = None,
+        measure: str = "ndcg",
+        cutoffs: Sequence[int] = CUTOFFS,
+    ) -> Self:
+        """name -> the scores of the documents with labels y."""
+        measures = at_cutoffs(measure, cutoffs)
+        found = {name: evaluate(y, one, qid, measures) for name, one in scores.items()}
+        curves = {name: np.array([one[str(m)] for m in measures]) for name, one in found.items()}
+        return cls(str(replace(measures[0], cutoff=None)), list(cutoffs), curves)
+
+    @classmethod
+    def from_estimators(
+        cls, estimators: Mapping[str, Any], X: Any, y: Any, qid: Any = None, measure: str = "ndcg"
+    ) -> Self:
+        """name -> a fitted ranker, for k from 1 to 20."""
+        return cls.from_predictions(y, {name: one.predict(X) for name, one in estimators.items()}, qid, measure)
+
+    @property
+    def data(self) -> dict[str, Array]:
+        return {"k": np.array(self.cutoffs), **self.curves}
+
+    def _draw(self, ax: Any) -> None:
+        for i, (name, curve) in enumerate(self.curves.items()):
+            ax.plot(self.cutoffs, curve, label=name, **line_style(i))
+        name, colon, options = self.measure.partition(":")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        dress(
+            ax,
+            "k",
+            f"{name.upper() if len(name) < 5 else name}@k{' (' if colon else ''}{options}{')' if colon else ''}",
+        )
+        legend(ax, fontsize="small")
+
+
+def at_cutoffs(measure: str, cutoffs: Sequence[int]) -> list[Measure]:
+    """The measure with each of the cutoffs."""
+    name, colon, options = measure.partition(":")
+    base = parse(f"{name.partition('@')[0]}@1{colon}{options}")
+    if not cutoffs or min(cutoffs) < 1:
+        raise ValueError(f"cutoffs must be whole numbers from 1, got {list(cutoffs)}")
+    return [replace(base, cutoff=int(k)) for k in cutoffs]

@@ -1,0 +1,93 @@
+"""QueryDifferenceDisplay: in which queries one ranker beats another, and by how much."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats
+from rankwise.metrics import Evaluation, evaluate, parse, randomization_test, win_tie_loss
+from rankwise.report.display import BLUE, RED, Display, dress
+
+LEAST_SHOWN = 0.0001
+
+
+@dataclass(eq=False)
+class QueryDifferenceDisplay(Display):
+    """
+    query_ids     the queries that count for both rankers
+    first, other  their values
+    names         of the two rankers
+    measure       what the values are
+    """
+
+    query_ids: Array
+    first: Floats
+    other: Floats
+    names: tuple[str, str]
+    measure: str
+
+    @classmethod
+    def from_evaluations(
+        cls, first: Evaluation, other: Evaluation, measure: str | None = None, names: tuple[str, str] = ("A", "B")
+    ) -> Self:
+        """Two evaluations of the same queries in the same order; `measure`: the first one they have."""
+        name = next(iter(first)) if measure is None else str(parse(measure))
+        if not np.array_equal(first.query_ids, other.query_ids):
+            raise ValueError("the two evaluations are of different queries, or of other orders of them")
+        a, b = first.per_query[name], other.per_query[name]
+        counts = ~np.isnan(a - b)
+        return cls(first.query_ids[counts], a[counts], b[counts], names, name)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: Any,
+        first: Any,
+        other: Any,
+        qid: Any,
+        measure: str = "ndcg@10",
+        names: tuple[str, str] = ("A", "B"),
+    ) -> Self:
+        """The scores of two rankers for the documents with labels y."""
+        found = [evaluate(y, scores, qid, measure) for scores in (first, other)]
+        return cls.from_evaluations(found[0], found[1], measure, names)
+
+    @property
+    def differences(self) -> Floats:
+        return self.first - self.other
+
+    @property
+    def data(self) -> dict[str, Array]:
+        """From the best query of the first ranker to its worst."""
+        order = np.argsort(-self.differences, kind="stable")
+        columns = {self.names[0]: self.first, self.names[1]: self.other, "difference": self.differences}
+        return {"query": self.query_ids[order], **{name: column[order] for name, column in columns.items()}}
+
+    def _draw(self, ax: Any) -> None:
+        height = self.data["difference"]
+        n, mean = height.size, float(height.mean())
+        places = np.arange(n)
+        # one filled step curve a sign: thousands of thin bars would flicker
+        for sign, colour in ((1, BLUE), (-1, RED)):
+            part = np.maximum(sign * height, 0) * sign
+            ax.bar(places, part, width=1.0, color=colour, linewidth=0)
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.axhline(mean, color="black", linewidth=1, linestyle=(0, (4, 3)))
+        ax.set_xlim(-0.5, n - 0.5)
+        self._annotate(ax, mean)
+        dress(ax, f"{n:,} queries, sorted", f"{self.measure}: {self.names[0]} − {self.names[1]}", grid="y")
+
+    def _annotate(self, ax: Any, mean: float) -> None:
+        wins, ties, losses = win_tie_loss(self.differences)
+        p = randomization_test(self.differences).p_value
+        chance = f"p = {p:.2g}" if p >= LEAST_SHOWN else f"p < {LEAST_SHOWN}"
+        said = {"transform": ax.transAxes, "va": "top", "fontsize": "small"}
+        ax.text(0.98, 0.97, f"mean {mean:+.4f} (dashed), {chance}", ha="right", **said)
+        texts = (
+            (wins, f"{self.names[0]} better", BLUE),
+            (ties, "equal", "#555555"),
+            (losses, f"{self.names[1]} better", RED),
+        )
+        for i, (count, what, colour) in enumerate(texts):
+            ax.text(0.98, 0.90 - 0.07 * i, f"{what}: {count:,}", ha="right", color=colour, **said)

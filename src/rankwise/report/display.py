@@ -1,0 +1,118 @@
+"""What all displays share: their columns of data, the figure they are drawn on, and the look of its axes."""
+
+import csv
+import io
+from abc import ABC, abstractmethod
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from rankwise.arrays import Array
+from rankwise.data.streams import written_beside
+
+FORMATS = (".png", ".svg", ".pdf")
+BLUE, RED, GREEN, PURPLE, SKY, ORANGE, GREY = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#AA4499",
+    "#56B4E9",
+    "#E69F00",
+    "#777777",
+)
+COLOURS = (BLUE, RED, GREEN, PURPLE, SKY, ORANGE, "#000000")  # told apart by the colour-blind too
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+class Display(ABC):
+    """A picture and its data. After `plot`: `ax_` and `figure_`."""
+
+    size: ClassVar[tuple[float, float]] = (6.0, 3.8)  # inches
+    ax_: Any
+    figure_: Any
+
+    @property
+    @abstractmethod
+    def data(self) -> dict[str, Array]:
+        """Columns of equal length, in plain numbers and texts."""
+
+    @abstractmethod
+    def _draw(self, ax: Any) -> None: ...
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on a new figure of pyplot's."""
+        if ax is None:
+            _, ax = matplotlib("pyplot").subplots(figsize=self._inches(), layout="constrained")
+        self._draw(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def save(self, path: str | Path, dpi: float = 200) -> Self:
+        """Write the picture as PNG, SVG or PDF, by the file's ending; needs no screen."""
+        ending = check_picture(path)
+        self.plot(matplotlib("figure").Figure(figsize=self._inches(), layout="constrained").subplots())
+        with written_beside(path) as file:
+            self.figure_.savefig(file, format=ending, dpi=dpi)
+        return self
+
+    def to_frame(self) -> Any:
+        """The data as a pandas DataFrame."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise ImportError("to_frame needs pandas: pip install pandas, or take .data or .to_csv(file)") from None
+        return pandas.DataFrame(self.data)
+
+    def to_csv(self, path: str | Path) -> None:
+        write_csv(path, self.data)
+
+    def _inches(self) -> tuple[float, float]:
+        return self.size
+
+
+def matplotlib(module: str) -> Any:
+    """matplotlib.MODULE, or one sentence."""
+    try:
+        return import_module(f"matplotlib.{module}")
+    except ImportError:
+        raise ImportError("a picture needs matplotlib: pip install rankwise[plot]") from None
+
+
+def check_picture(path: str | Path) -> str:
+    """png, svg or pdf, as the file's ending says."""
+    ending = Path(path).suffix.lower()
+    if ending not in FORMATS:
+        raise ValueError(f"{path} is no picture that can be drawn: name it {', '.join('*' + one for one in FORMATS)}")
+    return ending[1:]
+
+
+def write_csv(path: str | Path, columns: dict[str, Array]) -> None:
+    """Columns of equal length under their names; numbers to the last bit, NaN as nothing."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    lists = [["" if value != value else value for value in np.asarray(column).tolist()] for column in columns.values()]
+    writer.writerows(zip(*lists, strict=True))
+    with written_beside(path) as file:
+        file.write(text.getvalue().encode())
+
+
+def dress(ax: Any, xlabel: str, ylabel: str, grid: str = "both") -> None:
+    """The look that all pictures have."""
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis=grid, color="#dddddd", linewidth=0.6)
+    ax.set_axisbelow(True)
+
+
+def line_style(i: int) -> dict[str, Any]:
+    """The i-th line's colour and marker."""
+    marker = {"marker": MARKERS[i % len(MARKERS)], "markersize": 4, "markeredgewidth": 0}
+    return {"color": COLOURS[i % len(COLOURS)], "linewidth": 1.6, **marker}
+
+
+def legend(ax: Any, **options: Any) -> None:
+    ax.legend(frameon=False, **options)

@@ -1,0 +1,105 @@
+"""MarginDisplay: how far apart the scores put the documents of each preference pair.
+
+The number of pairs with s_i - s_j < t is that of the edges of G(t), so a histogram is differences of edge counts over
+a grid of t. No pair is listed.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats, Ints
+from rankwise.preferences import Preferences
+from rankwise.report.display import BLUE, ORANGE, RED, Display, dress, legend
+
+SHARE = 0.002  # of the pairs may lie outside the picture on each side
+HALVINGS = 40
+
+
+@dataclass(eq=False)
+class MarginDisplay(Display):
+    """
+    edges   where the bins begin and end: -inf first and inf last; 0 and 1 are among them
+    counts  pairs with edges[k] ≤ s_i - s_j < edges[k + 1]
+    tied    pairs with s_i = s_j
+    """
+
+    edges: Floats
+    counts: Ints
+    tied: int
+
+    @classmethod
+    def from_predictions(cls, y: Any, scores: Any, qid: Any = None, bins: int = 60) -> Self:
+        """Of the documents with labels y; about so many bins."""
+        preferences = Preferences(y, qid)
+        if not preferences.any:
+            raise ValueError("y has no preference pair: there are no margins to draw")
+        centred = _centred(np.asarray(scores, dtype=np.float64), preferences)
+        ranking = preferences.ranked(centred)
+        edges = _edges(ranking, float(np.ptp(centred)), bins)
+        below = np.array([int(ranking.active(t).n_pairs) for t in edges])
+        tied = int(ranking.active(float(np.nextafter(0.0, 1.0))).n_pairs) - int(ranking.active(0.0).n_pairs)
+        return cls(edges, np.diff(below), tied)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, qid: Any = None, bins: int = 60) -> Self:
+        """Of a fitted ranker's scores."""
+        return cls.from_predictions(y, estimator.predict(X), qid, bins)
+
+    @property
+    def data(self) -> dict[str, Array]:
+        return {"from": self.edges[:-1], "to": self.edges[1:], "pairs": self.counts}
+
+    def _draw(self, ax: Any) -> None:
+        low, high = self.edges[:-1], self.edges[1:]
+        total = self.counts.sum()
+        groups = {
+            "wrong order": (high <= 0, RED),
+            "right order, margin below 1": ((low >= 0) & (high <= 1), ORANGE),
+            "margin 1 or more": (low >= 1, BLUE),
+        }
+        shown = np.isfinite(low) & np.isfinite(high)
+        for name, (own, colour) in groups.items():
+            bars = own & shown
+            label = f"{name}: {self.counts[own].sum() / total:.1%}"
+            widths = high[bars] - low[bars]
+            style = {"color": colour, "edgecolor": "white", "linewidth": 0.4}
+            ax.bar(low[bars], self.counts[bars], widths, align="edge", label=label, **style)
+        for t in (0.0, 1.0):
+            ax.axvline(t, color="black", linewidth=0.8, linestyle="-" if t == 0 else (0, (4, 3)))
+        ax.yaxis.set_major_formatter(_count)
+        dress(ax, "margin: score of the preferred document − score of the other", "pairs", grid="y")
+        outside = int(self.counts[~shown].sum())
+        told = f"{total:,} pairs" + (f", {outside:,} beyond the edges" if outside else "")
+        legend(ax, fontsize="small", title=told, title_fontsize="small")
+
+
+def _count(value: float, _: Any) -> str:
+    return f"{value / 1e6:g} M" if value >= 1e6 else f"{value:,.0f}"
+
+
+def _centred(scores: Floats, preferences: Preferences) -> Floats:
+    """Offsets of whole queries do not change a margin, but cost digits."""
+    return preferences.centred(scores, np.ones(scores.size))
+
+
+def _edges(ranking: Any, widest: float, bins: int) -> Floats:
+    """-inf, then a round step through all multiples that hold nearly all pairs, 0 and 1, then inf."""
+    total = ranking.active(np.inf).n_pairs
+    low, high = (_quantile(ranking, share * total, widest) for share in (SHARE, 1 - SHARE))
+    low, high = min(low, 0.0), max(high, 1.0)
+    step = 1.0 / max(1, round(bins / (high - low)))  # a whole number of steps from 0 to 1
+    if (high - low) / step > 2 * bins:
+        step = float(np.ceil((high - low) / bins))
+    inner = step * np.arange(np.floor(low / step), np.ceil(high / step) + 1)
+    return np.unique(np.concatenate(([-np.inf, 0.0, 1.0, np.inf], inner)))
+
+
+def _quantile(ranking: Any, wanted: float, widest: float) -> float:
+    """The t with about `wanted` pairs below it."""
+    low, high = -widest, widest
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if ranking.active(middle).n_pairs < wanted else (low, middle)
+    return high

@@ -1,0 +1,96 @@
+"""RegularizationDisplay: a measure against C (or alpha), with the spread over folds."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats
+from rankwise.report.display import BLUE, GREY, RED, Display, dress, legend
+
+FEW = 10  # folds drawn one by one
+
+
+@dataclass(eq=False)
+class RegularizationDisplay(Display):
+    """
+    parameter  its name: C or alpha
+    grid       its values
+    values     one row a fold (or a query left out), one column a value of the grid; NaN where it does not count
+    chosen     the value taken
+    measure    what the values are
+    """
+
+    parameter: str
+    grid: Floats
+    values: Floats
+    chosen: float
+    measure: str
+
+    @classmethod
+    def from_estimator(cls, estimator: Any) -> Self:
+        """A fitted RankSVMCV or RankRLSCV."""
+        parameter, grid = ("C", "Cs_") if hasattr(estimator, "Cs_") else ("alpha", "alphas_")
+        if not hasattr(estimator, grid):
+            raise ValueError(f"{type(estimator).__name__} has no path to draw: fit RankSVMCV or RankRLSCV")
+        chosen = float(getattr(estimator, f"{parameter}_"))
+        return cls(parameter, getattr(estimator, grid), estimator.cv_values_, chosen, str(estimator.measure))
+
+    @classmethod
+    def from_cv_results(cls, results: dict[str, Any], parameter: str = "C", measure: str = "score") -> Self:
+        """The `cv_results_` of scikit-learn's searches, or of RankSVMCV; the best mean is the one chosen."""
+        column = next((key for key in results if key == f"param_{parameter}" or key.endswith(f"__{parameter}")), None)
+        if column is None:
+            raise ValueError(f"the results have no column param_{parameter}: there is {', '.join(results)}")
+        grid = np.asarray(results[column], dtype=np.float64)
+        folds = [key for key in results if key.startswith("split") and key.endswith("_test_score")]
+        values = np.array([results[key] for key in folds], dtype=np.float64)
+        best = int(np.nanargmax(results["mean_test_score"]))
+        return cls(parameter, grid, values, float(grid[best]), measure)
+
+    @property
+    def mean(self) -> Floats:
+        means: Floats = np.nanmean(self.values, axis=0)
+        return means
+
+    @property
+    def standard_error(self) -> Floats:
+        counted = np.count_nonzero(~np.isnan(self.values), axis=0)
+        errors: Floats = np.nanstd(self.values, axis=0, ddof=1) / np.sqrt(counted)
+        return errors
+
+    @property
+    def data(self) -> dict[str, Array]:
+        columns = {self.parameter: self.grid, "mean": self.mean}
+        if len(self.values) > 1:
+            columns["standard_error"] = self.standard_error
+        return columns | {f"fold_{i + 1}": row for i, row in enumerate(self._folds())}
+
+    def _folds(self) -> Floats:
+        return self.values if 1 < len(self.values) <= FEW else self.values[:0]
+
+    def _draw(self, ax: Any) -> None:
+        order = np.argsort(self.grid)
+        grid, mean = self.grid[order], self.mean[order]
+        for i, row in enumerate(self._folds()):
+            ax.plot(grid, row[order], color=GREY, linewidth=0.7, alpha=0.6, label=None if i else "each fold")
+        if len(self.values) > 1:
+            error = self.standard_error[order]
+            band = {"color": BLUE, "alpha": 0.18, "linewidth": 0}
+            ax.fill_between(grid, mean - error, mean + error, label="± one standard error", **band)
+        ax.plot(grid, mean, color=BLUE, linewidth=2, label="mean")
+        at = float(mean[int(np.argmin(np.abs(grid - self.chosen)))])
+        label = f"chosen: {self.parameter} = {_power(self.chosen)}"
+        ax.axvline(self.chosen, color=RED, linewidth=1, linestyle=(0, (4, 3)))
+        ax.plot([self.chosen], [at], color=RED, marker="o", markersize=6, linestyle="none", label=label)
+        ax.set_xscale("log", base=2 if all(map(_is_power, grid)) else 10)
+        dress(ax, self.parameter, self.measure)
+        legend(ax, fontsize="small")
+
+
+def _is_power(value: float) -> bool:
+    return float(np.log2(value)).is_integer()
+
+
+def _power(value: float) -> str:
+    return f"$2^{{{int(np.log2(value))}}}$" if _is_power(value) else f"{value:.3g}"

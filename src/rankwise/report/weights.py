@@ -1,0 +1,59 @@
+"""WeightsDisplay: the largest weights of a linear ranker, by feature name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats
+from rankwise.report.display import BLUE, RED, Display, dress
+
+
+@dataclass(eq=False)
+class WeightsDisplay(Display):
+    """
+    names    of the features
+    weights  one a feature
+    top      how many to draw, the largest by size
+    """
+
+    names: Sequence[str]
+    weights: Floats
+    top: int = 20
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, names: Sequence[str] | None = None, top: int = 20) -> Self:
+        """A fitted linear ranker; names: its own, else the features' numbers as in a file."""
+        if not hasattr(estimator, "coef_"):
+            raise ValueError(f"{type(estimator).__name__} has no weights of features to draw")
+        weights = np.asarray(estimator.coef_)
+        own = getattr(estimator, "feature_names_in_", None)
+        first = getattr(estimator, "first_index_", 1)
+        known = own if names is None else names
+        texts = [f"feature {i + first}" for i in range(weights.size)] if known is None else list(map(str, known))
+        if len(texts) != weights.size:
+            raise ValueError(f"names holds {len(texts)} names, the ranker has {weights.size} features")
+        return cls(texts, weights, top)
+
+    @property
+    def data(self) -> dict[str, Array]:
+        """All features, the largest weight first."""
+        order = np.argsort(-np.abs(self.weights), kind="stable")
+        return {"feature": np.array(self.names)[order], "weight": self.weights[order]}
+
+    def _inches(self) -> tuple[float, float]:
+        return 6.0, 1.0 + 0.22 * min(self.top, self.weights.size)
+
+    def _draw(self, ax: Any) -> None:
+        names, weights = (column[: self.top] for column in self.data.values())
+        places = np.arange(weights.size)
+        ax.barh(places, weights, height=0.72, color=np.where(weights > 0, BLUE, RED))
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_yticks(places, names, fontsize="small")
+        ax.tick_params(axis="y", length=0)
+        ax.invert_yaxis()
+        ax.set_ylim(weights.size - 0.4, -0.6)
+        left_out = self.weights.size - weights.size
+        dress(ax, "weight" + (f" ({left_out:,} smaller ones not shown)" if left_out else ""), "", grid="x")
+        ax.spines["left"].set_visible(False)
