@@ -6,6 +6,7 @@ import typer
 
 from rankwise import __version__
 from rankwise.cli.compare import compare
+from rankwise.cli.convert import convert
 from rankwise.cli.options import DATA_HELP, Data, Jobs, Json, Measures, Model, Qrels, Unjudged, UnretrievedLast
 from rankwise.cli.speech import answer, command
 from rankwise.cli.tune import tune
@@ -126,6 +127,7 @@ def train(
 
 
 app.command()(tune)
+app.command()(convert)
 
 
 @app.command()

@@ -60,8 +60,8 @@ def tune(asked: Tuning, files: Files, rule: str, jobs: int | None, as_json: bool
         raise typer.BadParameter("judge by a file or by folds: give --valid or --folds", param_hint="--folds")
     families = _families(asked, jobs)
     check_folder(files.output)
-    data = read_data(files.data, dtype=np.float32 if asked.float32 else np.float64)
-    names = None if files.names is None else read_names(files.names, data.n_features)
+    data = read_data(files.data, dtype=np.float32 if asked.float32 else None)
+    names = data.names if files.names is None else read_names(files.names, data.n_features)
     folds = _folds(asked, data, files.valid)
     job = asdict(asked) | {"data": _fingerprint(data), "valid": files.valid and _fingerprint(folds[0][1])}
     with Journal(files.journal or files.output + ".journal", job) as journal:
@@ -105,7 +105,7 @@ def _stop_between_steps(_: Any) -> None:
 def _folds(asked: Tuning, data: RankingData, valid: str | None) -> list[Fold]:
     if valid is None:
         return list(splits_of(asked.folds, data.X, data.y, data.qid, asked.seed))
-    return [(slice(None), read_data(valid, n_features=data.n_features, zero_based=data.first_index == 0))]
+    return [(slice(None), read_data(valid, data.names, n_features=data.n_features, zero_based=data.first_index == 0))]
 
 
 def _fingerprint(data: RankingData) -> str:

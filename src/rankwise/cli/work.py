@@ -43,10 +43,10 @@ def train(asked: Training, as_json: bool) -> None:
     measures = parse_measures(asked.measures)
     ranker = make_model(asked.model, asked.options, asked.normalize)
     check_folder(asked.output)
-    data = read_data(asked.data, dtype=np.float32 if asked.float32 else np.float64)
-    of_model = {"n_features": data.n_features, "zero_based": data.first_index == 0}
+    data = read_data(asked.data, dtype=np.float32 if asked.float32 else None)
+    of_model = {"n_features": data.n_features, "zero_based": data.first_index == 0, "names": data.names}
     evaluated = {"train": data} | ({} if asked.valid is None else {"valid": read_data(asked.valid, **of_model)})
-    names = None if asked.names is None else read_names(asked.names, data.n_features)
+    names = data.names if asked.names is None else read_names(asked.names, data.n_features)
     began = time.perf_counter()
     with doing("training") as progress:
         _follow(ranker, progress)

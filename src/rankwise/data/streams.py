@@ -195,3 +195,4 @@ _OPENERS: dict[str, Callable[..., Any]] = {
     ".xz": lzma.open,
     ".zst": _open_zstandard,
 }
+COMPRESSED = tuple(_OPENERS)

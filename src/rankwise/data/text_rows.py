@@ -49,8 +49,7 @@ def write_text(target: Any, blocks: Iterable[Callable[[], bytes]], first: bytes 
 def row_blocks(X: Any) -> Iterator[slice]:
     """Runs of rows to be made into text together."""
     n_rows = X.shape[0]
-    entries = X.size if isinstance(X, np.ndarray) else X.nnz
-    step = max(1, BLOCK * n_rows // max(entries, 1))
+    step = max(1, BLOCK * n_rows // max(X.size, 1))
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 

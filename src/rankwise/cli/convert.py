@@ -1,0 +1,61 @@
+"""`rankwise convert`: ranking data from one format into another."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from rankwise.cli.options import Jobs
+from rankwise.cli.speech import checked, command, counted, doing, say
+
+FORMATS = ("letor", "csv", "tsv", "parquet", "npz")
+
+
+@command
+def convert(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="IN... OUT",
+            help="Files or folders to read as one, then where to write; - for stdin and stdout (text). Formats by "
+            "suffix: .txt .csv .tsv (and .gz .bz2 .xz .zst), .parquet, .npz.",
+            show_default=False,
+        ),
+    ],
+    to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help=f"{', '.join(FORMATS)}.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", metavar="FORMAT", help="Format of what is read.")] = None,
+    label: Annotated[str, typer.Option(metavar="NAME", help="In a table, the column of the labels.")] = "label",
+    qid: Annotated[str, typer.Option(metavar="NAME", help="In a table, the column of the query ids.")] = "qid",
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="In a table, a column to take as a feature; may be repeated. All others."),
+    ] = None,
+    float32: Annotated[bool, typer.Option("--float32", help="Features in single precision.")] = False,
+    jobs: Jobs = None,
+) -> None:
+    """Write ranking data in another format: LETOR text, CSV, TSV, Parquet or NPZ.
+
+    Example: rankwise convert S1.txt S2.txt S3.txt train.parquet
+    """
+    from rankwise.data.files import format_of, read_data, write_data
+    from rankwise.data.streams import check_folder
+
+    if len(files) < 2:
+        raise typer.BadParameter("give what to read and, last, where to write", param_hint="IN... OUT")
+    *sources, target = files
+    for option, kind in (("--to", to), ("--from", from_)):
+        if kind is not None and kind not in FORMATS:
+            raise typer.BadParameter(f"{kind!r} is none of {', '.join(FORMATS)}", param_hint=option)
+    to = to or checked("--to", lambda path: format_of(path, writing=True), target)
+    check_folder(target)
+    began = time.perf_counter()
+    options = {"label": label, "qid": qid, "features": feature, "comments": True, "n_jobs": jobs}
+    with doing(f"reading {' '.join(sources)}"):
+        data = read_data(sources, format=from_, dtype="float32" if float32 else None, **options)
+    with doing(f"writing {target}"):
+        write_data(target, data, format=to)
+    shape = ", ".join(
+        counted(n, what)
+        for n, what in ((len(data), "documents"), (data.n_queries, "queries"), (data.n_features, "features"))
+    )
+    say(f"{shape} written to {'standard output' if target == '-' else target} in {time.perf_counter() - began:.1f} s")

@@ -1,0 +1,172 @@
+"""Tables of ranking data, one row a document: which column is what, and the checks that every table goes through."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Array
+from rankwise.data.records import RankingData
+
+LABEL, QUERY, COMMENT = "label", "qid", "comment"
+INDICES, VALUES = "indices", "values"  # sparse rows: two columns of lists
+_SHOWN = 8  # column names that a message shows
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the caller of `read_data` asked for; see there."""
+
+    n_features: int | None = None
+    dense: bool | None = None
+    dtype: Any = None
+    missing: float | None = None
+    zero_based: bool | None = None
+    comments: bool = False
+    n_jobs: int | None = None
+    label: str = LABEL
+    qid: str | None = QUERY
+    features: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.dtype is not None and np.dtype(self.dtype) not in (np.float32, np.float64):
+            raise ValueError(f"dtype must be float32 or float64, got {np.dtype(self.dtype)}")
+        if self.n_features is not None and self.n_features < 1:
+            raise ValueError(f"n_features must be at least 1, got {self.n_features}")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The places of the columns of a table; `names` is None where they only number the features from first_index on."""
+
+    label: int
+    qid: int | None
+    comment: int | None
+    features: tuple[int, ...]
+    names: tuple[str, ...] | None
+    first_index: int
+
+
+def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns:
+    """Which column is what; one sentence where one is missing."""
+    places = {name: i for i, name in enumerate(header)}
+    if len(places) < len(header):
+        twice = next(name for name in header if list(header).count(name) > 1)
+        raise ValueError(f"{where} has two columns called {twice!r}: every column needs a name of its own")
+    label = _place(places, reading.label, "label", "labels", where)
+    qid = None if reading.qid is None else _place(places, reading.qid, "qid", "query ids", where)
+    comment = places.get(COMMENT)
+    if reading.features is None:
+        features = tuple(i for i in range(len(header)) if i not in (label, qid, comment))
+    else:
+        features = tuple(_place(places, name, "features", "a feature", where) for name in reading.features)
+    names, first_index = numbered([header[i] for i in features])
+    return Columns(label, qid, comment if reading.comments else None, features, names, first_index)
+
+
+def _place(places: dict[str, int], name: str, option: str, what: str, where: str) -> int:
+    if name in places:
+        return places[name]
+    known = ", ".join(map(repr, list(places)[:_SHOWN])) + (", ..." if len(places) > _SHOWN else "")
+    raise ValueError(f"{where} has no column {name!r} for {what} (its columns: {known}): say which by {option}=NAME")
+
+
+def numbered(names: Sequence[str]) -> tuple[tuple[str, ...] | None, int]:
+    """(None, first index) of f1, f2, ... or f0, f1, ...; (names, 1) of all others."""
+    first = int((bool(names) and names[0] == "f1") or not names)
+    if list(names) == feature_names(len(names), first):
+        return None, first
+    return tuple(names), 1
+
+
+def feature_names(n: int, first_index: int) -> list[str]:
+    return [f"f{i}" for i in range(first_index, first_index + n)]
+
+
+def column_names(data: RankingData) -> list[str]:
+    """The names of the columns of X in a table."""
+    if data.names is None:
+        return feature_names(data.n_features, data.first_index)
+    taken = {LABEL, QUERY, COMMENT} & set(data.names)
+    if taken or len(set(data.names)) < data.n_features:
+        raise ValueError(f"the features cannot be columns of a table: {taken or 'a name'} would be there twice")
+    return list(data.names)
+
+
+def plain_ids(texts: Array) -> Array:
+    """Ids read as texts: int64 where each is written as a plain integer that fits, as `read_letor` has it."""
+    runs = np.concatenate(([True], texts[1:] != texts[:-1])) if texts.size else np.zeros(0, bool)
+    ids = texts[runs].tolist()
+    if not all(re.fullmatch(r"0|-?[1-9][0-9]{0,18}", one) and -(2**63) < int(one) < 2**63 for one in ids):
+        return texts
+    return np.repeat(np.array(ids, dtype=np.int64), np.diff(np.flatnonzero(runs), append=texts.size))
+
+
+def check_finite(data: RankingData) -> None:
+    """One sentence where a number cannot be written, as no reader would take it."""
+    bad = np.flatnonzero(~np.isfinite(data.y))
+    if bad.size:
+        raise ValueError(f"y[{bad[0]}] is {data.y[bad[0]]}: a label must be a finite number")
+    values = data.X if isinstance(data.X, np.ndarray) else data.X.data
+    if np.isfinite(values.sum(dtype=np.float64)):
+        return
+    bad = np.flatnonzero(~np.isfinite(values))
+    if not bad.size:
+        return
+    row = bad[0] // data.n_features if values is data.X else np.searchsorted(data.X.indptr, bad[0], side="right") - 1
+    found = values.ravel()[bad[0]]
+    raise ValueError(f"row {row} of X holds {found}: only finite numbers can be written")
+
+
+def finished(data: RankingData, reading: Reading, where: str) -> RankingData:
+    """The data as they were asked for: type, density and width of X; no comments where all are empty."""
+    from scipy import sparse
+
+    X = data.X
+    wide = reading.n_features
+    if wide is not None and wide != data.n_features:
+        if not sparse.issparse(X) or wide < data.n_features:
+            raise ValueError(f"{where} has {data.n_features} features, {wide} are expected")
+        X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], wide))
+    if reading.dtype is not None and X.dtype != reading.dtype:
+        with np.errstate(over="ignore"):
+            X = X.astype(reading.dtype)
+        if not np.isfinite(X.data if sparse.issparse(X) else X).all():
+            raise ValueError(f"{where} holds a number that {np.dtype(reading.dtype)} cannot hold: read it as float64")
+    if reading.dense is True and sparse.issparse(X):
+        X = X.toarray()
+    elif reading.dense is False and not sparse.issparse(X):
+        X = sparse.csr_array(X)
+    comments = data.comments if reading.comments else None
+    if comments is not None and not any(comments):
+        comments = None
+    names = data.names if X.shape[1] == data.n_features else None
+    return RankingData(X, data.y, data.qid, comments, data.first_index, names)
+
+
+def joined(blocks: list[RankingData]) -> RankingData:
+    """The blocks, one after another, as one; empties the list, so that they need not all be there twice."""
+    from scipy import sparse
+
+    first = blocks[0]
+    if len(blocks) == 1:
+        return blocks.pop()
+    y = np.concatenate([one.y for one in blocks])
+    same = len({one.qid.dtype.kind for one in blocks}) == 1
+    qid = np.concatenate([one.qid if same else one.qid.astype(str) for one in blocks])
+    comments = None
+    if first.comments is not None:
+        comments = np.concatenate([np.asarray(one.comments, object) for one in blocks])
+    if sparse.issparse(first.X):
+        X = sparse.vstack([one.X for one in blocks], format="csr")
+        blocks.clear()
+        return RankingData(X, y, qid, comments, first.first_index, first.names)
+    X = np.empty((y.size, first.n_features), np.result_type(*(one.X.dtype for one in blocks)))
+    row = 0
+    while blocks:
+        block = blocks.pop(0)
+        X[row : row + len(block)] = block.X
+        row += len(block)
+    return RankingData(X, y, qid, comments, first.first_index, first.names)

@@ -1,0 +1,159 @@
+"""Cells of a CSV file into arrays, in Numba, whole lines at a time. A cell in quotes ends on its own line."""
+
+from typing import Any, NamedTuple
+
+from rankwise.arrays import Array
+from rankwise.data.decimals import HARD, UNREADABLE, read_decimal
+from rankwise.data.tokens import NEWLINE, RETURN, SPACE, next_line
+from rankwise.jit import kernel
+
+# what a column is, where it is no feature
+LABEL, QUERY, COMMENT, NOTHING = -1, -2, -3, -4
+# what `notes` holds
+FAULT, PLACE, COLUMN, N_HARD, N_NOTES = range(5)
+# kinds of fault
+NONE, CELLS, NUMBER, MISSING, TOO_LARGE, OPEN_QUOTE, NO_QUERY = range(-1, 6)
+
+_QUOTE = ord('"')
+_N, _A, _U, _L, _O, _E = (ord(c) for c in "nauloe")
+
+
+class Arrays(NamedTuple):
+    """Where `fill` writes: features, labels, and (begin, end) of query ids and comments in the chunk."""
+
+    X: Any
+    y: Any
+    queries: Any
+    comments: Any
+
+
+class Rules(NamedTuple):
+    """The role of each column, the byte between cells, the largest number, what to put for a missing one."""
+
+    roles: Any
+    separator: int
+    largest: float
+    missing: float
+    allow_missing: bool
+
+
+@kernel
+def count_rows(text: Array) -> int:
+    """The lines that are not blank."""
+    rows, at = 0, 0
+    while at < text.size:
+        rows += not _is_blank(text, at)
+        at = next_line(text, at)
+    return rows
+
+
+@kernel
+def _is_blank(text: Array, at: int) -> bool:
+    while text[at] == SPACE or text[at] == RETURN:
+        at += 1
+    return bool(text[at] == NEWLINE)
+
+
+@kernel
+def fill(text: Array, row: int, arrays: Arrays, rules: Rules, hard: Array, notes: Array) -> None:
+    """Read a chunk into the rows from `row` on; `hard` takes (row, column or LABEL, begin, end) left to Python."""
+    notes[:] = -1
+    notes[N_HARD] = 0
+    at = 0
+    while at < text.size:
+        if not _is_blank(text, at):
+            for column in range(rules.roles.size):
+                begin = at
+                end, at = _cell(text, begin, rules.separator)
+                if end < 0:
+                    notes[FAULT] = OPEN_QUOTE
+                elif (text[at] == NEWLINE) != (column == rules.roles.size - 1):
+                    notes[FAULT] = CELLS
+                else:
+                    _keep(text, begin, end, row, rules.roles[column], arrays, rules, hard, notes)
+                if notes[FAULT] != NONE:
+                    notes[PLACE], notes[COLUMN] = begin, column
+                    return
+                at += 1
+            row += 1
+        else:
+            at = next_line(text, at)
+
+
+@kernel
+def _cell(text: Array, at: int, separator: int) -> tuple[int, int]:
+    """(where the cell ends, where the separator or line end behind it stands); -1 where a quote is not closed."""
+    if text[at] == _QUOTE:
+        at += 1
+        while text[at] != _QUOTE or text[at + 1] == _QUOTE:
+            if text[at] == NEWLINE:
+                return -1, at
+            at += 2 if text[at] == _QUOTE else 1
+        at += 1
+    while text[at] != separator and text[at] != NEWLINE:
+        at += 1
+    end = at
+    if text[at] == NEWLINE and end > 0 and text[end - 1] == RETURN:
+        end -= 1
+    return end, at
+
+
+@kernel
+def _keep(
+    text: Array, begin: int, end: int, row: int, role: int, arrays: Arrays, rules: Rules, hard: Array, notes: Array
+) -> None:
+    if role == QUERY:
+        arrays.queries[row, 0], arrays.queries[row, 1] = begin, end
+        if begin == end:
+            notes[FAULT] = NO_QUERY
+    elif role == COMMENT:
+        arrays.comments[row, 0], arrays.comments[row, 1] = begin, end
+    elif role != NOTHING:
+        begin, end = _inside(text, begin, end)
+        value, stop, status = (0.0, begin, UNREADABLE) if begin == end else read_decimal(text, begin)
+        if status == UNREADABLE or stop != end:
+            missing = _is_missing(text, begin, end)
+            value = rules.missing
+            if not missing:
+                notes[FAULT] = NUMBER
+            elif not rules.allow_missing or role == LABEL:
+                notes[FAULT] = MISSING
+        elif status == HARD:
+            known = notes[N_HARD]
+            if known < hard.shape[0]:
+                hard[known, 0], hard[known, 1], hard[known, 2], hard[known, 3] = row, role, begin, end
+            notes[N_HARD] = known + 1
+        elif abs(value) > rules.largest:
+            notes[FAULT] = TOO_LARGE
+        if role == LABEL:
+            arrays.y[row] = value
+        else:
+            arrays.X[row, role] = value
+
+
+@kernel
+def _inside(text: Array, begin: int, end: int) -> tuple[int, int]:
+    """A number's cell without quotes and spaces."""
+    if end - begin >= 2 and text[begin] == _QUOTE and text[end - 1] == _QUOTE:
+        begin, end = begin + 1, end - 1
+    while begin < end and text[begin] == SPACE:
+        begin += 1
+    while begin < end and text[end - 1] == SPACE:
+        end -= 1
+    return begin, end
+
+
+@kernel
+def _is_missing(text: Array, begin: int, end: int) -> bool:
+    """Whether the cell is empty or says na, nan, null or none, in capitals or not."""
+    if begin == end:
+        return True
+    if end - begin > 4 or end - begin < 2 or (text[begin] | 32) != _N:
+        return False
+    second, last = text[begin + 1] | 32, text[end - 1] | 32
+    if end - begin == 2:
+        return bool(second == _A)
+    third = text[begin + 2] | 32
+    if end - begin == 3:
+        return bool(second == _A and third == _N)
+    return bool((second == _U and third == _L and last == _L) or (second == _O and third == _N and last == _E))
