@@ -32,8 +32,14 @@ def read_data(source: Any, names: Any = None, **options: Any) -> RankingData:
 
 
 def read_for(model: Any, source: str, **options: Any) -> RankingData:
+    return read_data(source, **options_for(model), **options)
+
+
+def options_for(model: Any) -> dict[str, Any]:
+    """How to read data for a model: its columns, in its order."""
     names = getattr(model, "feature_names_in_", None)
-    return read_data(source, names, n_features=model.n_features_in_, zero_based=model.first_index_ == 0, **options)
+    ordered = None if names is None else tuple(names)
+    return {"names": ordered, "n_features": model.n_features_in_, "zero_based": model.first_index_ == 0}
 
 
 def read_names(path: str, n_features: int) -> list[str]:
