@@ -1,0 +1,112 @@
+"""How a method gets to the optimum: time, objective, gradient and test measures at every step, on one thread.
+
+The papers' methods are a solver and a way to sum over pairs each; rankwise's own choice is drawn beside them. Test
+measures are computed afterwards, from the points that the solver went through.
+"""
+
+import warnings
+from collections import deque
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from experiments.lee_lin_data import ORIGINALS, PAIRS, load, scaled
+from experiments.units import Unit
+from rankwise import RankingData, evaluate, losses
+from rankwise.problems import Pairing, build
+from rankwise.solvers import Step, make_solver
+
+MOST_POINTS = 40  # at which test measures are computed
+
+
+@dataclass(frozen=True)
+class Method:
+    solver: str
+    pairs: str = "auto"
+    loss: str = "squared_hinge"
+    tol: float = 1e-9
+
+    def unit(self, called: str, name: str, exponent: float, **how: Any) -> Unit:
+        """`how`: seconds at most, quick, and whether the test measures are wanted."""
+        options = asdict(self) | {"name": name, "exponent": exponent} | how
+        return Unit(called, path, options, limit=60 + 4 * how["seconds"])
+
+
+class Watched:
+    """An objective that remembers the last expansions asked of it, to find the point that a solver's step speaks of."""
+
+    def __init__(self, objective: Any) -> None:
+        self.objective = objective
+        self.seen: deque[Any] = deque(maxlen=3)
+        self.points: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.objective, name)
+
+    def at(self, w: Any) -> Any:
+        here = self.objective.at(w)
+        self.seen.append(here)
+        return here
+
+    def note(self, step: Step) -> None:
+        found = [here.point for here in self.seen if here.value == step.value]
+        self.points.append(found[-1] if found else self.points[-1])  # not among the last: it is the best one so far
+
+
+def path(
+    data: Path, name: str, exponent: float, seconds: float, quick: bool, measured: bool = False, **method: Any
+) -> dict[str, list[float]]:
+    """Columns seconds, value, gradient (norm, as a share of that at zero), and the test measures where wanted."""
+    train, _, test = load(data, name, quick)
+    C = scaled(exponent, name, train)
+    _run(train.select(slice(200)), C, 1.0, **method)  # compile
+    watched, history = _run(train, C, seconds, **method)
+    columns = {
+        "seconds": [step.seconds for step in history],
+        "value": [step.value for step in history],
+        "gradient": [step.gradient_norm / history[0].gradient_norm for step in history],
+    }
+    if not measured:
+        return columns
+    kept = np.unique(np.geomspace(1, len(history), MOST_POINTS).astype(int) - 1)
+    measures = [PAIRS, *filter(None, [ORIGINALS[name].ndcg])]
+    tables = [evaluate(test.y, test.X @ watched.points[i], test.qid, measures) for i in kept]
+    columns = {key: [values[i] for i in kept] for key, values in columns.items()}
+    return columns | {measure: [float(table[measure]) for table in tables] for measure in measures}
+
+
+def _run(
+    train: RankingData, C: float, seconds: float, *, solver: str, pairs: str, loss: str, tol: float
+) -> tuple[Watched, list[Step]]:
+    kind = losses.parse(loss)
+    watched = Watched(build(train.X, train.y, train.qid, loss=kind, C=C, pairing=Pairing(pairs), n_jobs=1))
+
+    def over(step: Step) -> bool:
+        watched.note(step)
+        return step.seconds > seconds
+
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = make_solver(solver, kind, train.X, tol=tol)(watched, None, over)
+    return watched, result.history
+
+
+def relative(values: list[float], optimum: float) -> Any:
+    """|f - f*| / f*; what is left at the optimum itself is not drawn."""
+    gap = np.abs(np.array(values) / optimum - 1)
+    return np.where(gap > 1e-12, gap, np.nan)
+
+
+def seconds_to(found: dict[str, list[float]], optimum: float, gap: float) -> str:
+    """When the relative function value first was below `gap`."""
+    below = np.flatnonzero(np.abs(np.array(found["value"]) / optimum - 1) <= gap)
+    return f"{found['seconds'][below[0]]:.2f}" if below.size else f"> {found['seconds'][-1]:.0f}"
+
+
+def stopping_value(found: dict[str, list[float]], tol: float = 1e-3) -> float | None:
+    """The objective where the gradient is first below `tol` of that at zero: LIBLINEAR's default stop."""
+    below = np.flatnonzero(np.array(found["gradient"]) <= tol)
+    return found["value"][below[0]] if below.size else None
