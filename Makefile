@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test lint test-slow bench papers papers-quick format clean clean-kernels
+.PHONY: help setup demo test lint test-slow bench bench-quick papers papers-quick format clean clean-kernels
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -36,9 +36,17 @@ lint: $(READY)   ## ruff and mypy
 test-slow: $(READY)  ## the tests that take longer
 	$(BIN)/python -m pytest -q -m slow
 
-bench: $(READY)  ## speed against peers; tables under benchmarks/results
+PEERS := $(VENV)/.peers
+
+$(PEERS): $(READY) pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]"
+	@touch $@
+
+bench: $(PEERS)  ## speed against peers: benchmarks/README.md and its tables, made anew
 	$(BIN)/python -m benchmarks
+
+bench-quick: $(PEERS)  ## the same in minutes, with smaller data: benchmarks/results/quick
+	$(BIN)/python -m benchmarks --quick
 
 DATA ?= ../shared/data
 
