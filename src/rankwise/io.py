@@ -62,6 +62,7 @@ def load_model(path: str | Path) -> Any:
 
 def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any]:
     ranker = getattr(model, "ranker_", model)
+    ranker = getattr(ranker, "best_ranker_", ranker)  # of a RankSVMCV
     kind = type(ranker).__name__
     if kind not in LINEAR | KERNEL:
         raise ValueError(f"a {kind} cannot be saved: there are {', '.join(LINEAR | KERNEL)}")
@@ -83,8 +84,9 @@ def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any
         "kind": kind,
         "params": {key: _plain(value) for key, value in ranker.get_params().items() if key not in OF_THE_RUN},
         "n_features": ranker.n_features_in_,
+        "n_queries": getattr(ranker, "n_queries_", None),  # of a single query or not: `score` warns by it
         "fit": fit,
-        "scaler": model.scaler_.to_dict() if ranker is not model else None,
+        "scaler": model.scaler_.to_dict() if hasattr(model, "scaler_") else None,
         "feature_names": None if names is None else [str(name) for name in names],
         **({"coef": ranker.coef_.tolist()} if kind in LINEAR else _kernel_state(ranker)),
     }
@@ -117,6 +119,8 @@ def _revived(state: dict[str, Any]) -> Any:
         raise ValueError(f"there are {ranker.n_features_in_} weights for {state['n_features']} features")
     if state["fit"] is not None:
         _revive_result(ranker, state["fit"])
+    if state.get("n_queries") is not None:
+        ranker.n_queries_ = int(state["n_queries"])
     model = ranker
     if state["scaler"] is not None:
         from rankwise.estimators.scaled import ScaledRanker

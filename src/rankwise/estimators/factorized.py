@@ -124,6 +124,7 @@ class FactorizedRankSVM(Ranker):
         X, y, _ = self._check_fit(X, y, None)
         random = check_random_state(self.random_state)
         queries = Queries(qid, y.size)
+        self.n_queries_ = len(queries)
         kept = np.ones(y.size, bool)
         if validation is None and self.validation_fraction is not None:
             kept = ~_held_out(queries, self.validation_fraction, random)

@@ -180,7 +180,7 @@ class KernelRankSVM(KernelRanker):
         linear.fit(features, y, qid, sample_weight)
         self.dual_coef_ = self.map_.coefficients(linear.coef_)
         self.result_: Result = linear.result_
-        self.n_iter_ = linear.n_iter_
+        self.n_iter_, self.n_queries_ = linear.n_iter_, linear.n_queries_
         return self
 
 

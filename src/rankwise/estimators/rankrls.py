@@ -124,6 +124,7 @@ def prepared(ranker: Any, X: Any, y: Floats, qid: Any, sample_weight: Floats | N
     """The regression that `ranker` stands for; a warning where there is nothing to learn."""
     options = {"ties": ranker.ties, "scaling": ranker.scaling, "n_jobs": ranker.n_jobs}
     problem = regression(X, y, qid, sample_weight, **options)
+    ranker.n_queries_ = problem.starts.size - 1
     first = problem.starts[:-1]
     if (np.minimum.reduceat(problem.labels, first) == np.maximum.reduceat(problem.labels, first)).all():
         text = "no preference pair: in every query all labels are equal; all weights are 0"

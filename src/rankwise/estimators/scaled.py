@@ -14,7 +14,7 @@ class ScaledRanker(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    ranker : a ranker, such as RankSVM()
+    ranker : a ranker, such as RankSVM(); with warm_start=True, the next fit starts from the last one's weights
     scaler : {"query-minmax", "query-zscore", "minmax", "zscore"}
         The first two scale within each query, so they need `qid` for predictions too.
 
@@ -36,8 +36,16 @@ class ScaledRanker(BaseEstimator):  # type: ignore[misc]
         scaled = self.scaler_.fit_transform(X, qid=qid)
         if hasattr(self.scaler_, "feature_names_in_"):
             self.feature_names_in_ = self.scaler_.feature_names_in_
-        self.ranker_ = clone(self.ranker).fit(scaled, y, qid, sample_weight)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}  # not every ranker takes them
+        self.ranker_ = self._next_ranker().fit(scaled, y, qid, **weights)
         return self
+
+    def _next_ranker(self) -> Any:
+        """A copy of `ranker`; where it is to start warm, from the weights of the last fit."""
+        ranker = clone(self.ranker)
+        if getattr(ranker, "warm_start", False) and hasattr(self, "ranker_"):
+            ranker.coef_ = self.ranker_.coef_
+        return ranker
 
     @property
     def coef_(self) -> Floats:

@@ -69,12 +69,12 @@ def _counts(sizes: list[float], most: int) -> list[int]:
     """The numbers of queries asked for, of `most` that there are."""
     counts = []
     for size in sizes:
-        count = round(size * most) if isinstance(size, float) and size <= 1 else int(size)
-        if not 1 <= count <= most:
+        count = round(size * most) if isinstance(size, float) and size <= 1 else size
+        if not 1 <= count <= most or count != int(count):
             raise ValueError(
                 f"sizes holds {size!r}: a fold trains on {most} queries; give 1 to {most}, or shares of them"
             )
-        counts.append(count)
+        counts.append(int(count))
     if not counts:
         raise ValueError("sizes is empty: give at least one")
     return sorted(set(counts))

@@ -99,13 +99,11 @@ def splits_of(cv: Any, X: Any, y: Any, qid: Any, seed: int = 0) -> list[Split]:
     n_rows = X.shape[0]
     if isinstance(cv, int | np.integer) or cv is None:
         n_splits = 5 if cv is None else int(cv)
-        if len(Queries(qid, n_rows)) > 1:
-            cv = QueryKFold(n_splits, shuffle=True, random_state=seed)
-        elif n_splits > n_rows:
-            raise ValueError(f"{n_splits} folds need as many documents: n_samples = {n_rows}")
-        else:
-            cv = KFold(n_splits, shuffle=True, random_state=seed)
+        if len(Queries(qid, n_rows)) == 1:
+            if n_splits > n_rows:
+                raise ValueError(f"{n_splits} folds need as many documents: n_samples = {n_rows}")
+            return list(KFold(n_splits, shuffle=True, random_state=seed).split(X))
+        cv = QueryKFold(n_splits, shuffle=True, random_state=seed)
     if not hasattr(cv, "split"):
         return [(np.asarray(train), np.asarray(valid)) for train, valid in cv]
-    groups = np.zeros(n_rows, np.int64) if qid is None else np.asarray(qid)
-    return list(cv.split(X, y, groups))
+    return list(cv.split(X, y, None if qid is None else np.asarray(qid)))

@@ -1,0 +1,204 @@
+"""`rankwise tune`: what it chooses, writes and shows, and how it goes on after an interruption."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from rankwise import RankRLS, RankSVM, ScaledRanker, evaluate, load_model, load_sample, write_letor
+from rankwise.cli.app import app
+from rankwise.cli.families import Family
+from rankwise.model_selection import QueryKFold
+
+TRAIN, TEST = load_sample("train"), load_sample("test")
+GRID = ["--C", 0.001, "--C", 0.01, "--C", 1, "--loss", "squared_hinge", "--loss", "huber:0.5"]
+
+
+def run(*args, code=0):
+    done = CliRunner().invoke(app, [str(arg) for arg in args])
+    assert done.exit_code == code, done.stderr
+    return done
+
+
+def told(*args):
+    """The report without its times."""
+    report = json.loads(run("tune", *args, "--json").stdout)
+    for row in report["results"]:
+        assert row.pop("seconds") >= 0
+    return {key: value for key, value in report.items() if key != "model"}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    write_letor(folder / "train.txt", TRAIN)
+    write_letor(folder / "test.txt", TEST)
+    return folder
+
+
+def test_by_a_validation_file(files, tmp_path):
+    Cs = [0.001, 0.1, 10.0]
+    options = [one for C in Cs for one in ("--C", C)]
+    report = told(files / "train.txt", "--valid", files / "test.txt", "-o", tmp_path / "m.json", *options, "-m", "map")
+    found = []
+    for C in Cs:
+        ranker = RankSVM(C=C).fit(TRAIN.X, TRAIN.y, TRAIN.qid)
+        found.append(evaluate(TEST.y, ranker.predict(TEST.X), TEST.qid, ["map"]))
+    expected = [one["map"] for one in found]
+    np.testing.assert_allclose([row["mean"] for row in report["results"]], expected, atol=2e-3)
+    best = int(np.argmax(expected))
+    assert report["chosen"] == {"C": Cs[best]}
+    values = found[best].per_query["map"]
+    assert report["standard_error"] == pytest.approx(values.std(ddof=1) / values.size**0.5, rel=0.02)
+    model = load_model(tmp_path / "m.json")
+    np.testing.assert_array_equal(model.coef_, RankSVM(C=Cs[best]).fit(TRAIN.X, TRAIN.y, TRAIN.qid).coef_)
+    assert [path.name for path in tmp_path.iterdir()] == ["m.json"]
+
+
+def test_by_folds_with_a_scaler_fitted_within_each(files, tmp_path):
+    args = [files / "train.txt", "--folds", 3, "-o", tmp_path / "m.json", "--C", 0.01, "--seed", 5]
+    report = told(*args, "--normalize", "zscore")
+    expected = []
+    for train, valid in QueryKFold(3, shuffle=True, random_state=5).split(TRAIN.X, groups=TRAIN.qid):
+        ranker = ScaledRanker(RankSVM(C=0.01), "zscore").fit(TRAIN.X[train], TRAIN.y[train], TRAIN.qid[train])
+        expected.append(ranker.score(TRAIN.X[valid], TRAIN.y[valid], TRAIN.qid[valid]))
+    np.testing.assert_allclose(report["results"][0]["folds"], expected, rtol=1e-9)
+    assert report["standard_error"] == pytest.approx(np.std(expected, ddof=1) / 3**0.5)
+    model = load_model(tmp_path / "m.json")
+    assert (model.scaler, model.ranker.C) == ("zscore", 0.01)
+    scores = np.array(run("predict", tmp_path / "m.json", files / "test.txt").stdout.split(), float)
+    whole = ScaledRanker(RankSVM(C=0.01), "zscore").fit(TRAIN.X, TRAIN.y, TRAIN.qid)
+    np.testing.assert_allclose(scores, whole.predict(TEST.X), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model", ["rankrls", "ranksvm --kernel rbf --components 20", "factorized --components 2 --tol 1"]
+)
+def test_other_models_and_combinations(files, tmp_path, model):
+    strength = "--alpha" if model == "rankrls" else "--C"
+    args = [files / "train.txt", "--folds", 2, "-o", tmp_path / "m.json", "--model", *model.split()]
+    report = told(*args, strength, 0.1, strength, 1, "--normalize", "minmax", "--normalize", "query-minmax")
+    assert len(report["results"]) == 4
+    assert report["mean"] == max(row["mean"] for row in report["results"])
+    assert [
+        row["mean"] for row in report["results"] if report["chosen"] == {key: row[key] for key in report["chosen"]}
+    ] == [report["mean"]]
+    load_model(tmp_path / "m.json")
+
+
+def test_rankrls_prefers_the_larger_alpha_within_one_error(files, tmp_path):
+    args = [files / "train.txt", "--folds", 4, "--model", "rankrls", "--rule", "one-se"]
+    report = told(*args, "-o", tmp_path / "m.json")
+    best = max(report["results"], key=lambda row: row["mean"])
+    near = [row["alpha"] for row in report["results"] if row["mean"] >= best["mean"] - best["standard_error"]]
+    assert report["chosen"]["alpha"] == max(near) > best["alpha"]
+    assert isinstance(load_model(tmp_path / "m.json"), RankRLS)
+
+
+def test_the_table(files, tmp_path):
+    done = run("tune", files / "train.txt", "--folds", 2, "-o", tmp_path / "m.json", *GRID)
+    lines = done.stdout.splitlines()
+    assert lines[0].split()[:3] == ["loss", "C", "ndcg@10"]
+    assert len(lines) == 7
+    assert sum(line.endswith("<-") for line in lines) == 1
+    assert done.stderr == f"model written to {tmp_path / 'm.json'}\n"
+
+
+def interrupt_after(monkeypatch, count):
+    """A Ctrl-C once so many models are judged."""
+    judged = Family.judged
+
+    def interrupted(self, *args):
+        nonlocal count
+        for entry in judged(self, *args):
+            if not count:
+                raise KeyboardInterrupt
+            count -= 1
+            yield entry
+
+    monkeypatch.setattr(Family, "judged", interrupted)
+
+
+@pytest.mark.parametrize("judge", ["--folds", "--valid"])
+@pytest.mark.parametrize("count", [0, 1, 4, 5])
+def test_going_on_gives_what_would_have_been(files, tmp_path, monkeypatch, judge, count):
+    by = ["--folds", 2] if judge == "--folds" else ["--valid", files / "test.txt"]
+    args = [files / "train.txt", *by, *GRID, "--jobs", 1]
+    expected = told(*args, "-o", tmp_path / "whole.json")
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, count)
+        assert "interrupted" in run("tune", *args, "-o", tmp_path / "m.json", code=130).stderr
+    journal = tmp_path / "m.json.journal"
+    assert not (tmp_path / "m.json").exists()
+    assert len(journal.read_text().splitlines()) == 1 + count
+    with open(journal, "a") as file:
+        file.write('{"family": 0, "fo')  # killed in the middle of a line
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 6 * (2 if judge == "--folds" else 1) - count)
+        assert told(*args, "-o", tmp_path / "m.json") == expected
+    assert not journal.exists()
+    whole, resumed = ((tmp_path / name).read_text() for name in ("whole.json", "m.json"))
+    assert whole == resumed
+
+
+def test_a_journal_that_was_named_is_kept_and_serves_again(files, tmp_path, monkeypatch):
+    args = [files / "train.txt", "--folds", 2, "--C", 0.01, "--C", 1, "--journal", tmp_path / "j"]
+    expected = told(*args, "-o", tmp_path / "m.json")
+    assert len((tmp_path / "j").read_text().splitlines()) == 5
+    interrupt_after(monkeypatch, 0)
+    assert told(*args, "-o", tmp_path / "other.json", "--rule", "best", "--jobs", 2) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (["--C", 2], "grid"),
+        (["--folds", 3], "folds"),
+        (["--measure", "map"], "measure"),
+        (["--float32"], "float32"),
+        (["--seed", 1], "seed"),
+        (["test.txt"], "data"),
+    ],
+)
+def test_a_journal_of_another_job_is_refused(files, tmp_path, change, what):
+    args = [
+        "tune",
+        files / "train.txt",
+        "--folds",
+        2,
+        "--C",
+        0.01,
+        "-o",
+        tmp_path / "m.json",
+        "--journal",
+        tmp_path / "j",
+    ]
+    run(*args)
+    before = (tmp_path / "j").read_bytes()
+    change = [files / one if one == "test.txt" else one for one in change]
+    message = run(*args, *change, code=1).stderr
+    assert "the journal of another job" in message
+    assert what in message
+    assert (tmp_path / "j").read_bytes() == before
+
+
+def test_faults(files, tmp_path):
+    (tmp_path / "j").write_text("a diary\n")
+    given = ["tune", files / "train.txt", "-o", tmp_path / "m.json"]
+    assert "is not a journal" in run(*given, "--journal", tmp_path / "j", code=1).stderr
+    assert (tmp_path / "j").read_text() == "a diary\n"
+    assert "no folder" in run(*given[:2], "-o", tmp_path / "nowhere" / "m.json", code=1).stderr
+    for wrong, words in [
+        (["--folds", 2, "--valid", files / "test.txt"], "--valid or --folds"),
+        (["--rule", "worst"], "rule is 'worst'"),
+        (["--measure", "ndgc"], "did you mean"),
+        (["--model", "rankrls-cv"], "chooses alpha itself"),
+        (["--model", "rankrls", "--C", 1], "has no such option"),
+        (["--C", 1, "--C", -1], "positive"),
+        (["--loss", "hinge", "--loss", "square"], "square"),
+        (["-o", "-"], "goes to a file"),
+    ]:
+        assert words in " ".join(run(*given, *wrong, code=2).stderr.split()), wrong
+    assert "folds need as many queries" in run(*given, "--folds", 100, code=1).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["j"]

@@ -1,0 +1,155 @@
+"""RankSVMCV: every fold against a fit of its own, the rules against tables made by hand, scikit-learn's checks."""
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rankwise import RankSVM, RankSVMCV, ScaledRanker, evaluate, load_model, make_ranking, save_model
+from rankwise.model_selection import LetorFolds, QueryKFold, ranksvm_cv
+from rankwise.model_selection.choice import choose, means_and_errors
+
+DATA = make_ranking(n_queries=30, docs_per_query=10, n_features=5, random_state=1)
+CS = [1.0, 0.01, 0.1]
+EXACT = RankSVM(tol=1e-9)
+
+
+@parametrize_with_checks([RankSVMCV(Cs=[0.01, 0.1, 1.0], cv=2, measure="pairwise-accuracy")])
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("measure", ["ndcg@10", "pairwise-accuracy", "map:relevant=2"])
+def test_every_fold_for_real(measure, monkeypatch):
+    monkeypatch.setattr("rankwise.model_selection.path.SELECTION_TOL", 1e-9)
+    folds = QueryKFold(4, shuffle=True, random_state=3)
+    model = RankSVMCV(CS, folds, measure, ranker=EXACT).fit(DATA.X, DATA.y, DATA.qid)
+    for k, (train, valid) in enumerate(folds.split(DATA.X, DATA.y, DATA.qid)):
+        for j, C in enumerate(CS):
+            ranker = RankSVM(C=C, tol=1e-9).fit(DATA.X[train], DATA.y[train], DATA.qid[train])
+            found = evaluate(DATA.y[valid], ranker.predict(DATA.X[valid]), DATA.qid[valid], measure)[measure]
+            assert model.cv_values_[k, j] == pytest.approx(found, abs=1e-12)
+    np.testing.assert_allclose(model.scores_, model.cv_values_.mean(axis=0))
+    np.testing.assert_allclose(model.standard_errors_, model.cv_values_.std(axis=0, ddof=1) / 2)
+    assert model.scores_[CS.index(model.C_)] == model.scores_.max()
+    np.testing.assert_allclose(
+        model.coef_, RankSVM(C=model.C_, tol=1e-9).fit(DATA.X, DATA.y, DATA.qid).coef_, rtol=1e-6
+    )
+    np.testing.assert_array_equal(model.predict(DATA.X), model.best_ranker_.predict(DATA.X))
+
+
+def test_threads_and_sides_change_nothing(monkeypatch):
+    one, two = (RankSVMCV(CS, n_jobs=n).fit(DATA.X, DATA.y, DATA.qid) for n in (1, 2))
+    monkeypatch.setattr("rankwise.model_selection.path.SIDE_BY_SIDE", 0)
+    three = RankSVMCV(CS, n_jobs=2).fit(DATA.X, DATA.y, DATA.qid)
+    for other in (two, three):
+        np.testing.assert_array_equal(one.cv_values_, other.cv_values_)
+        np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+TABLE = np.array(  # folds × (C = 1, 2, 3, 4, 5); means 0.40 0.58 0.60 0.62 0.62
+    [
+        [0.40, 0.57, 0.60, 0.60, 0.62],
+        [0.40, 0.58, 0.60, 0.62, 0.62],
+        [0.40, 0.59, 0.60, 0.64, 0.62],
+    ]
+)
+
+
+def test_one_standard_error_by_hand():
+    means, errors = means_and_errors(TABLE)
+    np.testing.assert_allclose(means, [0.40, 0.58, 0.60, 0.62, 0.62])
+    np.testing.assert_allclose(errors, [0, 0.01 / 3**0.5, 0, 0.02 / 3**0.5, 0], atol=1e-15)
+    Cs = np.arange(1.0, 6.0)
+    assert choose(np.round(means, 9), errors, Cs, "best") == 3  # of equals the smallest C
+    # within 0.0115 of 0.62 there is only 0.62 itself; with an error of 0.02, 0.60 is near enough, 0.58 is not
+    assert choose(np.round(means, 9), errors, Cs, "one-se") == 3
+    errors[3] = 0.0200001
+    assert choose(np.round(means, 9), errors, Cs, "one-se") == 2
+    shuffled = [4, 2, 0, 3, 1]
+    assert choose(np.round(means, 9)[shuffled], errors[shuffled], Cs[shuffled], "one-se") == 1
+    assert choose(np.array([np.nan, 0.3, 0.2]), np.zeros(3), np.arange(3.0), "best") == 1
+    with pytest.raises(ValueError, match="rule is 'worst'"):
+        choose(means, errors, Cs, "worst")
+
+
+def test_folds_without_a_value_do_not_count():
+    means, errors = means_and_errors(np.array([[0.5, np.nan], [0.7, np.nan], [np.nan, np.nan]]))
+    assert means[0] == pytest.approx(0.6)
+    assert errors[0] == pytest.approx(0.1)
+    assert np.isnan(means[1])
+    assert errors[1] == 0
+
+
+def test_the_rule_is_the_tables(monkeypatch):
+    monkeypatch.setattr(ranksvm_cv, "_judged", lambda valid, coefs, *_: np.array([0.5, 0.6, 0.62]) + valid[1].size % 2)
+    chosen = {
+        rule: RankSVMCV([0.01, 0.1, 1.0], rule=rule).fit(DATA.X, DATA.y, DATA.qid).C_ for rule in ("best", "one-se")
+    }
+    assert chosen["best"] == 1.0
+    model = RankSVMCV([0.01, 0.1, 1.0], rule="one-se").fit(DATA.X, DATA.y, DATA.qid)
+    near = model.Cs_[model.scores_ >= model.scores_.max() - model.standard_errors_[2]]
+    assert chosen["one-se"] == near.min()
+
+
+def test_results_are_a_table():
+    model = RankSVMCV(CS, cv=3).fit(DATA.X, DATA.y, DATA.qid)
+    table = model.cv_results_
+    assert table["param_C"].tolist() == CS
+    assert table["rank_test_score"][np.argmax(model.scores_)] == 1
+    np.testing.assert_array_equal(table["split1_test_score"], model.cv_values_[1])
+    np.testing.assert_allclose(table["std_test_score"], model.cv_values_.std(axis=0))
+
+
+def test_a_single_query_is_split_by_documents():
+    X, y = DATA.X[:80], DATA.y[:80]
+    model = RankSVMCV(CS, cv=4, measure="pairwise-accuracy").fit(X, y)
+    assert model.cv_values_.shape == (4, 3)
+    assert 0.5 < model.best_score_ < 1
+
+
+def test_weights_of_zero_are_documents_left_out():
+    keep = DATA.qid != DATA.qid[0]
+    folds = list(QueryKFold(3).split(DATA.X, groups=DATA.qid))
+    weighted = RankSVMCV(CS, folds, ranker=EXACT).fit(DATA.X, DATA.y, DATA.qid, keep.astype(float))
+    place = np.cumsum(keep) - 1
+    kept = [tuple(place[rows[keep[rows]]] for rows in split) for split in folds]
+    alone = RankSVMCV(CS, kept, ranker=EXACT).fit(DATA.X[keep], DATA.y[keep], DATA.qid[keep])
+    np.testing.assert_allclose(weighted.cv_values_, alone.cv_values_)
+    np.testing.assert_allclose(weighted.coef_, alone.coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_saved_as_the_ranker_it_chose(tmp_path, scaled):
+    model = RankSVMCV(CS, ranker=RankSVM(loss="huber:0.5"))
+    model = ScaledRanker(model, "zscore") if scaled else model
+    model.fit(DATA.X, DATA.y, DATA.qid)
+    save_model(model, tmp_path / "m.json")
+    again = load_model(tmp_path / "m.json")
+    np.testing.assert_array_equal(again.predict(DATA.X), model.predict(DATA.X))
+    ranker = again.ranker_ if scaled else again
+    assert isinstance(ranker, RankSVM)
+    assert (ranker.C, ranker.loss) == ((model.ranker_ if scaled else model).C_, "huber:0.5")
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"Cs": []}, "Cs is empty"),
+        ({"rule": "worst"}, "rule is 'worst'"),
+        ({"measure": "ndgc"}, "did you mean"),
+        ({"cv": 31}, "31 folds need as many queries, and there are 30"),
+        ({"ranker": RankSVM(costs=np.ones(300))}, "costs of single documents"),
+        ({"ranker": RankSVM(costs=lambda i, j: np.ones(i.size))}, "costs of single documents"),
+    ],
+)
+def test_what_cannot_be_is_refused(params, words):
+    with pytest.raises(ValueError, match=words):
+        RankSVMCV(**params).fit(DATA.X, DATA.y, DATA.qid)
+
+
+def test_letor_folds_on_mq2008(letor_data):
+    """The C of each fold by its validation part, as the papers choose it, is no worse than a middling one."""
+    data, folds = LetorFolds.read(letor_data / "mq2008", dense=True)
+    model = RankSVMCV(2.0 ** np.arange(-15, 11, 5), folds, "mean-ndcg:letor").fit(data.X, data.y, data.qid)
+    assert model.cv_values_.shape == (5, 6)
+    assert 0.45 < model.best_score_ < 0.55

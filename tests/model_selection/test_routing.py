@@ -1,0 +1,101 @@
+"""Inside scikit-learn's searches: with metadata routing qid arrives everywhere; without it, a wrong score is told."""
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rankwise import (
+    FactorizedRankSVM,
+    KernelRankRLS,
+    KernelRankSVM,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    RankSVMCV,
+    ScaledRanker,
+    load_model,
+    make_ranking,
+    save_model,
+)
+from rankwise import model_selection as ours
+from rankwise.preprocessing import QueryScaler
+
+DATA = make_ranking(n_queries=12, docs_per_query=(4, 12), n_features=4, random_state=3)
+X, Y, QID = DATA.X, DATA.y, DATA.qid
+FOLDS = ours.QueryKFold(3, shuffle=True, random_state=0)
+
+
+@pytest.fixture
+def routing():
+    with config_context(enable_metadata_routing=True):
+        yield
+
+
+def judged(ranker):
+    return ours.cross_validate(ranker, X, Y, QID, cv=FOLDS).by_fold("ndcg@10")
+
+
+@pytest.mark.usefixtures("routing")
+def test_grid_search_needs_qid_alone():
+    search = GridSearchCV(RankSVM(), {"C": [0.001, 1.0]}, cv=FOLDS).fit(X, Y, qid=QID)
+    for place, C in enumerate([0.001, 1.0]):
+        found = [search.cv_results_[f"split{k}_test_score"][place] for k in range(3)]
+        np.testing.assert_allclose(found, judged(RankSVM(C=C)), rtol=1e-12)
+    best = RankSVMCV([0.001, 1.0], FOLDS).fit(X, Y, QID)
+    assert search.best_params_["C"] == best.C_
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], best.scores_, atol=1e-3)
+
+
+@pytest.mark.usefixtures("routing")
+def test_pipelines_inside_and_outside():
+    pipeline = make_pipeline(StandardScaler(), QueryScaler("zscore"), RankSVM())
+    search = GridSearchCV(pipeline, {"ranksvm__C": [0.01, 1.0]}, cv=FOLDS).fit(X, Y, qid=QID)
+    expected = judged(make_pipeline(StandardScaler(), QueryScaler("zscore"), RankSVM(C=1.0)))
+    np.testing.assert_allclose([search.cv_results_[f"split{k}_test_score"][1] for k in range(3)], expected)
+    found = cross_validate(RankSVMCV([0.01, 1.0], cv=2), X, Y, cv=FOLDS, params={"qid": QID})
+    np.testing.assert_allclose(found["test_score"], judged(RankSVMCV([0.01, 1.0], cv=2)))
+    model = make_pipeline(QueryScaler(), RankSVMCV([0.01, 1.0], cv=2)).fit(X, Y, qid=QID)
+    assert model.score(X, Y, qid=QID) > 0.5
+
+
+RANKERS = [
+    RankSVM(C=0.1),
+    RankSVMCV([0.1], cv=2),
+    RankRLS(),
+    RankRLSCV(),
+    KernelRankSVM(),
+    KernelRankRLS(),
+    FactorizedRankSVM(n_components=2, max_iter=20, tol=1.0, random_state=0),
+    ScaledRanker(RankRLS(), "minmax"),
+]
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
+def test_a_global_score_is_told(ranker, tmp_path):
+    ranker.fit(X, Y, QID)
+    with pytest.warns(UserWarning, match="score without qid ranks all rows as one query"):
+        ranker.score(X, Y)
+    save_model(ranker, tmp_path / "model.json")
+    with pytest.warns(UserWarning, match="score without qid"):
+        load_model(tmp_path / "model.json").score(X, Y)
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
+def test_one_query_needs_no_warning(ranker, recwarn):
+    one = np.equal(QID, QID[0])
+    ranker.fit(X[one], Y[one]).score(X[one], Y[one])
+    assert not [warning for warning in recwarn if "without qid" in str(warning.message)]
+
+
+def test_a_search_without_routing_is_told():
+    with pytest.warns(UserWarning, match="score without qid"):
+        GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=FOLDS).fit(X, Y, groups=QID, qid=QID)
+
+
+def test_a_query_scaler_refuses_to_score_without_qid():
+    ranker = ScaledRanker(RankSVM(), "query-minmax").fit(X, Y, QID)
+    with pytest.raises(ValueError, match="qid is missing"):
+        ranker.score(X, Y)
