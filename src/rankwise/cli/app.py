@@ -8,6 +8,7 @@ from rankwise import __version__
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
 from rankwise.cli.options import DATA_HELP, Data, Jobs, Json, Measures, Model, Qrels, Unjudged, UnretrievedLast
+from rankwise.cli.plot import plot
 from rankwise.cli.speech import answer, command
 from rankwise.cli.tune import tune
 
@@ -186,6 +187,7 @@ def evaluate(
 
 
 app.command()(compare)
+app.add_typer(plot)
 
 
 @app.command()

@@ -76,7 +76,7 @@ class ConvergenceDisplay(Display):
         ax.set_yscale("log")
         self._scale_time(ax, columns["seconds"])
         dress(ax, "seconds", QUANTITIES[self.quantity])
-        legend(ax, fontsize="small")
+        legend(ax)
 
     @staticmethod
     def _scale_time(ax: Any, seconds: Floats) -> None:

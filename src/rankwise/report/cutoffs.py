@@ -11,6 +11,7 @@ from rankwise.metrics import Measure, evaluate, parse
 from rankwise.report.display import Display, dress, legend, line_style
 
 CUTOFFS = tuple(range(1, 21))
+FEW = 50  # up to here the ticks are set by hand, so that k = 1 has one
 
 
 @dataclass(eq=False)
@@ -54,14 +55,11 @@ class CutoffDisplay(Display):
     def _draw(self, ax: Any) -> None:
         for i, (name, curve) in enumerate(self.curves.items()):
             ax.plot(self.cutoffs, curve, label=name, **line_style(i))
+        if max(self.cutoffs) <= FEW:
+            ax.set_xticks([k for k in self.cutoffs if len(self.cutoffs) <= 10 or k == 1 or k % 5 == 0])
         name, colon, options = self.measure.partition(":")
-        ax.xaxis.get_major_locator().set_params(integer=True)
-        dress(
-            ax,
-            "k",
-            f"{name.upper() if len(name) < 5 else name}@k{' (' if colon else ''}{options}{')' if colon else ''}",
-        )
-        legend(ax, fontsize="small")
+        dress(ax, "k", f"{name}@k{colon}{options}")
+        legend(ax)
 
 
 def at_cutoffs(measure: str, cutoffs: Sequence[int]) -> list[Measure]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from rankwise.arrays import Array, Floats
 from rankwise.metrics import Evaluation, evaluate, parse, randomization_test, win_tie_loss
-from rankwise.report.display import BLUE, RED, Display, dress
+from rankwise.report.display import BLUE, RED, Display, dress, legend
 
 LEAST_SHOWN = 0.0001
 
@@ -19,6 +19,7 @@ class QueryDifferenceDisplay(Display):
     first, other  their values
     names         of the two rankers
     measure       what the values are
+    weights       of the queries in the mean, where they are not all 1
     """
 
     query_ids: Array
@@ -26,6 +27,7 @@ class QueryDifferenceDisplay(Display):
     other: Floats
     names: tuple[str, str]
     measure: str
+    weights: Floats | None = None
 
     @classmethod
     def from_evaluations(
@@ -37,7 +39,8 @@ class QueryDifferenceDisplay(Display):
             raise ValueError("the two evaluations are of different queries, or of other orders of them")
         a, b = first.per_query[name], other.per_query[name]
         counts = ~np.isnan(a - b)
-        return cls(first.query_ids[counts], a[counts], b[counts], names, name)
+        weights = first.weights[name][counts] if name in first.weights else None
+        return cls(first.query_ids[counts], a[counts], b[counts], names, name, weights)
 
     @classmethod
     def from_predictions(
@@ -66,28 +69,19 @@ class QueryDifferenceDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         height = self.data["difference"]
-        n, mean = height.size, float(height.mean())
-        places = np.arange(n)
-        # one filled step curve a sign: thousands of thin bars would flicker
-        for sign, colour in ((1, BLUE), (-1, RED)):
-            part = np.maximum(sign * height, 0) * sign
-            ax.bar(places, part, width=1.0, color=colour, linewidth=0)
-        ax.axhline(0, color="black", linewidth=0.8)
-        ax.axhline(mean, color="black", linewidth=1, linestyle=(0, (4, 3)))
-        ax.set_xlim(-0.5, n - 0.5)
-        self._annotate(ax, mean)
-        dress(ax, f"{n:,} queries, sorted", f"{self.measure}: {self.names[0]} − {self.names[1]}", grid="y")
-
-    def _annotate(self, ax: Any, mean: float) -> None:
-        wins, ties, losses = win_tie_loss(self.differences)
-        p = randomization_test(self.differences).p_value
+        wins, ties, losses = win_tie_loss(height)
+        for sign, colour, name, count in ((1, BLUE, self.names[0], wins), (-1, RED, self.names[1], losses)):
+            heights = np.where(sign * height > 0, height, 0)
+            ax.bar(
+                np.arange(height.size), heights, width=1.0, color=colour, linewidth=0, label=f"{name} better: {count:,}"
+            )
+        mean = float(np.average(self.differences, weights=self.weights))
+        p = randomization_test(self.differences, self.weights).p_value
         chance = f"p = {p:.2g}" if p >= LEAST_SHOWN else f"p < {LEAST_SHOWN}"
-        said = {"transform": ax.transAxes, "va": "top", "fontsize": "small"}
-        ax.text(0.98, 0.97, f"mean {mean:+.4f} (dashed), {chance}", ha="right", **said)
-        texts = (
-            (wins, f"{self.names[0]} better", BLUE),
-            (ties, "equal", "#555555"),
-            (losses, f"{self.names[1]} better", RED),
-        )
-        for i, (count, what, colour) in enumerate(texts):
-            ax.text(0.98, 0.90 - 0.07 * i, f"{what}: {count:,}", ha="right", color=colour, **said)
+        ax.axhline(mean, color="black", linewidth=1, linestyle=(0, (4, 3)), label=f"mean {mean:+.4f} ({chance})")
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.set_xlim(-0.5, height.size - 0.5)
+        equal = f"; {ties:,} equal" if ties else ""
+        xlabel = f"{height.size:,} queries, by difference{equal}"
+        dress(ax, xlabel, f"{self.measure}: {self.names[0]} − {self.names[1]}", grid="y")
+        legend(ax)

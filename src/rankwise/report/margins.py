@@ -55,24 +55,24 @@ class MarginDisplay(Display):
         low, high = self.edges[:-1], self.edges[1:]
         total = self.counts.sum()
         groups = {
-            "wrong order": (high <= 0, RED),
-            "right order, margin below 1": ((low >= 0) & (high <= 1), ORANGE),
-            "margin 1 or more": (low >= 1, BLUE),
+            "wrong order": (high <= 0, 0, RED),
+            "right by less than 1": ((low >= 0) & (high <= 1), self.tied, ORANGE),
+            "by 1 or more": (low >= 1, 0, BLUE),
         }
         shown = np.isfinite(low) & np.isfinite(high)
-        for name, (own, colour) in groups.items():
+        for name, (own, ties, colour) in groups.items():
             bars = own & shown
-            label = f"{name}: {self.counts[own].sum() / total:.1%}"
+            label = f"{name}: {(self.counts[own].sum() - ties) / total:.1%}"
             widths = high[bars] - low[bars]
             style = {"color": colour, "edgecolor": "white", "linewidth": 0.4}
             ax.bar(low[bars], self.counts[bars], widths, align="edge", label=label, **style)
         for t in (0.0, 1.0):
             ax.axvline(t, color="black", linewidth=0.8, linestyle="-" if t == 0 else (0, (4, 3)))
         ax.yaxis.set_major_formatter(_count)
-        dress(ax, "margin: score of the preferred document − score of the other", "pairs", grid="y")
-        outside = int(self.counts[~shown].sum())
-        told = f"{total:,} pairs" + (f", {outside:,} beyond the edges" if outside else "")
-        legend(ax, fontsize="small", title=told, title_fontsize="small")
+        apart = {"tied": self.tied, "beyond the edges": int(self.counts[~shown].sum())}
+        told = [f"{total:,} pairs", *(f"{count:,} {what}" for what, count in apart.items() if count)]
+        dress(ax, "score of the preferred document − score of the other\n" + ", ".join(told), "pairs", grid="y")
+        legend(ax)
 
 
 def _count(value: float, _: Any) -> str:

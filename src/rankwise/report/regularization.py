@@ -48,6 +48,17 @@ class RegularizationDisplay(Display):
         best = int(np.nanargmax(results["mean_test_score"]))
         return cls(parameter, grid, values, float(grid[best]), measure)
 
+    @classmethod
+    def from_tuning(cls, told: dict[str, Any]) -> Self:
+        """What `rankwise tune --json` told: the path of the chosen model's other options."""
+        chosen = told["chosen"]
+        parameter = "alpha" if "alpha" in chosen else "C"
+        others = {key: value for key, value in chosen.items() if key != parameter}
+        rows = [row for row in told["results"] if {key: row[key] for key in others} == others]
+        values = np.array([row["folds"] for row in rows], dtype=np.float64).T
+        grid = np.array([row[parameter] for row in rows])
+        return cls(parameter, grid, values, float(chosen[parameter]), told["measure"])
+
     @property
     def mean(self) -> Floats:
         means: Floats = np.nanmean(self.values, axis=0)
@@ -85,7 +96,7 @@ class RegularizationDisplay(Display):
         ax.plot([self.chosen], [at], color=RED, marker="o", markersize=6, linestyle="none", label=label)
         ax.set_xscale("log", base=2 if all(map(_is_power, grid)) else 10)
         dress(ax, self.parameter, self.measure)
-        legend(ax, fontsize="small")
+        legend(ax)
 
 
 def _is_power(value: float) -> bool:

@@ -1,0 +1,204 @@
+"""`rankwise plot KIND`: pictures of rankers, of how they were chosen and of how they were found."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from rankwise.cli.options import DATA_HELP, Labels, Model, Qrels, Rankers
+from rankwise.cli.speech import checked, command, doing, say
+
+plot = typer.Typer(
+    name="plot",
+    help="Draw a picture (png, svg or pdf); needs matplotlib: pip install rankwise[plot].",
+    no_args_is_help=True,
+)
+
+Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The picture: *.png, *.svg or *.pdf.")]
+DataOut = Annotated[str | None, typer.Option("--data-out", metavar="FILE", help="Write what is drawn as CSV too.")]
+
+
+def _checked(output: str, data_out: str | None) -> None:
+    """Before any work: whether both files can be written."""
+    from rankwise.data.streams import check_folder
+    from rankwise.report.display import check_picture, matplotlib
+
+    checked("--output", check_picture, output)
+    matplotlib("figure")
+    for file in (output, data_out):
+        if file is not None:
+            check_folder(file)
+
+
+def _written(display: Any, output: str, data_out: str | None) -> None:
+    with doing("drawing"):
+        display.save(output)
+    if data_out is not None:
+        display.to_csv(data_out)
+    say(f"picture written to {output}")
+
+
+@plot.command()
+@command
+def weights(
+    model: Model,
+    output: Output,
+    top: Annotated[int, typer.Option("--top", "-n", min=1, help="Draw this many weights, the largest.")] = 20,
+    data_out: DataOut = None,
+) -> None:
+    """The largest weights of a linear model, by feature name.
+
+    Example: rankwise plot weights model.json -o weights.png
+    """
+    _checked(output, data_out)
+    from rankwise.io import load_model
+    from rankwise.report import WeightsDisplay
+
+    _written(WeightsDisplay.from_estimator(load_model(model), top=top), output, data_out)
+
+
+@plot.command()
+@command
+def margins(
+    ranker: Annotated[str, typer.Argument(metavar="RANKER", help="A model, a file of scores or a TREC run.")],
+    output: Output,
+    data: Labels = None,
+    qrels: Qrels = None,
+    bins: Annotated[int, typer.Option(metavar="N", min=5, help="About so many bars.")] = 60,
+    data_out: DataOut = None,
+) -> None:
+    """A histogram of score differences over all preference pairs, none of them listed.
+
+    Example: rankwise plot margins model.json --data train.txt -o margins.png
+    """
+    _checked(output, data_out)
+    from rankwise.cli.judging import Judge
+    from rankwise.report import MarginDisplay
+
+    found = Judge(data, qrels).scored(ranker)
+    _written(MarginDisplay.from_predictions(*found, bins=bins), output, data_out)
+
+
+@plot.command()
+@command
+def cutoffs(
+    rankers: Rankers,
+    output: Output,
+    data: Labels = None,
+    qrels: Qrels = None,
+    measure: Annotated[
+        str, typer.Option("--measure", "-m", metavar="NAME", help="ndcg, precision, ndcg:letor, ...")
+    ] = "ndcg",
+    depth: Annotated[int, typer.Option(metavar="K", min=2, help="Up to this cutoff.")] = 20,
+    data_out: DataOut = None,
+) -> None:
+    """NDCG@k of several rankers against k.
+
+    Example: rankwise plot cutoffs new.json old.json --data test.txt -o ndcg.png
+    """
+    _checked(output, data_out)
+    from rankwise.cli.judging import Judge, named
+    from rankwise.report import CutoffDisplay
+    from rankwise.report.cutoffs import at_cutoffs
+
+    ks = range(1, depth + 1)
+    checked("--measure", lambda given: at_cutoffs(given, ks), measure)
+    judge = Judge(data, qrels)
+    curves: dict[str, Any] = {}
+    for name, file in named(rankers).items():
+        y, scores, qid = judge.scored(file)
+        found = CutoffDisplay.from_predictions(y, {name: scores}, qid, measure, ks)
+        curves |= found.curves
+    _written(CutoffDisplay(found.measure, found.cutoffs, curves), output, data_out)
+
+
+@plot.command()
+@command
+def differences(
+    first: Annotated[str, typer.Argument(metavar="RANKER", help="A model, a file of scores or a TREC run.")],
+    other: Annotated[str, typer.Argument(metavar="RANKER", help="Another one.")],
+    output: Output,
+    data: Labels = None,
+    qrels: Qrels = None,
+    measure: Annotated[str, typer.Option("--measure", "-m", metavar="NAME", help="ndcg@10, map, ...")] = "ndcg@10",
+    data_out: DataOut = None,
+) -> None:
+    """In which queries one ranker beats another, and by how much.
+
+    Example: rankwise plot differences new.json old.json --data test.txt -o differences.png
+    """
+    _checked(output, data_out)
+    from rankwise import metrics
+    from rankwise.cli.judging import Judge, named
+    from rankwise.report import QueryDifferenceDisplay
+
+    asked = checked("--measure", metrics.parse, measure)
+    judge, files = Judge(data, qrels), named([first, other])
+    a, b = (metrics.evaluate(*judge.scored(file), asked) for file in files.values())
+    one, two = files
+    _written(QueryDifferenceDisplay.from_evaluations(a, b, str(asked), (one, two)), output, data_out)
+
+
+@plot.command()
+@command
+def path(
+    tuned: Annotated[str, typer.Argument(metavar="FILE", help="What `rankwise tune --json` printed.")],
+    output: Output,
+    data_out: DataOut = None,
+) -> None:
+    """A measure against C (or alpha) with the spread over folds.
+
+    Example: rankwise tune train.txt -o model.json --json > tuned.json; rankwise plot path tuned.json -o path.png
+    """
+    _checked(output, data_out)
+    from rankwise.report import RegularizationDisplay
+
+    with open(tuned, encoding="utf-8") as file:
+        text = file.read()
+    try:
+        display = RegularizationDisplay.from_tuning(json.loads(text))
+    except (json.JSONDecodeError, KeyError, TypeError, IndexError) as error:
+        raise ValueError(f"{tuned} is not what `rankwise tune --json` prints: {error!r}") from None
+    _written(display, output, data_out)
+
+
+@plot.command()
+@command
+def convergence(
+    data: Annotated[list[str], typer.Argument(metavar="DATA...", help=DATA_HELP, show_default=False)],
+    output: Output,
+    solver: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="As for `train`; may be repeated. newton if not given.")
+    ] = None,
+    C: Annotated[float, typer.Option("--C", "-C", metavar="X", help="As for `train`.")] = 1.0,
+    loss: Annotated[str, typer.Option(metavar="NAME", help="As for `train`.")] = "squared_hinge",
+    tol: Annotated[float, typer.Option(metavar="X", help="As for `train`.")] = 1e-8,
+    seconds: Annotated[float, typer.Option(metavar="X", help="Stop a solver after so long.")] = 10.0,
+    gradient: Annotated[
+        bool, typer.Option("--gradient", help="Draw the gradient's norm instead of the gap to the best value.")
+    ] = False,
+    data_out: DataOut = None,
+) -> None:
+    """Fit a RankSVM by each solver and draw how it approaches the optimum.
+
+    Example: rankwise plot convergence train.txt --solver newton --solver bundle -C 0.01 -o convergence.png
+    """
+    _checked(output, data_out)
+    from rankwise.cli.inputs import read_data
+    from rankwise.cli.models import make_model
+    from rankwise.cli.speech import stop_here
+    from rankwise.report import ConvergenceDisplay
+
+    given = {"C": C, "loss": loss, "tol": tol}
+    rankers = {name: make_model("ranksvm", given | {"solver": name}, None) for name in solver or ["newton"]}
+    rows = read_data(data)
+
+    def after(step: Any) -> bool:
+        stop_here()
+        return bool(step.seconds > seconds)
+
+    for name, ranker in rankers.items():
+        with doing(f"training by {name}"):
+            ranker.set_params(callback=after).fit(rows.X, rows.y, rows.qid)
+    quantity = "gradient_norm" if gradient else "relative_gap"
+    _written(ConvergenceDisplay.from_estimators(rankers, quantity=quantity), output, data_out)
