@@ -8,7 +8,6 @@ optimum hardly moves any more, the last solution is already good enough (docs/se
 
 import warnings
 from collections.abc import Iterable, Iterator
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +21,7 @@ from rankwise.arrays import Floats
 from rankwise.estimators.base import positive, whole
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.features import Features
+from rankwise.linear_risk import LinearRisk
 from rankwise.objective import RegularizedRisk
 from rankwise.problems import Pairing, build
 from rankwise.solvers import Result, make_solver
@@ -82,18 +82,37 @@ def walk(ranker: RankSVM, data: tuple[Any, ...], Cs: Iterable[float], start: Flo
     solver = make_solver(ranker.solver, loss, X, tol=positive("tol", ranker.tol), max_iter=max_iter, random_state=seed)
     pairing = Pairing(ranker.pairs, ranker.scope, ranker.costs, ranker.rescaling, ranker.normalize_pairs)
     unit = build(X, y, qid, sample_weight, loss=loss, C=1.0, pairing=pairing, n_jobs=ranker.n_jobs)
+    data_term: Any = _Remembering(unit.data)
     for C in Cs:
-        result = solver(_at_strength(unit, float(C) * unit.C), start, ranker.callback)
+        result = solver(RegularizedRisk(data_term, float(C) * unit.C), start, ranker.callback)
         start = result.point
         if not result.converged:
             warnings.warn(f"RankSVM did not converge at C = {C:g}: {result.message}", ConvergenceWarning, stacklevel=2)
         yield result
 
 
-def _at_strength(objective: RegularizedRisk, C: float) -> RegularizedRisk:
-    other = copy(objective)
-    other.C = C
-    return other
+class _Remembering:
+    """risk(X w) that is not computed again where the last C's solver ended and the next one's begins, nor at zero."""
+
+    def __init__(self, data: LinearRisk) -> None:
+        self.data = data
+        self.zero: tuple[bytes, Any] = b"", None
+        self.last: tuple[bytes, Any] = b"", None
+
+    def at(self, w: Floats) -> Any:
+        key = w.tobytes()
+        for seen, expansion in (self.zero, self.last):
+            if seen == key:
+                return expansion
+        found = key, self.data.at(w)
+        if w.any():
+            self.last = found
+        else:
+            self.zero = found
+        return found[1]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.data, name)
 
 
 def check_strengths(Cs: Any) -> Floats:
