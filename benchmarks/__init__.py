@@ -1,1 +1,1 @@
-"""Speed, by measurement: `python -m benchmarks` runs everything, `python -m benchmarks fit` one part of it."""
+"""Speed, by measurement: `python -m benchmarks` runs everything, `python -m benchmarks NAME` one part of it."""

@@ -1,0 +1,77 @@
+"""What is measured: each name of `python -m benchmarks` with its data, its problem and its solvers.
+
+A `Fit` is data x loss x C, given to every solver; `goal` is the relative gap at which their times are compared (None:
+they have no optimum in common, or finding it would take too long). A `Measure` is a function that yields rows.
+`small` takes the place of the data under --quick.
+"""
+
+from dataclasses import dataclass
+
+from benchmarks.datasets import Dataset
+from benchmarks.datasets.cadata import Cadata
+from benchmarks.datasets.letor import Letor
+from benchmarks.datasets.synthetic import MSLR_QUERIES, Clicks, Distinct, Scaled, SparseAuc, WebSearch
+
+
+@dataclass(frozen=True)
+class Fit:
+    name: str
+    data: Dataset
+    solvers: tuple[str, ...]
+    loss: str | None = "squared_hinge"
+    C: float = 1.0
+    goal: float | None = 1e-6
+    small: Dataset | None = None
+
+    def dataset(self, quick: bool) -> Dataset:
+        return self.small if quick and self.small is not None else self.data
+
+    @property
+    def problem(self) -> str:
+        return "" if self.loss is None else f", {self.loss.replace('_', ' ')}, C = {self.C:g}"
+
+
+@dataclass(frozen=True)
+class Measure:
+    name: str
+    function: str
+    data: Dataset | None = None
+    small: Dataset | None = None
+    shrinks: bool = False  # whether --quick makes it smaller in a way that `small` does not show
+
+
+LISTED = ("linearsvc", "liblinear-pairs")
+PEERS = (*LISTED, "liblinear", "xgboost", "lightgbm")
+WEB, TENTH, HUNDREDTH = WebSearch(), WebSearch(MSLR_QUERIES // 10), WebSearch(MSLR_QUERIES // 100)
+MQ2007, MQ2008, TWO_LEVELS = Letor("mq2007"), Letor("mq2008"), Letor("mq2008", two_levels=True)
+SPARSE, LESS_SPARSE = SparseAuc(), SparseAuc(50_000)
+
+BENCHMARKS: dict[str, Fit | Measure] = {
+    one.name: one
+    for one in (
+        Measure("start", "start:start", MQ2008),
+        Fit("mq2008", MQ2008, ("ranksvm", *PEERS)),
+        Fit("mq2007", MQ2007, ("ranksvm", *PEERS)),
+        Fit("mq2008-hinge", MQ2008, ("ranksvm", *LISTED), loss="hinge", goal=1e-4),
+        Fit("mq2007-hinge", MQ2007, ("ranksvm", *LISTED), loss="hinge", goal=1e-4),
+        Fit("two-levels-hinge", TWO_LEVELS, ("ranksvm", *LISTED, "dlib"), loss="hinge", goal=1e-3),
+        Fit("path", MQ2007, ("ranksvm", "c-path", "c-path-cold"), goal=None),
+        Fit("cadata", Cadata(), ("ranksvm", "survival", "liblinear"), C=1e-5),
+        Fit("distinct-20k", Distinct(20_000), ("ranksvm", "survival", "liblinear"), C=1e-5, small=Distinct(5_000)),
+        Fit("distinct", Distinct(100_000), ("ranksvm", "survival", "liblinear"), C=1e-5, small=Distinct(10_000)),
+        Measure("million", "products:million", shrinks=True),
+        Fit("mslr-tenth", TENTH, ("ranksvm", *PEERS), C=8.0, small=HUNDREDTH),
+        Fit("mslr", WEB, ("ranksvm",), C=8.0, small=HUNDREDTH),
+        Measure("bandwidth", "products:bandwidth", WEB, TENTH),
+        Fit("sparse-auc", SPARSE, ("ranksvm", "liblinear"), C=1e-8, small=LESS_SPARSE),
+        Measure("sparse-products", "products:sparse_products", SPARSE, LESS_SPARSE),
+        Fit("clicks", Clicks(), ("ranksvm",), C=1e-11, goal=None, small=Clicks(100_000)),
+        Fit("rankrls", MQ2007, ("rankrls", "rankrls-cv", "rlscore"), loss=None, goal=None),
+        Fit("kernels", Scaled(50), ("kernel-ranksvm",), loss=None, goal=None, small=Scaled(10)),
+        Fit("landmarks", Scaled(1_000), ("kernel-nystroem",), loss=None, goal=None, small=Scaled(30)),
+        Measure("loaders", "text:loaders", shrinks=True),
+        Measure("command-line", "text:command_line", shrinks=True),
+        Measure("evaluation", "evaluation:evaluation", shrinks=True),
+        Measure("growth", "growth:growth", shrinks=True),
+    )
+}

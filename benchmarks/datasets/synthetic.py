@@ -1,0 +1,103 @@
+"""Made-up data of the shapes that the targets name, by `rankwise.make_ranking`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+MSLR_QUERIES = 18_919
+
+
+@dataclass(frozen=True)
+class WebSearch:
+    """MSLR-WEB30K's shape: 120 documents a query, 136 dense float32 features in different scales, 5 skewed levels."""
+
+    n_queries: int = MSLR_QUERIES
+
+    @property
+    def name(self) -> str:
+        return f"MSLR shape, {self.n_queries * 120:,} x 136"
+
+    def get_data(self, folder: Path | None) -> Any:
+        from rankwise import make_ranking
+
+        return make_ranking(self.n_queries, 120, 136, dtype=np.float32, random_state=0)
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """One query, 8 features, every label another one."""
+
+    n_documents: int
+
+    @property
+    def name(self) -> str:
+        return f"one query, {self.n_documents:,} x 8, labels distinct"
+
+    def get_data(self, folder: Path | None) -> Any:
+        from rankwise import make_ranking
+
+        data = make_ranking(1, (self.n_documents, self.n_documents), 8, n_levels=None, random_state=0)
+        return SimpleNamespace(X=data.X, y=data.y, qid=None)
+
+
+@dataclass(frozen=True)
+class SparseAuc:
+    """One query, two levels, as many features as documents, 30 non-zeros a document."""
+
+    n_documents: int = 1_000_000
+
+    @property
+    def name(self) -> str:
+        return f"sparse AUC, {self.n_documents:,} x {self.n_documents:,}"
+
+    def get_data(self, folder: Path | None) -> Any:
+        from rankwise import make_ranking
+
+        n = self.n_documents
+        data = make_ranking(1, (n, n), n, n_levels=2, density=30 / n, random_state=0)
+        return SimpleNamespace(X=data.X, y=data.y, qid=None)
+
+
+@dataclass(frozen=True)
+class Clicks:
+    """Lee and Lin's click-through data by shape: one query, 94,000 levels, 22 ones among a million features."""
+
+    n_documents: int = 11_000_000
+
+    @property
+    def name(self) -> str:
+        return f"click-through shape, {self.n_documents:,} documents"
+
+    def get_data(self, folder: Path | None) -> Any:
+        from scipy.sparse import csr_array
+
+        n, stored, n_features = self.n_documents, 22, 1_000_000
+        rng = np.random.default_rng(0)
+        indices = rng.integers(0, n_features, (n, stored), dtype=np.int32)
+        indices.sort(axis=1)
+        starts = np.arange(0, indices.size + 1, stored, dtype=np.int32)
+        X = csr_array((np.ones(indices.size, np.float32), indices.ravel(), starts), shape=(n, n_features))
+        X.sum_duplicates()
+        quality = X @ rng.normal(size=n_features).astype(np.float32) + 5 * rng.standard_normal(n, dtype=np.float32)
+        return SimpleNamespace(X=X, y=np.argsort(np.argsort(quality)) * 94_000 // n, qid=None)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """20 dense features of mean 0 and variance 1, 100 documents a query: for kernels."""
+
+    n_queries: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.n_queries * 100:,} x 20, scaled"
+
+    def get_data(self, folder: Path | None) -> Any:
+        from rankwise import make_ranking
+
+        data = make_ranking(self.n_queries, 100, 20, random_state=0)
+        X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
+        return SimpleNamespace(X=X, y=data.y, qid=data.qid)

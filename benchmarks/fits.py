@@ -1,0 +1,105 @@
+"""What runs in the fresh processes of a `Fit`: making its data, its reference, and one solver's times."""
+
+import json
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks import solvers
+from benchmarks.cases import BENCHMARKS
+from benchmarks.datasets import MissingError, load, store
+from benchmarks.objective import Objective, kept_bound
+from benchmarks.process import memory, repeated
+
+REPEATS, ENOUGH = 9, 20.0  # runs at one tolerance at most, and seconds after which no further one begins
+QUICK_REPEATS, QUICK_ENOUGH = 3, 1.0
+
+
+def make_data(case: str, folder: str, quick: bool, data: str | None) -> Iterator[dict[str, Any]]:
+    """The data of the case, stored in the folder; what they are, or why they cannot be had."""
+    chosen: Any = BENCHMARKS[case]
+    dataset = chosen.small if quick and chosen.small is not None else chosen.data
+    try:
+        store(dataset.get_data(Path(data) if data else None), Path(folder))
+        yield {"what": dataset.name, "reduced": dataset is not chosen.data}
+    except MissingError as reason:
+        yield {"what": dataset.name, "note": str(reason)}
+
+
+def make_reference(case: str, folder: str) -> Iterator[dict[str, Any]]:
+    found = _objective(case, folder).reference()
+    (Path(folder) / "reference.json").write_text(json.dumps(found))
+    yield found
+
+
+def _objective(case: str, folder: str) -> Objective:
+    chosen: Any = BENCHMARKS[case]
+    data = load(Path(folder))
+    return Objective(data.X, data.y, data.qid, chosen.loss, chosen.C, kept_bound(Path(folder)))
+
+
+def reason_to_skip(case: str, folder: str, solver: str, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """In a process of its own, for it may import and count."""
+    made = solvers.make(solver, **options)
+    yield {"solver": made.name, "ours": made.ours, "note": made.skip(_objective(case, folder))}
+
+
+def first_fit(case: str, folder: str, solver: str, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Imports and one fit: the parent decides whether compiled kernels are at hand."""
+    made, objective = solvers.make(solver, **options), _objective(case, folder)
+    yield _first(made, objective)
+
+
+def times(
+    case: str, folder: str, solver: str, options: dict[str, Any], quick: bool, budget: float
+) -> Iterator[dict[str, Any]]:
+    """The first fit of this process, then for every tolerance the times of more, and what they found.
+
+    All is evaluated at the end: evaluating would warm caches and take memory in between. No new tolerance is begun
+    once `budget` seconds are spent.
+    """
+    made, objective = solvers.make(solver, **options), _objective(case, folder)
+    size = load_size(folder)
+    before = memory()[0]
+    first = _first(made, objective)
+    base = before + first.pop("imports_mb")
+    yield first
+    began, found = time.perf_counter(), []
+    for tol in made.tolerances:
+        if found and time.perf_counter() - began > budget:
+            break
+        limits = (QUICK_REPEATS, QUICK_ENOUGH) if quick else (REPEATS, ENOUGH)
+        row = repeated(lambda tol=tol: _quiet(made, tol), *limits, less=made.overhead)
+        peak = memory()[1]
+        row |= {"phase": "hot", "tol": tol, "peak_mb": peak, "extra_mb": peak - base, "data_mb": size}
+        found.append((row | {"note": made.note}, made.get_result()))
+    for row, result in found:
+        yield row | objective.evaluate_result(**result)
+
+
+def _first(made: Any, objective: Objective) -> dict[str, Any]:
+    held = memory()[0]
+    began = time.perf_counter()
+    made.prepare()
+    imports = time.perf_counter() - began
+    imported = memory()[0] - held
+    made.set_objective(objective)
+    tol = made.tolerances[len(made.tolerances) // 2]
+    began = time.perf_counter()
+    _quiet(made, tol)
+    seconds = imports + time.perf_counter() - began
+    return {"phase": "warm", "tol": tol, "value": seconds, "unit": "s", "repeats": 1, "imports_mb": imported}
+
+
+def _quiet(made: Any, tol: float) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # not converged: the gap tells
+        made.run(tol)
+
+
+def load_size(folder: str) -> float:
+    """MB of X as stored."""
+    files = [path for path in Path(folder).glob("*.npy") if path.stem not in ("y", "qid")]
+    return sum(path.stat().st_size for path in files) / 1e6

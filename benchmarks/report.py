@@ -1,0 +1,195 @@
+"""The page of a folder of results: targets, times and pictures, made from its CSV files and nothing else."""
+
+import csv
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from benchmarks import pictures
+
+HERE = Path(__file__).parent
+Row = dict[str, Any]
+NUMBERS = ("tol", "size", "value", "best", "threads", "peak_mb", "extra_mb", "data_mb", "gap", "ndcg10", "goal")
+HEAD = """# Speed, by measurement
+
+`make bench` measures everything and writes this page; `make bench-quick` a small version in minutes;
+`python -m benchmarks NAME` a part (`--data DIR` for the real data, `--liblinear PATH` for LIBLINEAR's ranking
+extension, which is then compared in the same run).
+
+Every solver runs in a process of its own: *cold* is its first fit ever, kernels compiled; *warm* the first fit of a new
+process, imports included; *hot* the median of further fits. The *gap* is (objective - lower bound) / objective, by one
+evaluator for all. *Memory* is the peak beyond data and imports, *cores* processor time over time. Times compare at the
+loosest tolerance of each solver that reaches the gap asked for, or else at the one nearest to it."""
+
+
+def write(folder: Path, targets: Path = HERE / "targets.toml") -> Path:
+    """Write README.md, in the folder above where it is the suite's own, and the pictures beside the results."""
+    rows = read(folder)
+    wanted = tomllib.loads(targets.read_text())
+    page = (HERE if folder.resolve() == HERE / "results" else folder) / "README.md"
+    drawn = [path.relative_to(page.parent) for path in pictures.draw(rows, folder)]
+    text = [_head(rows), _targets(rows, wanted["target"]), *_fits(rows, wanted.get("lee_lin", {})), _measures(rows)]
+    text.append("## Pictures\n\n" + "\n\n".join(f"![{path.stem.replace('_', ' ')}]({path})" for path in drawn))
+    page.write_text("\n\n".join(part for part in text if part) + "\n")
+    return page
+
+
+def read(folder: Path) -> list[Row]:
+    rows: list[Row] = []
+    for path in sorted(folder.glob("*.csv")):
+        with open(path, newline="") as file:
+            rows += csv.DictReader(file)
+    for row in rows:
+        row |= {name: float(row[name]) if row[name] else None for name in NUMBERS}
+        row |= {name: row[name] == "True" for name in ("ours", "reduced")}
+    return rows
+
+
+def at_goal(rows: list[Row]) -> Row | None:
+    """Of one solver's hot rows, the fastest that reaches the gap asked for; where none does, the nearest to it."""
+    hot = [row for row in rows if row["phase"] == "hot"]
+    if not hot:
+        return None
+    known = [row for row in hot if row["gap"] is not None and row["goal"] is not None]
+    if not known:
+        return next((row for row in hot if row["tol"] == 1e-3), hot[-1])  # our default
+    reached = [row for row in known if row["gap"] <= row["goal"]]
+    return min(reached, key=lambda row: row["value"]) if reached else min(known, key=lambda row: row["gap"])
+
+
+def by_solver(rows: list[Row], case: str) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["case"] == case and row["solver"]:
+            found.setdefault(row["solver"], []).append(row)
+    return found
+
+
+def measured(rows: list[Row], target: Row) -> tuple[float | None, Row | None]:
+    """What the target asks for, and the row it is from."""
+    quantity = target.get("quantity", "seconds")
+    if quantity == "value":
+        mine = (row for row in rows if row["case"] == target["case"] and row["ours"] and row["value"] is not None)
+        found = next((row for row in mine if row["what"].startswith(target["what"])), None)
+        return (None if found is None else found["value"]), found
+    solvers = by_solver(rows, target["case"])
+    found = at_goal(solvers.get(target.get("solver", "rankwise RankSVM"), []))
+    if found is None:
+        return None, None
+    if quantity == "memory":
+        return 1 + found["extra_mb"] / found["data_mb"], found
+    if quantity == "seconds":
+        short = found["gap"] is not None and found["gap"] > found["goal"]
+        return (None if short else found["value"]), found
+    other = at_goal(solvers.get(target["than"], []))
+    if other is None:
+        return None, None
+    ratio = other["value"] / found["value"]
+    return (ratio if quantity == "faster" else 1 / ratio), found
+
+
+def _head(rows: list[Row]) -> str:
+    seen = sorted({f"{row['machine']}, {row['cores']} cores; {row['versions']}" for row in rows})
+    return HEAD + "\n\n" + "\n".join(f"Measured on: {one}." for one in seen)
+
+
+def _targets(rows: list[Row], targets: list[Row]) -> str:
+    lines = []
+    for target in targets:
+        value, row = measured(rows, target)
+        bound = f"at most {target['at_most']:g}" if "at_most" in target else f"at least {target['at_least']:g}"
+        peer = _peer(rows, target, row)
+        command = "" if row is None else f"`{row['command']}`"
+        cells = (
+            target["work"],
+            f"{bound} {target['unit']}",
+            _number(value),
+            *peer,
+            command,
+            _state(target, value, row),
+        )
+        lines.append(cells)
+    reasons = [f"* {target['work']}: {target['reason']}" for target in targets if target.get("reason")]
+    head = ("work", "target", "measured", "peer", "peer / ours", "command", "")
+    table = "## Targets\n\n" + _table(head, lines)
+    return table + ("\n\nWhy some are missed:\n\n" + "\n".join(reasons) if reasons else "")
+
+
+def _state(target: Row, value: float | None, row: Row | None) -> str:
+    if row is None:
+        return "not measured"
+    if row["reduced"]:
+        return "smaller data"
+    if value is None:
+        return f"missed: gap {row['gap']:.1e}"
+    return "met" if target.get("at_least", value) <= value <= target.get("at_most", value) else "**missed**"
+
+
+def _peer(rows: list[Row], target: Row, row: Row | None) -> tuple[str, str]:
+    """The fastest other solver of the same problem: its name, time and gap, and how many times ours it takes."""
+    if row is None or target.get("quantity", "seconds") not in ("seconds", "faster"):
+        return "", ""
+    others = [at_goal(found) for found in by_solver(rows, target["case"]).values() if not found[0]["ours"]]
+    same = [one for one in others if one is not None and one["gap"] is not None]
+    if not same:
+        return "", ""
+    best = min(same, key=lambda one: one["value"])
+    return f"{best['solver']}, {_number(best['value'])} s (gap {best['gap']:.0e})", _number(
+        best["value"] / row["value"]
+    )
+
+
+def _fits(rows: list[Row], paper: dict[str, float]) -> list[str]:
+    cases = list(dict.fromkeys(row["case"] for row in rows if row["phase"]))
+    return [_fit(rows, case, paper.get(case)) for case in cases]
+
+
+def _fit(rows: list[Row], case: str, paper: float | None) -> str:
+    lines = []
+    solvers = by_solver(rows, case)
+    ours = next((at_goal(found) for found in solvers.values() if found[0]["ours"]), None)
+    for name, found in solvers.items():
+        hot = at_goal(found)
+        first = {row["phase"]: row["value"] for row in found if row["phase"] in ("cold", "warm")}
+        times = (None if hot is None else hot["value"], first.get("warm"), first.get("cold"))
+        note = "; ".join(dict.fromkeys(row["note"] for row in found if row["note"]))
+        cells = [name, *map(_number, times)]
+        if hot is None:
+            cells += [""] * 5
+        else:
+            ratio = None if ours is None or hot is ours else hot["value"] / ours["value"]
+            gap = "" if hot["gap"] is None else f"{hot['gap']:.0e}"
+            cells += [_number(ratio), gap, _number(hot["ndcg10"]), f"{hot['extra_mb']:,.0f}", _number(hot["threads"])]
+        lines.append((*cells, note))
+    if paper is not None:
+        lines.append(("Lee and Lin's paper (their machine, one thread)", f"{paper:g}", *[""] * 7, "their best C"))
+    goal = next((row["goal"] for row in rows if row["case"] == case and row["goal"]), None)
+    head = ("solver", "hot, s", "warm, s", "cold, s", "/ ours", "gap", "ndcg@10", "memory, MB", "cores", "")
+    what = next((row["what"] for row in rows if row["case"] == case and row["phase"]), case)
+    asked = f", to a gap of {goal:g}" if goal else ""
+    return f"## {case}: {what}{asked}\n\n" + _table(head, lines)
+
+
+def _measures(rows: list[Row]) -> str:
+    single = [row for row in rows if not row["phase"] and not row["what"].startswith("growth with") and row["solver"]]
+    lines = [
+        (r["case"], r["what"], r["solver"], _number(r["value"]), r["unit"], r["note"]) for r in single if r["unit"]
+    ]
+    left = [(r["case"], r["what"], r["solver"], "", "", r["note"]) for r in rows if not r["unit"] and not r["goal"]]
+    return "## Other measurements\n\n" + _table(("command", "what", "who", "value", "", ""), lines + left)
+
+
+def _table(head: tuple[str, ...], lines: list[Any]) -> str:
+    ruled = [head, ("---",) * len(head), *lines]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in ruled)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+if __name__ == "__main__":
+    print(write(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "results"))

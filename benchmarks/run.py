@@ -1,0 +1,170 @@
+"""Run the benchmarks named, or all: every row measured in a fresh process, written to benchmarks/results/NAME.csv.
+
+Under --quick sizes and repeats are small, and results and page go to benchmarks/results/quick.
+"""
+
+import argparse
+import csv
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks import report
+from benchmarks.cases import BENCHMARKS, Fit, Measure
+from benchmarks.process import ROOT, StoppedError, fresh
+
+DATA = ROOT.parent / "shared" / "data"
+RESULTS = ROOT / "benchmarks" / "results"
+PACKAGES = ("rankwise", "numpy", "scipy", "numba", "scikit-learn", "scikit-survival", "dlib-bin", "liblinear-official")
+PACKAGES += ("xgboost-cpu", "xgboost", "lightgbm", "rlscore")
+COLUMNS = ("case", "what", "solver", "ours", "phase", "tol", "size", "value", "unit", "best", "repeats", "threads")
+COLUMNS += ("peak_mb", "extra_mb", "data_mb", "objective", "gradient_norm", "gap", "accuracy", "ndcg10", "note")
+COLUMNS += ("goal", "reduced", "command", "machine", "cores", "versions")
+BUDGET, QUICK_BUDGET = 120.0, 5.0  # seconds after which a solver begins no further tolerance
+LIMIT, QUICK_LIMIT = 900.0, 45.0  # seconds after which a process is stopped
+
+Tell = Callable[[str], None]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
+    parser.add_argument("--quick", action="store_true", help="small sizes, few repeats: under five minutes")
+    parser.add_argument("--data", metavar="DIR", default=str(DATA), help="folder of mq2007, mq2008 and cadata")
+    parser.add_argument("--liblinear", metavar="PATH", help="a `train` of LIBLINEAR's ranking extension, to compare")
+    parser.add_argument(
+        "--results", metavar="DIR", help=f"where the tables go, {RESULTS.relative_to(ROOT)} if not given"
+    )
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"{unknown[0]!r} is none of {', '.join(BENCHMARKS)}")
+    folder = Path(options.results) if options.results else RESULTS / "quick" if options.quick else RESULTS
+    folder.mkdir(parents=True, exist_ok=True)
+    run(options.names or list(BENCHMARKS), folder, options)
+    page = report.write(folder)
+    print(f"{page}: the table of targets, all times and the pictures")
+
+
+def run(names: list[str], folder: Path, options: Any) -> None:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    where = {"machine": machine(), "cores": os.cpu_count(), "versions": versions()}
+    look = (TextColumn("{task.fields[name]:<16}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*look, TextColumn("{task.description}")) as bar:
+        task = bar.add_task("", total=len(names), name="")
+        for name in names:
+            bar.update(task, name=name)
+            begin = time.perf_counter()
+            rows = list(rows_of(BENCHMARKS[name], options, lambda doing: bar.update(task, description=doing)))
+            command = f"python -m benchmarks {name}{' --quick' if options.quick else ''}"
+            write(folder / f"{name}.csv", [row | where | {"case": name, "command": command} for row in rows])
+            bar.console.print(f"{name}: {len(rows)} rows in {time.perf_counter() - begin:.0f} s")
+            bar.advance(task)
+
+
+def rows_of(case: Fit | Measure, options: Any, tell: Tell) -> Iterator[dict[str, Any]]:
+    """All rows of a benchmark; its data live as long as this takes."""
+    with TemporaryDirectory(prefix="rankwise-bench-") as folder:
+        known: dict[str, Any] = {"reduced": False}
+        if case.data is not None:
+            tell("making the data")
+            given = {"case": case.name, "folder": folder, "quick": options.quick, "data": options.data}
+            try:
+                (known,) = fresh("benchmarks.fits:make_data", given)
+            except StoppedError as stop:
+                known = {"note": str(stop)}
+            if known.get("note"):
+                yield known
+                return
+        if isinstance(case, Measure):
+            yield from _measured(case, folder, known, options, tell)
+        else:
+            yield from _fitted(case, folder, known, options, tell)
+
+
+def _measured(case: Measure, folder: str, known: dict[str, Any], options: Any, tell: Tell) -> Iterator[dict[str, Any]]:
+    tell("measuring")
+    reduced = known["reduced"] or (options.quick and case.shrinks)
+    arguments = {"folder": folder, "quick": options.quick}
+    try:
+        rows = fresh(f"benchmarks.measures.{case.function}", arguments, QUICK_LIMIT * 2 if options.quick else 3600)
+    except StoppedError as stop:
+        rows = [*stop.rows, {"what": case.name, "note": str(stop)}]
+    yield from (row | {"reduced": reduced, "ours": row.get("solver") == "rankwise"} for row in rows)
+
+
+def _fitted(case: Fit, folder: str, known: dict[str, Any], options: Any, tell: Tell) -> Iterator[dict[str, Any]]:
+    limit = QUICK_LIMIT if options.quick else LIMIT
+    if case.goal is not None:
+        tell("the reference optimum")
+        try:
+            fresh("benchmarks.fits:make_reference", {"case": case.name, "folder": folder}, limit)
+        except StoppedError as stop:
+            yield known | {"what": "reference optimum", "note": str(stop)}
+    common = known | {"what": known["what"] + case.problem, "goal": case.goal}
+    for solver in case.solvers:
+        tell(solver)
+        given = {"case": case.name, "folder": folder, "solver": solver, "options": {"liblinear": options.liblinear}}
+        for row in _solved(given, options.quick, limit):
+            yield common | row
+
+
+def _solved(given: dict[str, Any], quick: bool, limit: float) -> Iterator[dict[str, Any]]:
+    """Cold, warm and hot rows of one solver, or the reason why there are none."""
+    (who,) = fresh("benchmarks.fits:reason_to_skip", given)
+    if who["note"]:
+        yield who
+        return
+    del who["note"]
+    with TemporaryDirectory() as cache:
+        kernels = {"NUMBA_CACHE_DIR": cache}
+        timing = given | {"quick": quick, "budget": QUICK_BUDGET if quick else BUDGET}
+        try:
+            if who["ours"]:
+                (cold,) = fresh("benchmarks.fits:first_fit", given, limit, **kernels)
+                yield who | cold | {"phase": "cold"}
+            rows = fresh("benchmarks.fits:times", timing, limit, **kernels)
+        except StoppedError as stop:
+            rows = [*stop.rows, {"note": str(stop)}]
+    yield from (who | row for row in rows)
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def machine() -> str:
+    """The processor's model."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def versions() -> str:
+    found = [f"Python {platform.python_version()}"]
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    at = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT
+    ).stdout.strip()
+    return ", ".join([*found, f"commit {at}"] if at else found)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
