@@ -158,30 +158,36 @@ class RankSVM(Ranker):
             Rows (better, worse) to learn from instead of y and qid.
         pair_weight : array of shape (n_pairs,), default=None
         """
-        loss = losses.parse(self.loss)
-        tol = positive("tol", self.tol)
-        max_iter = None if self.max_iter is None else whole("max_iter", self.max_iter)
         pairing = self._pairing()
-        for left_over in ("_state", "dual_coef_"):
-            self.__dict__.pop(left_over, None)
-        seed = check_random_state(self.random_state).randint(2**31)
         if pairs is None:
             if pair_weight is not None:
                 raise ValueError("pair_weight goes with pairs: give both, or sample_weight")
             X, y, sample_weight = self._check_fit(X, y, sample_weight)
         else:
             X = self._check_fit_to_pairs(X, y, qid, sample_weight, query_weight)
-        solver = make_solver(self.solver, loss, X, tol=tol, max_iter=max_iter, random_state=seed)
+        solver = self._solver(X)
         if pairs is None:
             objective = self._objective(X, y, qid, sample_weight, query_weight)
         else:
-            options: Any = {"normalize": pairing.normalize, "n_jobs": self.n_jobs}
-            objective = build_from_pairs(X, pairs, pair_weight, loss=loss, C=positive("C", self.C), **options)
+            options: Any = {"loss": losses.parse(self.loss), "normalize": pairing.normalize, "n_jobs": self.n_jobs}
+            objective = build_from_pairs(X, pairs, pair_weight, C=positive("C", self.C), **options)
+        return self._solve(solver, objective)
+
+    def _solver(self, X: Any) -> Any:
+        """The solver for rows of the shape of X; what cannot work is refused here."""
+        tol = positive("tol", self.tol)
+        max_iter = None if self.max_iter is None else whole("max_iter", self.max_iter)
+        seed = check_random_state(self.random_state).randint(2**31)
+        return make_solver(self.solver, losses.parse(self.loss), X, tol=tol, max_iter=max_iter, random_state=seed)
+
+    def _solve(self, solver: Any, objective: RegularizedRisk) -> Self:
+        for left_over in ("_state", "dual_coef_"):
+            self.__dict__.pop(left_over, None)
         if not objective.any:
-            warnings.warn("no preference pair that weighs anything: all weights are 0", stacklevel=2)
+            warnings.warn("no preference pair that weighs anything: all weights are 0", stacklevel=3)
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
-        if start is not None and start.size != X.shape[1]:
-            raise ValueError(f"warm_start: the last fit had {start.size} features, X has {X.shape[1]}")
+        if start is not None and start.size != objective.size:
+            raise ValueError(f"warm_start: the last fit had {start.size} features, X has {objective.size}")
         self._keep(solver(objective, start, self._report), objective)
         return self
 
@@ -233,7 +239,7 @@ class RankSVM(Ranker):
             rows = np.arange(alpha.shape[0]) if objective.rows is None else objective.rows
             self.dual_coef_ = sparse.csr_array((alpha.data, (rows[alpha.row], rows[alpha.col])), shape=alpha.shape)
         if not result.converged:
-            warnings.warn(f"RankSVM did not converge: {result.message}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"RankSVM did not converge: {result.message}", ConvergenceWarning, stacklevel=4)
 
     def _report(self, step: Step) -> Any:
         if self.verbose:
