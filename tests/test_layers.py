@@ -13,6 +13,7 @@ ROOMS = [
     "",  # the package itself: the version
     "tables",
     "arrays",
+    "device",
     "memory",
     "jit",
     "threads",

@@ -67,12 +67,17 @@ class PairGraph(ABC):
         """below(v), above(v)."""
         return self.below(v), self.above(v)
 
+    def adjacency(self, v: Array) -> Floats:
+        """below(v) + above(v)."""
+        below, above = self.sums(v)
+        below += above
+        return below
+
     def laplacian(self, v: Array) -> Floats:
         """degree * v - below(v) - above(v)."""
         degree = self.degree if v.ndim == 1 else self.degree[:, None]
         out: Floats = degree * v
-        for sums in self.sums(v):
-            out -= sums
+        out -= self.adjacency(v)
         return out
 
     @property
@@ -83,6 +88,12 @@ class PairGraph(ABC):
     @property
     def n_pairs(self) -> int | float:
         """The number of active pairs; with weights, their total weight."""
+        total = self._counts[0]
+        return int(total) if self.countable else float(total)
+
+    @property
+    def total(self) -> Any:
+        """`n_pairs` as a number that stays where the arrays are."""
         return self._counts[0]
 
     @property
@@ -96,12 +107,13 @@ class PairGraph(ABC):
         return self._counts[2]
 
     @cached_property
-    def _counts(self) -> tuple[int | float, Floats, Floats]:
+    def _counts(self) -> tuple[Any, Floats, Floats]:
         xp = self.xp
-        ones = xp.ones(self.layout.n_rows, dtype=xp.float64)
-        below, above = self.sums(ones)
-        if self.countable:
-            n_pairs: int | float = int(xp.sum(xp.astype(below, xp.int64)))  # exact where a float64 sum is not
-        else:
-            n_pairs = float(xp.sum(below))
-        return n_pairs, below - above, below + above
+        below, above = self.counted()
+        # a sum of whole numbers is exact where one of float64 is not
+        total = xp.sum(xp.astype(below, xp.int64) if self.countable else below)
+        return total, below - above, below + above
+
+    def counted(self) -> tuple[Floats, Floats]:
+        """below(1), above(1)."""
+        return self.sums(np.ones(self.layout.n_rows))

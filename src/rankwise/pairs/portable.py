@@ -1,131 +1,269 @@
 """The pair engine in array-API code: no loop over documents or queries, so it runs wherever arrays do.
 
-Two facts carry it. Two levels first differ at one binary digit, so k levels are ceil(log2 k) two-sided problems, each
-among the documents that share a query and the higher digits. And with such a group sorted by score, a document's active
-partners are one run, so a sum over them is a difference of prefix sums. From one digit to the next every group is
-split in two, stably, and a run's ends move to their places in the half by counting who went there (a wavelet tree).
+Two facts carry it. Levels written in base r first differ at one digit, so k levels are ceil(log_r k) problems of r
+sides, each among the documents that share a query and the higher digits. And with such a group in the order of its
+scores and then sorted by the digit, stably, the partners that a document has on one side are one run, so a sum over
+them is a difference of prefix sums. Sorting a digit is one pass, and where a run's ends go to is counted on the way;
+up to r levels there is nothing else. Prefix sums go through all queries: of a sum with much smaller terms than those
+before it they lose digits, so weights are scaled to be near 1 in every query.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from rankwise.device import device_of, namespace, on_device_of
 from rankwise.pairs.graph import Layout, PairGraph
+
+BASE = 8  # sides at a digit, where there are more levels; up to so many levels are one digit
+BLOCK = 256  # rows of a matrix whose prefix sums are made one after another
 
 
 class Engine:
     def __init__(self, layout: Layout, n_threads: int = 1) -> None:
         self.layout = layout  # threads are the array library's own
+        self._fixed: dict[Any, Fixed] = {}  # by where the scores lie
 
     def ranked(self, scores: Any) -> "Ranking":
-        return Ranking(self.layout, scores)
+        where = namespace(scores), device_of(scores)
+        if where not in self._fixed:
+            self._fixed[where] = Fixed(self.layout, scores)
+        return Ranking(self._fixed[where], scores)
+
+
+class Fixed:
+    """What does not depend on the scores. Places 0, 1, ... count through the queries."""
+
+    def __init__(self, layout: Layout, like: Any) -> None:
+        self.layout = layout
+        self.xp = xp = namespace(like)
+        n, n_queries = layout.n_rows, layout.starts.shape[0] - 1
+        self.ints = xp.int32 if BASE * (n + 1) < 2**31 else xp.int64
+        starts = on_device_of(like, layout.starts)
+        self.sizes = starts[1:] - starts[:-1]
+        self.longest = int(xp.max(self.sizes)) if n else 0
+        self.query = xp.repeat(xp.arange(n_queries, dtype=xp.int32, device=device_of(like)), self.sizes)
+        self.first, self.last = (xp.astype(xp.take(ends, self.query), self.ints) for ends in (starts[:-1], starts[1:]))
+        self.rows = None if layout.rows is None else on_device_of(like, layout.rows)
+        self.level = self.grouped(on_device_of(like, layout.level))
+        n_levels = int(xp.max(on_device_of(like, layout.n_levels))) if n_queries else 1
+        self.base = min(max(n_levels, 1), BASE)
+        self.shifts = [1]  # of the digits, the lowest first
+        while self.shifts[-1] * self.base < n_levels:
+            self.shifts.append(self.shifts[-1] * self.base)
+        self.bounds = [self._bounds(shift) for shift in self.shifts]
+        self.weights = None if layout.weights is None else self._scaled(on_device_of(like, layout.weights))
+
+    def grouped(self, by_row: Any) -> Any:
+        """Values by row, query after query."""
+        return by_row if self.rows is None else self.xp.take(by_row, self.rows, axis=0)
+
+    def order(self, keys: Any) -> Any:
+        """The places that sort grouped keys within each query."""
+        xp = self.xp
+        order = xp.argsort(keys, stable=True)
+        if self.sizes.shape[0] > 1:
+            order = xp.take(order, xp.argsort(xp.take(self.query, order), stable=True))
+        return order
+
+    def _bounds(self, shift: int) -> list[int]:
+        """How many documents have a digit below 0, 1, ..., base."""
+        xp = self.xp
+        digit = (self.level // shift) % self.base
+        below = [xp.sum(xp.astype(digit < k, xp.int64)) for k in range(1, self.base)]
+        return [0, *(int(one) for one in below), self.layout.n_rows]
+
+    def _scaled(self, weights: Any) -> tuple[Any, Any]:
+        """Weights, by row, to multiply by before and after a sum; those before are at most about 1 in each query.
+
+        The scales are powers of 2, so that nothing is rounded.
+        """
+        xp = self.xp
+        grouped = self.grouped(weights)
+        largest = xp.take(xp.take(grouped, self.order(grouped)), self.last - 1)  # of each place's query
+        exponent = xp.round(xp.log2(xp.where(largest > 0, largest, xp.ones_like(largest))))
+        scale = xp.pow(xp.full_like(exponent, 2.0), exponent)
+        if self.rows is not None:
+            scale = xp.take(scale, xp.argsort(self.rows))
+        return weights / scale, weights * scale
 
 
 class Ranking:
-    """The documents of each query in the order of their scores; places 0, 1, ... count through that order."""
+    """The documents of each query in the order of their scores."""
 
-    def __init__(self, layout: Layout, scores: Any) -> None:
-        self.layout = layout
-        self.xp = xp = scores.__array_namespace__()
-        starts, n_levels = xp.asarray(layout.starts), layout.n_levels
-        self.n_digits = max(int(n_levels.max()) - 1, 0).bit_length() if n_levels.size else 0
-        self.longest = int((layout.starts[1:] - layout.starts[:-1]).max()) if n_levels.size else 0
-        n = layout.n_rows
-        rows = xp.arange(n) if layout.rows is None else xp.asarray(layout.rows, dtype=xp.int64)
-        query = xp.repeat(xp.arange(n_levels.size), starts[1:] - starts[:-1])
-        by_score = xp.argsort(xp.take(scores, rows), stable=True)
-        by_score = xp.take(by_score, xp.argsort(xp.take(query, by_score), stable=True))
-        self.row = xp.take(rows, by_score)
-        self.place = xp.argsort(self.row)
-        self.scores = xp.take(scores, self.row)
-        self.level = xp.take(xp.asarray(layout.level, dtype=xp.int64), self.row)
-        self.first, self.last = xp.take(starts, query), xp.take(starts, query + 1)
+    def __init__(self, fixed: Fixed, scores: Any) -> None:
+        xp = fixed.xp
+        self.fixed = fixed
+        grouped = fixed.grouped(scores)
+        order = fixed.order(grouped)
+        self.row = order if fixed.rows is None else xp.take(fixed.rows, order)
+        self.scores = xp.take(grouped, order)
+        self.level = xp.take(fixed.level, order)
 
     def active(self, threshold: float) -> "Graph":
-        return Graph(self, threshold)
+        return Graph(self, float(threshold))
+
+    @cached_property
+    def in_digits(self) -> list["Digit"]:
+        """The digits, the highest first: each moves the documents once more."""
+        level = self.level
+        digits = []
+        for shift, bounds in zip(reversed(self.fixed.shifts), reversed(self.fixed.bounds), strict=True):
+            digit = Digit.of(self.fixed, (level // shift) % self.fixed.base, bounds)
+            digits.append(digit)
+            level = self.fixed.xp.take(level, digit.moved)
+        return digits
+
+    @cached_property
+    def place(self) -> Any:
+        """For each row, where the digits have moved it to."""
+        row = self.row
+        for digit in self.in_digits:
+            row = self.fixed.xp.take(row, digit.moved)
+        return self.fixed.xp.argsort(row)
+
+    def bisect(self, threshold: float, upward: bool) -> Any:
+        """For each document, the first place in its query whose score is more than its own less the threshold, or, if
+        `upward`, as much as its own and the threshold.
+        """
+        xp, fixed, scores = self.fixed.xp, self.fixed, self.scores
+        low, high = fixed.first, fixed.last
+        for _ in range(fixed.longest.bit_length()):
+            middle = (low + high) // 2
+            apart = xp.take(scores, xp.minimum(middle, fixed.last - 1)) - scores
+            there = apart >= threshold if upward else -apart < threshold
+            unsettled = low < high
+            high = xp.where(unsettled & there, middle, high)
+            low = xp.where(unsettled & ~there, middle + 1, low)
+        return low
 
 
 @dataclass(frozen=True)
 class Digit:
-    """One two-sided problem. In the arrangement of this digit, the document at a place faces the run [first, last):
-    on the upper side it is preferred to the lower ones there, on the lower side the upper ones are preferred to it.
+    """One problem of several sides: the documents sorted by this digit, and before that as they were.
+
+    moved   from which place each came
+    digits  of the documents before they moved
+    to      to[k * (n + 1) + p]: where the first of digit k goes to among those from place p on
+    bounds  how many documents have a digit below 0, 1, ...
     """
 
-    member: Any  # the document at each place, by its place in the ranking
-    place: Any  # and the reverse
-    upper: Any
-    first: Any
-    last: Any
+    moved: Any
+    digits: Any
+    to: Any
+    bounds: list[int]
+
+    @classmethod
+    def of(cls, fixed: Fixed, digits: Any, bounds: list[int]) -> "Digit":
+        xp, base = fixed.xp, fixed.base
+        sides = xp.arange(base, dtype=digits.dtype, device=device_of(digits))
+        counted = xp.zeros((base, digits.shape[0] + 1), dtype=xp.int8, device=device_of(digits))
+        counted[:, 1:] = xp.astype(digits[None, :] == sides[:, None], xp.int8)
+        to = xp.cumulative_sum(xp.reshape(counted, (-1,)), dtype=fixed.ints)
+        return cls(xp.argsort(xp.astype(digits, xp.int8), stable=True), digits, to, bounds)
+
+    def side(self, k: int) -> Any:
+        """The part of `to` for digit k."""
+        width = self.digits.shape[0] + 1
+        return self.to[k * width : (k + 1) * width]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Documents at the places [first, last) have the partners at the places [start, end), one such run each."""
+
+    first: int
+    last: int
+    start: Any
+    end: Any
 
 
 class Graph(PairGraph):
+    """`runs`: for each digit, the runs of the worse and of the better partners."""
+
     def __init__(self, ranking: Ranking, threshold: float) -> None:
-        self.layout = ranking.layout
-        self.xp = ranking.xp
+        self.layout = ranking.fixed.layout
+        self.xp = ranking.fixed.xp
         self.ranking = ranking
-        self.digits = _digits(ranking, float(threshold))
+        self.runs = _runs(ranking, threshold)
 
     def below(self, v: Any) -> Any:
-        return self._sums(v, lambda upper, run_sums: upper * run_sums(1.0 - upper))
+        return self._sums(v, [worse for worse, _ in self.runs])
 
     def above(self, v: Any) -> Any:
-        return self._sums(v, lambda upper, run_sums: (1.0 - upper) * run_sums(upper))
+        return self._sums(v, [better for _, better in self.runs])
 
-    def _sums(self, v: Any, contribution: Callable[[Any, Callable[[Any], Any]], Any]) -> Any:
-        """The sum over the digits of `contribution(upper, run_sums)`, by row; run_sums(u) sums u * v over each run."""
+    def adjacency(self, v: Any) -> Any:
+        return self._sums(v, [worse + better for worse, better in self.runs])
+
+    def counted(self) -> tuple[Any, Any]:
+        ones = None if self.ranking.fixed.weights is None else self.xp.ones_like(self.ranking.scores)
+        return self.below(ones), self.above(ones)
+
+    def _sums(self, v: Any, runs: list[list[Run]]) -> Any:
+        """The sums of v over the runs, by row; without v, the numbers of documents in them."""
         xp, ranking = self.xp, self.ranking
-        weights = None if self.layout.weights is None else xp.take(xp.asarray(self.layout.weights), ranking.row)
-        v = xp.take(xp.astype(v, xp.float64), ranking.row, axis=0)
-        tail = (1,) * (v.ndim - 1)
-        v = v if weights is None else v * xp.reshape(weights, (-1, *tail))
-        total = xp.zeros_like(v)
-        for digit in self.digits:
-            here = xp.take(v, digit.member, axis=0)
-            upper = xp.reshape(xp.astype(digit.upper, xp.float64), (-1, *tail))
-
-            def run_sums(side: Any, here: Any = here, digit: Digit = digit) -> Any:
-                sums = xp.cumulative_sum(side * here, axis=0, include_initial=True)
-                return xp.take(sums, digit.last, axis=0) - xp.take(sums, digit.first, axis=0)
-
-            total = total + xp.take(contribution(upper, run_sums), digit.place, axis=0)
-        total = total if weights is None else total * xp.reshape(weights, (-1, *tail))
-        return xp.take(total, ranking.place, axis=0)
+        before, after = ranking.fixed.weights or (None, None)
+        here = (
+            None if v is None else xp.take(_scaled(xp.astype(v, xp.float64, copy=False), before), ranking.row, axis=0)
+        )
+        total = xp.zeros_like(ranking.scores if here is None else here)
+        for i, (digit, of_digit) in enumerate(zip(ranking.in_digits, runs, strict=True)):
+            total = xp.take(total, digit.moved, axis=0) if i else total
+            prefix = None
+            if here is not None:
+                here = xp.take(here, digit.moved, axis=0)
+                prefix = prefix_sums(xp, here)
+            for run in of_digit:
+                total[run.first : run.last, ...] += _run_sums(xp, prefix, run)
+        return _scaled(xp.take(total, ranking.place, axis=0), None if v is None else after)
 
 
-def _digits(ranking: Ranking, threshold: float) -> list[Digit]:
-    xp, scores = ranking.xp, ranking.scores
-    first, last = ranking.first, ranking.last
-    low = _bisect(ranking, lambda place: scores - xp.take(scores, place) < threshold)
-    high = _bisect(ranking, lambda place: xp.take(scores, place) - scores >= threshold)
-    member = xp.arange(scores.shape[0])
-    digits = []
-    for shift in reversed(range(ranking.n_digits)):
-        upper = (xp.take(ranking.level, member) >> shift) % 2
-        place = xp.argsort(member)
-        run = (xp.where(upper == 1, low, first), xp.where(upper == 1, last, high))
-        digits.append(Digit(member, place, upper, *run))
-        uppers = xp.cumulative_sum(upper, include_initial=True)
-
-        def in_half(ends: Any, first: Any = first, last: Any = last, upper: Any = upper, uppers: Any = uppers) -> Any:
-            """Where `ends`, places in each document's group, lie once the group is split and only its half counts."""
-            seen = xp.take(uppers, ends) - xp.take(uppers, first)
-            lowers = (last - first) - (xp.take(uppers, last) - xp.take(uppers, first))
-            return xp.where(upper == 1, first + lowers + seen, ends - seen)
-
-        moved = xp.argsort(in_half(xp.arange(member.shape[0])))
-        ends = [xp.take(in_half(end), moved) for end in (first, last, low, high)]
-        member, (first, last, low, high) = xp.take(member, moved), ends
-    return digits
+def _run_sums(xp: Any, prefix: Any, run: Run) -> Any:
+    if prefix is None:
+        return xp.astype(run.end - run.start, xp.float64)
+    return xp.take(prefix, run.end, axis=0) - xp.take(prefix, run.start, axis=0)
 
 
-def _bisect(ranking: Ranking, reached: Callable[[Any], Any]) -> Any:
-    """For each document, the first place in its query for which `reached`; it stays reached from there on."""
-    xp = ranking.xp
-    low, high = ranking.first, ranking.last
-    for _ in range(ranking.longest.bit_length()):
-        middle = (low + high) // 2
-        unsettled = low < high
-        there = reached(xp.where(unsettled, middle, ranking.first))
-        high = xp.where(unsettled & there, middle, high)
-        low = xp.where(unsettled & ~there, middle + 1, low)
-    return low
+def _scaled(v: Any, weights: Any) -> Any:
+    if weights is None:
+        return v
+    return v * (weights if v.ndim == 1 else weights[:, None])
+
+
+def _runs(ranking: Ranking, threshold: float) -> list[tuple[list[Run], list[Run]]]:
+    """For each digit the runs of the documents' partners: the worse from `low` on, the better up to `high`."""
+    fixed, xp = ranking.fixed, ranking.fixed.xp
+    first, last = fixed.first, fixed.last
+    low, high = ranking.bisect(threshold, False), ranking.bisect(threshold, True)
+    out = []
+    for i, digit in enumerate(ranking.in_digits):
+        first, last, low, high = (xp.take(ends, digit.moved) for ends in (first, last, low, high))
+        worse, better, bounds = [], [], digit.bounds
+        for k in range(fixed.base - 1):
+            above, side = slice(bounds[k + 1], None), digit.side(k)
+            worse.append(Run(bounds[k + 1], bounds[-1], xp.take(side, low[above]), xp.take(side, last[above])))
+            under, side = slice(0, bounds[k + 1]), digit.side(k + 1)
+            better.append(Run(0, bounds[k + 1], xp.take(side, first[under]), xp.take(side, high[under])))
+        out.append((worse, better))
+        if i + 1 < len(fixed.shifts):
+            own = xp.astype(xp.take(digit.digits, digit.moved), fixed.ints) * (digit.digits.shape[0] + 1)
+            first, last, low, high = (xp.take(digit.to, own + ends) for ends in (first, last, low, high))
+    return out
+
+
+def prefix_sums(xp: Any, v: Any) -> Any:
+    """0, v_0, v_0 + v_1, ... down the columns; there may be more rows after those.
+
+    A matrix is summed in blocks of rows side by side, and the blocks' own sums in the same way.
+    """
+    if v.ndim == 1:
+        return xp.cumulative_sum(v, include_initial=True)
+    n, width = v.shape
+    blocks = -(-(n + 1) // BLOCK)
+    padded = xp.zeros((blocks * BLOCK, width), dtype=v.dtype, device=device_of(v))
+    padded[1 : n + 1, :] = v
+    sums = xp.cumulative_sum(xp.reshape(padded, (blocks, BLOCK, width)), axis=1)
+    if blocks > 1:
+        sums += prefix_sums(xp, sums[:, -1, :])[:blocks, None, :]
+    return xp.reshape(sums, (-1, width))

@@ -1,0 +1,88 @@
+"""Arrays of other libraries, on a GPU or not: which functions go with them, and the way there and back.
+
+NumPy's own follow the array API; for torch and CuPy the few functions are added here that they call otherwise.
+"""
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+LIBRARIES = ("torch", "cupy")
+
+
+def namespace(x: Any) -> Any:
+    """The functions that go with the array x, as the array API names them."""
+    if isinstance(x, np.ndarray | np.generic):
+        return np
+    library = library_of(x)
+    return _namespace(library) if library else x.__array_namespace__()
+
+
+def library_of(x: Any) -> str | None:
+    """ "torch" or "cupy" where x is an array or a sparse matrix of theirs."""
+    library = type(x).__module__.partition(".")[0].removesuffix("x")  # cupyx has CuPy's sparse matrices
+    return library if library in LIBRARIES else None
+
+
+def device_of(x: Any) -> Any:
+    return x.device
+
+
+def on_device_of(like: Any, x: Any) -> Any:
+    """x, of NumPy or there already, where `like` lies."""
+    if type(x) is type(like):
+        return x
+    return namespace(like).asarray(x, device=device_of(like))
+
+
+def to_host(x: Any) -> Any:
+    """x as NumPy has it."""
+    library = library_of(x)
+    if library == "torch":
+        return x.detach().cpu().numpy()
+    return x.get() if library == "cupy" else np.asarray(x)
+
+
+@cache
+def _namespace(library: str) -> Any:
+    return {"torch": _Torch, "cupy": _CuPy}[library](import_module(library))
+
+
+class _Torch:
+    """torch, with the names and defaults of the array API."""
+
+    def __init__(self, torch: Any) -> None:
+        self.torch = torch
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.torch, name)
+        setattr(self, name, found)  # found directly the next time
+        return found
+
+    def astype(self, x: Any, dtype: Any, copy: bool = True) -> Any:
+        return x.to(dtype, copy=copy)
+
+    def take(self, x: Any, places: Any, axis: int = 0) -> Any:
+        return self.torch.index_select(x, axis, places)
+
+    def repeat(self, x: Any, repeats: Any) -> Any:
+        return self.torch.repeat_interleave(x, repeats)
+
+    def argsort(self, x: Any, stable: bool = True) -> Any:
+        return self.torch.argsort(x, stable=stable)
+
+    def cumulative_sum(self, x: Any, axis: int = 0, dtype: Any = None, include_initial: bool = False) -> Any:
+        if not include_initial:
+            return self.torch.cumsum(x, axis, dtype=dtype)
+        out = x.new_zeros((x.shape[0] + 1, *x.shape[1:]), dtype=dtype)
+        self.torch.cumsum(x, axis, dtype=dtype, out=out[1:])
+        return out
+
+
+class _CuPy(_Torch):
+    """CuPy, likewise; its arrays lie on the current device."""
+
+    def astype(self, x: Any, dtype: Any, copy: bool = True) -> Any:
+        return x.astype(dtype, copy=copy)
