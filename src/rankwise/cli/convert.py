@@ -1,14 +1,18 @@
 """`rankwise convert`: ranking data from one format into another."""
 
+import shutil
+import sys
+import tempfile
 import time
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from rankwise.cli.options import Jobs
-from rankwise.cli.speech import checked, command, counted, doing, say
+from rankwise.cli.speech import checked, command, counted, doing, say, stop_here
 
-FORMATS = ("letor", "csv", "tsv", "parquet", "npz")
+FORMATS = ("letor", "csv", "tsv", "parquet", "npz", "chunks")
 
 
 @command
@@ -33,11 +37,11 @@ def convert(
     float32: Annotated[bool, typer.Option("--float32", help="Features in single precision.")] = False,
     jobs: Jobs = None,
 ) -> None:
-    """Write ranking data in another format: LETOR text, CSV, TSV, Parquet or NPZ.
+    """Write ranking data in another format: LETOR text, CSV, TSV, Parquet, NPZ; or chunks, for data beyond memory.
 
     Example: rankwise convert S1.txt S2.txt S3.txt train.parquet
     """
-    from rankwise.data.files import format_of, read_data, write_data
+    from rankwise.data.files import format_of
     from rankwise.data.streams import check_folder
 
     if len(files) < 2:
@@ -49,13 +53,43 @@ def convert(
     to = to or checked("--to", lambda path: format_of(path, writing=True), target)
     check_folder(target)
     began = time.perf_counter()
-    options = {"label": label, "qid": qid, "features": feature, "comments": True, "n_jobs": jobs}
+    options = {"label": label, "qid": qid, "features": feature, "n_jobs": jobs}
+    options |= {"format": from_, "dtype": "float32" if float32 else None}
+    data = _to_chunks(sources, target, options) if to == "chunks" else _to_file(sources, target, to, options)
+    shape = ((len(data), "documents"), (data.n_queries, "queries"), (data.n_features, "features"))
+    told = ", ".join(counted(n, what) for n, what in shape)
+    say(f"{told} written to {'standard output' if target == '-' else target} in {time.perf_counter() - began:.1f} s")
+
+
+def _to_file(sources: list[str], target: str, to: str, options: dict[str, Any]) -> Any:
+    from rankwise.data.files import read_data, write_data
+
     with doing(f"reading {' '.join(sources)}"):
-        data = read_data(sources, format=from_, dtype="float32" if float32 else None, **options)
+        data = read_data(sources, comments=True, **options)
     with doing(f"writing {target}"):
         write_data(target, data, format=to)
-    shape = ", ".join(
-        counted(n, what)
-        for n, what in ((len(data), "documents"), (data.n_queries, "queries"), (data.n_features, "features"))
-    )
-    say(f"{shape} written to {'standard output' if target == '-' else target} in {time.perf_counter() - began:.1f} s")
+    return data
+
+
+def _to_chunks(sources: list[str], target: str, options: dict[str, Any]) -> Any:
+    from rankwise.data.chunk_writer import write_chunks
+    from rankwise.data.chunks import open_chunks
+    from rankwise.data.files import stream_data
+
+    with tempfile.TemporaryDirectory(dir=Path(target).resolve().parent) as spool, doing(f"writing {target}") as tell:
+
+        def progress(text: str) -> None:
+            stop_here()
+            tell(text)
+
+        # standard input is gone through twice, so it needs a file
+        files = [_spooled(spool) if one == "-" else one for one in sources]
+        write_chunks(target, stream_data(files, progress=progress, **options), progress=progress)
+    return open_chunks(target)
+
+
+def _spooled(folder: str) -> str:
+    path = Path(folder) / "stdin"
+    with open(path, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    return str(path)

@@ -104,6 +104,11 @@ def plain_ids(texts: Array) -> Array:
     return np.repeat(np.array(ids, dtype=np.int64), np.diff(np.flatnonzero(runs), append=texts.size))
 
 
+def one_type(ids: list[Array]) -> list[Array]:
+    """Query ids of several blocks: as texts where they are of several kinds."""
+    return ids if len({one.dtype.kind for one in ids}) == 1 else [one.astype(str) for one in ids]
+
+
 def check_finite(data: RankingData) -> None:
     """One sentence where a number cannot be written, as no reader would take it."""
     bad = np.flatnonzero(~np.isfinite(data.y))
@@ -154,8 +159,7 @@ def joined(blocks: list[RankingData]) -> RankingData:
     if len(blocks) == 1:
         return blocks.pop()
     y = np.concatenate([one.y for one in blocks])
-    same = len({one.qid.dtype.kind for one in blocks}) == 1
-    qid = np.concatenate([one.qid if same else one.qid.astype(str) for one in blocks])
+    qid = np.concatenate(one_type([one.qid for one in blocks]))
     comments = None
     if first.comments is not None:
         comments = np.concatenate([np.asarray(one.comments, object) for one in blocks])

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -28,7 +28,7 @@ SUFFIXES = {
     ".libsvm": "letor",
 }
 TEXT = ("letor", "csv", "tsv")
-FORMATS = (*TEXT, "parquet", "npz")
+FORMATS = (*TEXT, "parquet", "npz", "chunks")
 _SEPARATOR = {"csv": ",", "tsv": "\t"}
 _ONLY_TABLES = ("label", "qid", "features")
 
@@ -38,7 +38,7 @@ def read_data(source: Any, *, format: str | None = None, **options: Any) -> Rank
 
     source  a path: .csv, .tsv (compressed too), .parquet, .npz, a folder of Parquet files, a folder of chunks, and
             everything else is ranking text; "-" or an open file: text
-    format  letor, csv, tsv, parquet or npz, where the suffix does not say
+    format  letor, csv, tsv, parquet, npz or chunks, where the suffix does not say
 
     Options are those of `read_letor` (n_features, dense, dtype, missing, zero_based, comments, n_jobs); without a dtype
     numbers stay as they are stored, and text is read as float64. Of tables `label` and `qid` name the columns of the
@@ -46,10 +46,7 @@ def read_data(source: Any, *, format: str | None = None, **options: Any) -> Rank
     they are all others, but for one called comment. A column f1, f2, ... has a number rather than a name.
     """
     reading = Reading(**options)
-    sources = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
-    kind = format or _common_format(sources)
-    if kind not in FORMATS:
-        raise ValueError(f"format is {kind!r}: it can be {', '.join(FORMATS)}")
+    sources, kind = _sources(source, format)
     if kind == "letor":
         from rankwise.data.letor import read_letor
 
@@ -60,6 +57,23 @@ def read_data(source: Any, *, format: str | None = None, **options: Any) -> Rank
     if not blocks:
         raise ValueError(f"{name}: there are no rows to read")
     return finished(joined(blocks), reading, name)
+
+
+def stream_data(
+    source: Any, *, format: str | None = None, progress: Callable[[str], None] = lambda text: None, **options: Any
+) -> Iterator[RankingData]:
+    """The same data as blocks of rows, so that they need not fit into memory; without comments. Text must be in files:
+    it is looked through before it is read.
+    """
+    reading = Reading(**options | {"comments": False})
+    sources, kind = _sources(source, format)
+    if kind == "letor":
+        from rankwise.data.letor_stream import letor_stream
+
+        yield from letor_stream([Path(one) for one in sources], reading, progress)
+        return
+    for block in table_blocks(sources, kind, reading):
+        yield finished(block, reading, ", ".join(map(str, sources)))
 
 
 def write_data(target: Any, data: RankingData, *, format: str | None = None) -> None:
@@ -84,6 +98,10 @@ def write_data(target: Any, data: RankingData, *, format: str | None = None) -> 
         from rankwise.data.npz import write_npz
 
         write_npz(target, data)
+    elif kind == "chunks":
+        from rankwise.data.chunk_writer import write_chunks
+
+        write_chunks(target, data)
     else:
         raise ValueError(f"format is {kind!r}: it can be {', '.join(FORMATS)}")
 
@@ -94,7 +112,7 @@ def format_of(target: Any, writing: bool = False) -> str:
         return "letor"
     path = Path(target)
     if path.is_dir():
-        return "parquet"
+        return "chunks" if (path / "manifest.json").exists() else "parquet"
     plain = path.with_suffix("") if path.suffix in COMPRESSED else path
     kind = SUFFIXES.get(plain.suffix.lower())
     if kind is None and writing and plain.suffix:
@@ -105,11 +123,16 @@ def format_of(target: Any, writing: bool = False) -> str:
     return kind or "letor"
 
 
-def _common_format(sources: list[Any]) -> str:
-    kinds = sorted({format_of(one) for one in sources})
+def _sources(source: Any, format: str | None) -> tuple[list[Any], str]:
+    """The sources one by one, and their format."""
+    sources = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
+    kinds = [format] if format else sorted({format_of(one) for one in sources})
     if len(kinds) > 1:
         raise ValueError(f"the files are of several formats, {' and '.join(kinds)}: convert them to one first")
-    return kinds[0] if kinds else "letor"
+    kind = kinds[0] if kinds else "letor"
+    if kind not in FORMATS:
+        raise ValueError(f"format is {kind!r}: it can be {', '.join(FORMATS)}")
+    return sources, kind
 
 
 def table_blocks(sources: list[Any], kind: str, reading: Reading) -> Iterator[RankingData]:
@@ -137,6 +160,10 @@ def _blocks(source: Any, kind: str, reading: Reading) -> Iterator[RankingData]:
         from rankwise.data.npz import read_npz
 
         yield read_npz(Path(source), reading)
+    elif kind == "chunks":
+        from rankwise.data.chunks import open_chunks
+
+        yield from open_chunks(source).read_ahead()
     else:
         from rankwise.data.parquet import parquet_blocks, parquet_files
 

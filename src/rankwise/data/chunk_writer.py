@@ -1,0 +1,144 @@
+"""Ranking data of any size into chunks of whole queries, in the memory of a few chunks.
+
+Blocks of rows come one after another; what has gathered is cut where a query ends. The folder is made under another
+name and renamed when all is there, so what was interrupted never opens; the next attempt clears it away. A query whose
+rows lie apart is only found when all is written: the chunks are then dealt out once more (`chunk_gather`).
+"""
+
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Array
+from rankwise.data.chunk_files import MANIFEST, ChunkFile, write_chunk, write_manifest
+from rankwise.data.chunks import runs
+from rankwise.data.columns import joined, one_type
+from rankwise.data.records import RankingData
+from rankwise.data.streams import check_folder
+from rankwise.queries import cut
+
+CHUNK_BYTES = 1 << 26
+
+
+def write_chunks(
+    folder: Any,
+    blocks: RankingData | Iterable[RankingData],
+    *,
+    chunk_bytes: int = CHUNK_BYTES,
+    progress: Callable[[str], None] = lambda text: None,
+) -> None:
+    """Write ranking data, or an iterable of blocks of them that are alike, to a folder that `open_chunks` opens.
+
+    A chunk takes `chunk_bytes` and the rest of a query. A query keeps the order of its rows, and queries come in the
+    order of their first rows, wherever the others are. Comments are left out. An older folder of chunks is replaced.
+    """
+    path = Path(folder)
+    check_folder(path)
+    if path.exists() and not (path / MANIFEST).exists() and (not path.is_dir() or any(path.iterdir())):
+        raise ValueError(f"{path} is there, and is no folder of chunks: give another name, or remove it")
+    partial = path.with_name(f".{path.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir()
+    try:
+        _fill(partial, [blocks] if isinstance(blocks, RankingData) else blocks, chunk_bytes, progress)
+        _replace(path, partial)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def _replace(path: Path, partial: Path) -> None:
+    old = path.with_name(f".{path.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if path.exists():
+        path.rename(old)
+    partial.rename(path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _fill(folder: Path, blocks: Iterable[RankingData], chunk_bytes: int, progress: Callable[[str], None]) -> None:
+    writer = _Writer(folder, chunk_bytes)
+    for block in blocks:
+        writer.add(block)
+        progress(f"{writer.rows:,} documents")
+    files = writer.finish()
+    ids = np.concatenate(one_type(writer.ids))
+    if np.unique(ids).size < ids.size:
+        from rankwise.data.chunk_gather import gather
+
+        progress("rows of a query lie apart: putting them together")
+        files = gather(folder, files, ids, np.concatenate(writer.sizes), writer.known, chunk_bytes)
+    write_manifest(folder, writer.known, files)
+
+
+class _Writer:
+    """Rows gathered until they make a chunk."""
+
+    def __init__(self, folder: Path, chunk_bytes: int) -> None:
+        self.folder, self.chunk_bytes = folder, chunk_bytes
+        self.waiting: list[RankingData] = []
+        self.waiting_bytes, self.wanted, self.rows = 0, chunk_bytes, 0
+        self.files: list[ChunkFile] = []
+        self.known: dict[str, Any] = {}
+        self.ids: list[Array] = []  # of the runs of rows with one id, chunk after chunk
+        self.sizes: list[Array] = []
+
+    def add(self, block: RankingData) -> None:
+        known = _known(block)
+        if self.known and known != self.known:
+            differing = next(key for key in known if known[key] != self.known[key])
+            raise ValueError(
+                f"blocks must be alike: {differing} is {known[differing]}, and was {self.known[differing]}"
+            )
+        self.known = known
+        self.waiting.append(block)
+        self.waiting_bytes += x_bytes(block)
+        self.rows += len(block)
+        if self.waiting_bytes >= self.wanted:
+            rest = self._write(all_of_it=False)
+            self.waiting, self.waiting_bytes = [rest], x_bytes(rest)
+            # a query larger than a chunk is not joined anew for every block
+            self.wanted = max(self.chunk_bytes, self.waiting_bytes * 3 // 2)
+
+    def finish(self) -> list[ChunkFile]:
+        if not self.rows:
+            raise ValueError("there are no rows to write")
+        self._write(all_of_it=True)
+        return self.files
+
+    def _write(self, all_of_it: bool) -> RankingData:
+        """Write what is waiting; but for the last chunk, which may lack rows to come, if this is not all."""
+        data = joined(self.waiting)
+        ids, sizes = runs(data.qid)
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        cuts = cut(starts, max(1, self.chunk_bytes * len(data) // max(x_bytes(data), 1)))
+        for first, last in cuts if all_of_it else cuts[:-1]:
+            self.ids.append(ids[first:last])
+            self.sizes.append(sizes[first:last])
+            rows = slice(int(starts[first]), int(starts[last]))
+            self.files.append(write_chunk(self.folder, chunk_name(len(self.files)), data.select(rows)))
+        return data.select(slice(int(starts[cuts[-1][0]]), None))
+
+
+def chunk_name(i: int) -> str:
+    return f"chunk-{i:05}.npz"
+
+
+def x_bytes(data: RankingData) -> int:
+    """Bytes that X takes."""
+    X = data.X
+    return int(X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes)
+
+
+def _known(block: RankingData) -> dict[str, Any]:
+    """What the blocks of one data set have in common."""
+    return {
+        "n_features": block.n_features,
+        "first_index": block.first_index,
+        "names": None if block.names is None else list(block.names),
+        "sparse": not isinstance(block.X, np.ndarray),
+        "dtype": str(block.X.dtype),
+    }

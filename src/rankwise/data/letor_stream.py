@@ -1,0 +1,60 @@
+"""Ranking text of any size as blocks of rows: looked through once for its shape, then read piece by piece."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rankwise.data.columns import Reading
+from rankwise.data.letor_error import LetorError
+from rankwise.data.letor_parts import Options, Seen, read_part
+from rankwise.data.letor_scan import count
+from rankwise.data.records import RankingData
+from rankwise.data.streams import Text, open_bytes, streamed
+from rankwise.threads import share, thread_count
+
+
+@dataclass(frozen=True)
+class _Shape:
+    n_features: int
+    zero_based: bool
+    dense: bool
+
+
+def letor_stream(paths: list[Path], reading: Reading, progress: Callable[[str], None]) -> Iterator[RankingData]:
+    """Blocks of rows, alike in their columns; a file is opened twice."""
+    n_threads = thread_count(reading.n_jobs)
+    shape = _look_through(paths, reading, n_threads, progress)
+    dtype = np.dtype(reading.dtype or np.float64)
+    options = Options(shape.n_features, shape.dense, dtype, reading.missing, False, n_threads)
+    seen = Seen(zero_based=shape.zero_based)
+    for text in _texts(paths):
+        part = read_part([text], options, seen, whole=True)
+        if part is not None:
+            yield RankingData(part.X, part.y, part.qid, None, part.base)
+
+
+def _look_through(paths: list[Path], reading: Reading, n_threads: int, progress: Callable[[str], None]) -> _Shape:
+    rows, entries, largest, zero_based = 0, 0, -1, bool(reading.zero_based)
+    for text in _texts(paths):
+        counts = np.array(share(lambda chunk: count(chunk.data), list(text.chunks()), n_threads), np.int64).reshape(
+            -1, 4
+        )
+        rows += int(counts[:, 0].sum())
+        entries += int(counts[:, 1].sum())
+        largest = max(largest, int(counts[:, 2].max(initial=-1)))
+        zero_based |= bool(counts[:, 3].any())
+        progress(f"looking through, {rows:,} documents")
+    if not rows:
+        raise LetorError("there are no rows to read", ", ".join(map(str, paths)))
+    n_features = reading.n_features or max(largest + zero_based, 1)
+    dense = reading.dense if reading.dense is not None else 2 * entries >= rows * n_features
+    return _Shape(n_features, zero_based, dense)
+
+
+def _texts(paths: list[Path]) -> Iterator[Text]:
+    for path in paths:
+        with ExitStack() as closing:
+            yield from streamed(closing.enter_context(open_bytes(path, "rb")), str(path))
