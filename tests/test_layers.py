@@ -40,6 +40,7 @@ ROOMS = [
     "data",
     "model_selection",
     "io",
+    "distributed",
     "report",
     "cli",
 ]

@@ -1,0 +1,145 @@
+"""Partitions of whole queries on the workers of a cluster, and the rounds of messages that ask them.
+
+A round: one request to every worker that has partitions, passed on by a tree of workers, and back the sum, added up on
+the way. What is missing from it, because a worker died or a state was not kept, is asked again once Dask has made the
+lost partitions anew.
+"""
+
+import itertools
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+from rankwise.arrays import Array
+from rankwise.distributed.errors import gone_scheduler, telling
+from rankwise.distributed.holding import Post, Reply, Request, answer
+from rankwise.distributed.tree import Nodes, merge, missing, total
+
+FAN_OUT = 8  # workers that the client, or a worker, sends a request to
+PATIENCE = 30.0  # seconds to wait for a worker when all are gone
+
+
+class Traffic:
+    """Rounds so far, and bytes sent in them."""
+
+    def __init__(self) -> None:
+        self.rounds = 0
+        self.bytes = 0
+
+
+class Partitions:
+    """Futures of `holding.Partition`s; a context that lets go of them at its end."""
+
+    def __init__(self, client: Any, futures: list[Any], traffic: Traffic | None = None) -> None:
+        self.client = client
+        self.futures = futures
+        self.traffic = Traffic() if traffic is None else traffic
+        self.owners: dict[int, str] = {}  # partition -> the worker that has it, as far as known
+        self.states = itertools.count()
+        self.name = uuid.uuid4().hex
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Let go of everything: what is not done is not begun any more, and the workers forget what they have."""
+        for future in self.futures:
+            future.release()
+
+    def wait(self) -> None:
+        """Until every partition is there."""
+        self._wait(self.futures)
+
+    def chosen(self, which: Iterable[int]) -> "Partitions":
+        """Some of them, which still belong to this context."""
+        return Partitions(self.client, [self.futures[i] for i in which], self.traffic)
+
+    def state(self, make: Callable[..., Any], *made_of: Any) -> "State":
+        """make(content, *made_of) of every partition, not yet made."""
+        return State(self, f"{self.name}-{next(self.states)}", make, made_of)
+
+    def ask(self, state: "State", question: Callable[..., Array], *asked: Any) -> Array:
+        """The sum over the partitions of question(state, *asked)."""
+        n = len(self.futures)
+        nodes: Nodes = {}
+        self.traffic.rounds += 1
+        made_of = None if state.made else state.made_of
+        with telling(self.client):
+            while left := missing(nodes, n):
+                request = Request(n, state.name, state.make, made_of, question, asked)
+                for reply in self._round(request, self._posts(left)):
+                    merge(nodes, reply.nodes, n)
+                    self.traffic.bytes += reply.sent
+                made_of = state.made_of  # where it was not enough, the next request brings all
+        state.made = True
+        return total(nodes)
+
+    def _round(self, request: Request, posts: dict[str, Post]) -> list[Reply]:
+        from distributed.protocol.pickle import dumps
+
+        self.traffic.bytes += len(posts) * len(dumps((request, posts)))
+        replies = self.client.run(answer, request, posts, workers=list(posts), on_error="return")
+        for address, reply in replies.items():
+            if isinstance(reply, OSError):
+                self.owners = {leaf: owner for leaf, owner in self.owners.items() if owner != address}
+            elif isinstance(reply, BaseException):
+                raise reply
+        return [reply for reply in replies.values() if isinstance(reply, Reply)]
+
+    def _posts(self, leaves: list[int]) -> dict[str, Post]:
+        self._locate(leaves)
+        by_owner: dict[str, dict[int, str]] = {}
+        for leaf in leaves:
+            by_owner.setdefault(self.owners[leaf], {})[leaf] = self.futures[leaf].key
+        return _tree(list(by_owner.items()))
+
+    def _locate(self, leaves: list[int]) -> None:
+        """Find out who has what; wait for what is being made anew."""
+        unknown = [i for i in leaves if i not in self.owners or self.futures[i].status != "finished"]
+        while unknown:
+            self._wait([self.futures[i] for i in unknown])
+            found = self.client.who_has([self.futures[i] for i in unknown])
+            for i in unknown:
+                owners = found.get(self.futures[i].key)
+                if owners:
+                    self.owners[i] = min(owners)
+            unknown = [i for i in unknown if not found.get(self.futures[i].key)]
+
+    def _wait(self, futures: list[Any]) -> None:
+        import distributed
+
+        while True:
+            try:
+                distributed.wait(futures, timeout=PATIENCE)
+            except TimeoutError:
+                if self.client.status != "running":
+                    raise gone_scheduler(self.client) from None
+                if not self.client.nthreads():
+                    address = self.client.scheduler.address
+                    raise RuntimeError(f"no worker is left at the Dask scheduler {address}: start one") from None
+            else:
+                for future in futures:
+                    if future.status in ("error", "cancelled"):
+                        future.result()
+                return
+
+
+class State:
+    """What questions are about; `made` once every partition has had it."""
+
+    def __init__(self, of: Partitions, name: str, make: Callable[..., Any], made_of: tuple[Any, ...]) -> None:
+        self.of, self.name, self.make, self.made_of = of, name, make, made_of
+        self.made = False
+
+    def ask(self, question: Callable[..., Array], *asked: Any) -> Array:
+        return self.of.ask(self, question, *asked)
+
+
+def _tree(owners: list[tuple[str, dict[int, str]]]) -> dict[str, Post]:
+    """Everybody's post: the first of each of `FAN_OUT` runs of neighbours passes on to the rest of it."""
+    step = -(-len(owners) // FAN_OUT)
+    runs = [owners[i : i + step] for i in range(0, len(owners), step)] if owners else []
+    return {address: Post(leaves, _tree(rest)) for (address, leaves), *rest in runs}

@@ -1,0 +1,55 @@
+"""RankSVM on a Dask cluster."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from rankwise import losses
+from rankwise.distributed.cluster import OnCluster
+from rankwise.distributed.results import with_traffic
+from rankwise.distributed.risk import build_rows, distributed_objective
+from rankwise.distributed.spread import spread
+from rankwise.estimators.base import check_room_for_weights, positive
+from rankwise.estimators.ranksvm import RankSVM
+
+SINGLE_PAIRS = ("sgd", "sgd-queries", "dual")
+
+
+class DaskRankSVM(OnCluster, RankSVM):
+    """RankSVM whose data lie on the workers of a Dask cluster; parameters and attributes as of `rankwise.RankSVM`.
+
+    The model is the one that RankSVM finds in memory, and does not depend on the number of workers. It runs on the
+    latest `distributed.Client`, or on the one that the attribute `client` is set to. `result_` tells, beyond what it
+    always does, the `rounds` of messages and the `bytes` sent in them. `n_jobs` are threads of each worker, by default
+    as many as it has for tasks. Not for solvers that look at single pairs ("sgd", "sgd-queries" and "dual").
+    """
+
+    local = RankSVM
+
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]
+        """Learn `coef_` from data on the workers.
+
+        Parameters
+        ----------
+        X : Dask DataFrame or array, or path, pattern or list of paths
+            Files (LETOR text, Parquet, ...; folders of Parquet files) are read by the workers that keep them.
+        y : Dask Series or array, or name of a column
+        qid : Dask Series or array, or name of a column, default=None
+            None: the column "qid" of a DataFrame; files bring their own. A query that lies in several partitions is
+            gathered in one.
+        sample_weight : Dask Series or array, or name of a column, default=None
+        """
+        loss, C, pairing = losses.parse(self.loss), positive("C", self.C), self._pairing()
+        if self.solver in SINGLE_PAIRS:
+            raise ValueError(f"solver {self.solver!r} looks at single pairs, which lie on many workers: take 'auto'")
+        if pairing.costs is not None and not isinstance(pairing.costs, str):
+            raise ValueError("costs of single documents or levels cannot be cut into partitions: give a name")
+        self._solver(np.empty((1, 1)))  # what is wrong with the options is told before anything is read
+        data = spread(self.client, (X, y, qid, sample_weight), build_rows, loss, pairing, self.n_jobs)
+        with data.partitions:
+            self._know(data)
+            check_room_for_weights(data.n_features)
+            objective = distributed_objective(data, loss, C, pairing.normalize)
+            self._solve(self._solver(data), objective)
+        self.result_ = with_traffic(self.result_, data.partitions.traffic)
+        return self

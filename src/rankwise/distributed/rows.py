@@ -1,0 +1,129 @@
+"""The rows of one partition as a worker reads them, and what the client must know of them before they are used."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.arrays import Array, Floats, Ints
+from rankwise.data.columns import joined
+from rankwise.data.records import RankingData
+from rankwise.queries import Queries
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a partition; `where` names it in messages."""
+
+    data: RankingData
+    weight: Floats | None
+    where: str
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __sizeof__(self) -> int:
+        return nbytes(self.data.X) + self.data.y.nbytes + self.data.qid.nbytes
+
+    def select(self, rows: Any) -> "Rows":
+        return replace(self, data=self.data.select(rows), weight=None if self.weight is None else self.weight[rows])
+
+    def gathered(self) -> "Rows":
+        """The same with the rows of each query together."""
+        rows = Queries(self.data.qid, len(self)).rows
+        return self if rows is None else self.select(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What the client knows of a partition.
+
+    queries  a number for each query, in the order in which they first occur: equal for equal ids in any partition
+    sizes    how many documents each has
+    """
+
+    where: str
+    n_features: int
+    n_stored: int
+    first_index: int
+    names: tuple[str, ...] | None
+    queries: Array
+    sizes: Ints
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.sizes.sum())
+
+
+def facts_of(rows: Rows) -> Facts:
+    """What the client is told; a number that is not finite is named here, where it is found."""
+    data = rows.data
+    _check(rows)
+    queries = Queries(data.qid, len(rows))
+    names = None if data.names is None else tuple(map(str, data.names))
+    numbers = query_numbers(queries.ids)
+    return Facts(rows.where, data.n_features, int(data.X.size), data.first_index, names, numbers, queries.sizes)
+
+
+def query_numbers(ids: Array) -> Array:
+    """Each id as a number that is the same wherever it occurs: 7, 7.0 and "7" are one query, as in one file."""
+    from pandas.util import hash_array
+
+    if ids.dtype.kind == "f" and (ids == np.floor(ids)).all():
+        ids = ids.astype(np.int64)
+    numbers: Array = hash_array(ids.astype(str).astype(object), categorize=False)
+    return numbers
+
+
+def widened(rows: Rows, n_features: int, first_index: int) -> Rows:
+    """The same rows with the columns that all partitions together have."""
+    data = rows.data
+    shift = data.first_index - first_index
+    if data.n_features == n_features and not shift:
+        return rows
+    X = data.X
+    shape = (len(data), n_features)
+    if sparse.issparse(X):
+        wide = sparse.csr_array((X.data, X.indices + shift, X.indptr), shape=shape)
+    else:
+        wide = np.zeros(shape, X.dtype)
+        wide[:, shift : shift + data.n_features] = X
+    return replace(rows, data=RankingData(wide, data.y, data.qid, None, first_index, None))
+
+
+def parted(rows: Rows, split: Array, n_buckets: int) -> list[Rows]:
+    """The rows of queries that are whole here, and behind them, by bucket, those of the queries in `split`."""
+    queries = Queries(rows.data.qid, len(rows))
+    numbers = query_numbers(queries.ids)
+    bucket = np.where(np.isin(numbers, split), 1 + (numbers % np.uint64(n_buckets)).astype(np.int64), 0)[queries.codes]
+    return [rows.select(bucket == b) for b in range(n_buckets + 1)]
+
+
+def together(pieces: Sequence[Rows], where: str) -> Rows:
+    """The pieces as one, each query's rows together."""
+    some = [piece for piece in pieces if len(piece)]
+    if any(sparse.issparse(piece.data.X) for piece in some):
+        some = [replace(one, data=replace(one.data, X=sparse.csr_array(one.data.X))) for one in some]
+    data = joined([piece.data for piece in some])
+    weight = None if some[0].weight is None else np.concatenate([piece.weight for piece in some])
+    return Rows(data, weight, where).gathered()
+
+
+def nbytes(X: Any) -> int:
+    return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) if sparse.issparse(X) else int(X.nbytes)
+
+
+def _check(rows: Rows) -> None:
+    values = rows.data.X.data if sparse.issparse(rows.data.X) else rows.data.X
+    for what, given in (("a feature", values), ("a label", rows.data.y), ("a weight", rows.weight)):
+        if given is not None and not np.isfinite(given.sum(dtype=np.float64)) and not np.isfinite(given).all():
+            raise ValueError(f"{rows.where} holds {what} that is not a finite number: every one must be")
+
+
+def threads(n_jobs: int | None) -> int:
+    """As many as asked for, or as the worker has."""
+    from distributed import get_worker
+
+    return get_worker().state.nthreads if n_jobs is None else n_jobs

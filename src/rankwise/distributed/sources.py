@@ -1,0 +1,174 @@
+"""From what a user gives (Dask collections, files) to futures of `Rows`, one a partition."""
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.arrays import Array
+from rankwise.data.records import RankingData
+from rankwise.distributed.rows import Rows, threads
+
+QUERY = "qid"  # a column of this name holds the query ids, as in XGBoost
+
+
+def load(client: Any, X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
+    """Futures of the `Rows` of each partition; a worker reads what it is to keep.
+
+    X        a Dask DataFrame or array; or a path, a pattern or a list of paths of ranking files or Parquet folders
+    y, qid   a Dask Series or array in the same partitions, or the name of a column; of files, of a column of theirs
+    """
+    if _is_files(X):
+        return _load_files(client, X, y, qid, weight)
+    kind = type(X).__module__.split(".")[:2]
+    if kind[0] == "dask" and hasattr(X, "to_delayed"):
+        parts = _of_frame(X, y, qid, weight) if hasattr(X, "columns") else _of_array(X, y, qid, weight)
+        return list(client.compute(parts))
+    raise TypeError(
+        f"X is a {type(X).__name__}: give a Dask DataFrame or array, or files; what is in memory is for RankSVM itself"
+    )
+
+
+def _is_files(X: Any) -> bool:
+    if isinstance(X, str | os.PathLike):
+        return True
+    return isinstance(X, Sequence) and bool(X) and all(isinstance(one, str | os.PathLike) for one in X)
+
+
+def _load_files(client: Any, X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
+    if weight is not None or not isinstance(y, str | None) or not isinstance(qid, str | None):
+        raise ValueError("with files, y and qid are names of columns of theirs, and there are no weights")
+    columns = {key: name for key, name in (("label", y), ("qid", qid)) if name is not None}
+    given = [str(one) for one in ([X] if isinstance(X, str | os.PathLike) else X)]
+    files = client.submit(list_files, given, pure=False).result()
+    # Neighbours go to one worker: what it has of the tree of sums is then little to send.
+    threads = client.nthreads()
+    workers = np.repeat(sorted(threads), [threads[one] for one in sorted(threads)])
+    places = np.arange(len(files)) * workers.size // len(files)
+    return [
+        client.submit(read_file, path, columns, workers=str(workers[k]), allow_other_workers=True, pure=False)
+        for path, k in zip(files, places, strict=True)
+    ]
+
+
+def list_files(given: list[str]) -> list[str]:
+    """Patterns and folders of Parquet files as the files they stand for; looked up where the files are read."""
+    from rankwise.data.parquet import parquet_files
+
+    found: list[str] = []
+    for one in given:
+        paths = [one] if os.path.exists(one) else sorted(glob.glob(one))
+        if not paths:
+            raise FileNotFoundError(f"{one}: the workers see no such file")
+        for path in paths:
+            found += map(str, parquet_files(Path(path)))
+    return found
+
+
+def read_file(path: str, columns: dict[str, str]) -> Rows:
+    from rankwise.data.files import read_data
+
+    return Rows(read_data(path, n_jobs=threads(None), **columns), None, path)
+
+
+def _of_frame(X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
+    from dask import delayed
+
+    header = [str(name) for name in X.columns]
+    if qid is None and QUERY in header:
+        qid = QUERY
+    if qid is None and X.npartitions > 1:
+        raise ValueError(_ONE_QUERY.format(X.npartitions))
+    given = {"y": y, "qid": qid, "sample_weight": weight}
+    if y is None:
+        raise ValueError("y is missing: give a Series, or the name of a column of X")
+    for name, one in given.items():
+        if isinstance(one, str) and one not in header:
+            raise ValueError(f"{name} is {one!r}, and X has no such column: it has {', '.join(header[:8])}, ...")
+    named = {one for one in given.values() if isinstance(one, str)}
+    features = [name for name in X.columns if str(name) not in named]
+    besides = {name: _delayed(one, X.npartitions, name) for name, one in given.items() if not isinstance(one, str)}
+    columns = {name: one for name, one in given.items() if isinstance(one, str)}
+    frames = X.to_delayed()
+    return [
+        delayed(rows_of_frame)(frame, features, columns, {name: one[i] for name, one in besides.items()}, i)
+        for i, frame in enumerate(frames)
+    ]
+
+
+def rows_of_frame(frame: Any, features: list[Any], columns: dict[str, str], besides: dict[str, Any], i: int) -> Rows:
+    """Of a pandas DataFrame, with the other columns in it or beside it."""
+    found: dict[str, Any] = {name: frame[column] for name, column in columns.items()} | besides
+    X = np.ascontiguousarray(_floats(frame[features].to_numpy()))
+    names = [str(name) for name in features]
+    return _rows(X, found, names, f"partition {i}")
+
+
+def _of_array(X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
+    from dask import delayed
+
+    if X.ndim != 2:
+        raise ValueError(f"X must have rows and columns, it has {X.ndim} dimensions")
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    n = X.numblocks[0]
+    if qid is None and n > 1:
+        raise ValueError(_ONE_QUERY.format(n))
+    if y is None:
+        raise ValueError("y is missing: give a Dask array of labels")
+    given = {"y": y, "qid": qid, "sample_weight": weight}
+    for name, one in given.items():
+        if hasattr(one, "rechunk") and not np.isnan(X.chunks[0] + one.chunks[0]).any() and one.chunks[0] != X.chunks[0]:
+            given[name] = one.rechunk({0: X.chunks[0]})
+    besides = {name: _delayed(one, n, name) for name, one in given.items()}
+    blocks = X.to_delayed().ravel()
+    return [
+        delayed(rows_of_block)(block, {name: one[i] for name, one in besides.items()}, i)
+        for i, block in enumerate(blocks)
+    ]
+
+
+def rows_of_block(block: Any, besides: dict[str, Any], i: int) -> Rows:
+    """Of an array or CSR matrix."""
+    X = sparse.csr_array(block) if sparse.issparse(block) else np.ascontiguousarray(block)
+    return _rows(_floats(X), besides, None, f"block {i}")
+
+
+def _rows(X: Any, besides: dict[str, Any], names: list[str] | None, where: str) -> Rows:
+    for name, one in besides.items():
+        if one is not None and len(one) != X.shape[0]:
+            raise ValueError(f"{where} of {name} has {len(one)} rows, that of X {X.shape[0]}: they must be cut alike")
+    y, weight = (
+        None if one is None else np.asarray(one, np.float64) for one in (besides["y"], besides["sample_weight"])
+    )
+    qid = np.zeros(X.shape[0], np.int64) if besides["qid"] is None else _ids(besides["qid"])
+    assert y is not None
+    return Rows(RankingData(X, y, qid, None, 1, names), weight, where)
+
+
+_ONE_QUERY = "qid is missing: without it all rows are one query, and they lie in {} partitions: give the query ids"
+
+
+def _ids(given: Any) -> Array:
+    ids = np.asarray(given)
+    return ids.astype(str) if ids.dtype == object else ids
+
+
+def _floats(X: Any) -> Any:
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+
+
+def _delayed(given: Any, n: int, name: str) -> list[Any]:
+    """One part for each partition of X."""
+    if given is None:
+        return [None] * n
+    if not hasattr(given, "to_delayed"):
+        raise TypeError(f"{name} is a {type(given).__name__}: give a Dask Series or array, or the name of a column")
+    parts = list(np.ravel(given.to_delayed()))
+    if len(parts) != n:
+        raise ValueError(f"{name} has {len(parts)} partitions, X has {n}: they must be cut alike")
+    return parts

@@ -1,0 +1,144 @@
+"""From what a user gives to partitions of whole queries on the workers: what must be settled before anything is built.
+
+The columns: as many as all partitions together have. The queries: one that lies in several partitions is gathered in
+one; if these are few, as where a file ends in the middle of a query, in one partition behind the others.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Array, Ints
+from rankwise.distributed.errors import telling
+from rankwise.distributed.holding import Partition
+from rankwise.distributed.partitions import Partitions
+from rankwise.distributed.rows import Facts, Rows, facts_of, nbytes, parted, together, widened
+from rankwise.distributed.sources import load
+from rankwise.queries import Queries
+
+MOST_PIECES = 1 << 16  # of a shuffle: more of them keep the scheduler busy for minutes
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What all partitions have in common."""
+
+    n_features: int
+    first_index: int
+    names: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Data on the workers.
+
+    size    stored values of X
+    sizes   how many documents each query has, in the order in which queries first occur
+    places  for each partition, its queries: their places in `sizes`
+    """
+
+    partitions: Partitions
+    columns: Columns
+    size: int
+    sizes: Ints
+    places: list[Ints]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return int(self.sizes.sum()), self.columns.n_features
+
+    @property
+    def n_features(self) -> int:
+        return self.columns.n_features
+
+
+def spread(client: Any, given: tuple[Any, Any, Any, Any], build: Callable[..., Any], *options: Any) -> Spread:
+    """The data given (X, y, qid, weight) in partitions; the content of each is build(rows, *options)."""
+    with telling(client):
+        read = load(client, *given)
+        facts: list[Facts] = client.gather(client.map(facts_of, read, pure=False))
+        columns = _columns(facts)
+        census = Census(facts)
+        rows, places = _whole_queries(client, read, census, columns)
+        made = [client.submit(make, one, columns, build, options, pure=False) for one in rows]
+        partitions = Partitions(client, made)
+        try:
+            partitions.wait()
+        except BaseException:
+            partitions.release()
+            raise
+    return Spread(partitions, columns, sum(one.n_stored for one in facts), census.sizes, places)
+
+
+def make(rows: Rows, columns: Columns, build: Callable[..., Any], options: tuple[Any, ...]) -> Partition:
+    """A partition of whole queries."""
+    rows = widened(rows, columns.n_features, columns.first_index).gathered()
+    return Partition(build(rows, *options), nbytes(rows.data.X) + 40 * len(rows))  # labels, levels and orders are small
+
+
+class Census:
+    """The queries of all partitions together.
+
+    ids    a number for each, in the order in which they first occur
+    sizes  how many documents each has
+    codes  for each partition as it was read, its queries: their places in `ids`
+    split  for each query, whether it lies in several partitions
+    """
+
+    def __init__(self, facts: list[Facts]) -> None:
+        numbers = np.concatenate([one.queries for one in facts])
+        queries = Queries(numbers, numbers.size)
+        counts = np.concatenate([one.sizes for one in facts])
+        self.ids = queries.ids
+        self.sizes: Ints = np.bincount(queries.codes, counts, len(queries)).astype(np.int64)
+        self.codes = np.split(queries.codes, np.cumsum([one.queries.size for one in facts])[:-1])
+        self.split: Array = queries.sizes > 1
+
+
+def _columns(facts: list[Facts]) -> Columns:
+    if not sum(one.queries.size for one in facts):
+        raise ValueError("X has no rows")
+    facts = [one for one in facts if one.queries.size]
+    names = facts[0].names
+    for one in facts:
+        if one.names != names:
+            raise ValueError(f"{one.where} has other columns than {facts[0].where}: all partitions need the same")
+    first_index = min(one.first_index for one in facts)
+    n_features = max(one.n_features + one.first_index - first_index for one in facts)
+    return Columns(n_features, first_index, names)
+
+
+def _whole_queries(client: Any, read: list[Any], census: Census, columns: Columns) -> tuple[list[Any], list[Ints]]:
+    """Futures of rows of whole queries, and which queries; nothing moves where every query lies in one partition."""
+    kept = [codes[~census.split[codes]] for codes in census.codes]
+    filled = [i for i, codes in enumerate(kept) if codes.size]
+    places = [kept[i] for i in filled]
+    if not census.split.any():
+        return [read[i] for i in filled], places
+    n_split, moved = int(census.split.sum()), int(census.sizes[census.split].sum())
+    n_buckets = min(n_split, -(-moved * len(read) // int(census.sizes.sum())))
+    if n_buckets * len(read) > MOST_PIECES:
+        raise ValueError(
+            f"{n_split:,} queries lie in several of {len(read):,} partitions: too many to shuffle; sort the data by qid"
+        )
+    text = f"{n_split:,} of {census.ids.size:,} queries lie in several partitions: {moved:,} documents are moved"
+    warnings.warn(text, stacklevel=4)
+    split = census.ids[census.split]
+    wide = [client.submit(widened, one, columns.n_features, columns.first_index, pure=False) for one in read]
+    pieces = [client.submit(parted, one, split, n_buckets, pure=False) for one in wide]
+    rows = [client.submit(_piece, pieces[i], 0, pure=False) for i in filled]
+    bucket = census.ids % np.uint64(n_buckets)
+    for b in range(n_buckets):
+        gathered = np.flatnonzero(census.split & (bucket == b))
+        if gathered.size:
+            parts = [client.submit(_piece, one, b + 1, pure=False) for one in pieces]
+            rows.append(client.submit(together, parts, f"gathered queries {b}", pure=False))
+            places.append(gathered)
+    return rows, places
+
+
+def _piece(pieces: list[Rows], i: int) -> Rows:
+    return pieces[i]
