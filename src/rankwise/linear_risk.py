@@ -7,9 +7,8 @@ way (scores, pair sums, back to features) before the next is looked at: X is rea
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
-
-import numpy as np
 
 from rankwise.arrays import Array, Floats
 from rankwise.features import Features, in_order, lanes
@@ -35,11 +34,17 @@ class LinearRisk:
 
         def look(i: int) -> Floats:
             parts[i] = here = self.parts[i].at(w)
-            sums: Floats = here.sums.copy()  # what is added up is overwritten
+            sums: Floats = here.sums
             return sums
 
-        sums = self.total(look, w.size)
-        return LinearExpansion(self, parts, sums[:-3], *map(float, sums[-3:]))
+        sums = self.total(look, w.shape[0])
+        return LinearExpansion(self, parts, sums[:-3], *sums[-3:].tolist())
+
+    @property
+    def zero(self) -> Floats:
+        """The origin, where w lies."""
+        zero: Floats = self.features.zero
+        return zero
 
     def total(self, work: Callable[[int], Floats], size: int) -> Floats:
         """The sum of work(i), an array of that size, over the parts i, always added in the same order."""
@@ -54,6 +59,12 @@ class LinearRisk:
         other.risk = replace(self.risk, loss=loss)
         other.parts = [replace(part, risk=replace(part.risk, loss=loss)) for part in self.parts]
         return other
+
+    def sampled(self, n_rows: int, seed: int) -> "LinearRisk":
+        """An estimate from about `n_rows` of the rows, drawn at random."""
+        threads = self.features.n_threads
+        risk, rows = self.risk.sampled(n_rows, seed, threads)
+        return LinearRisk(self.features.select(rows, threads), risk)
 
     def along(self, start: Floats, direction: Floats) -> "Ray":
         """The risk on the ray start + t · direction; X is read here and not again."""
@@ -73,16 +84,16 @@ class LinearExpansion:
 
     def hessian(self, v: Array) -> Floats:
         """∇² v, for a vector or a matrix of columns."""
-        return self.of.total(lambda i: self.parts[i].hessian(v), v.size)
+        return self.of.total(lambda i: self.parts[i].hessian(v), prod(v.shape))
 
     def half_hessian(self) -> Floats:
         """A matrix M with M + Mᵀ = ∇²."""
         with one_blas_thread():
-            return self.of.total(lambda i: self.parts[i].half_hessian(), self.gradient.size**2)
+            return self.of.total(lambda i: self.parts[i].half_hessian(), self.gradient.shape[0] ** 2)
 
     def diagonal(self) -> Floats:
         """Near the diagonal of ∇², for one pass over X."""
-        return self.of.total(lambda i: self.parts[i].diagonal(), self.gradient.size)
+        return self.of.total(lambda i: self.parts[i].diagonal(), self.gradient.shape[0])
 
 
 class Ray:
@@ -96,9 +107,10 @@ class Ray:
 
         def look(i: int) -> Floats:
             risk = self.of.parts[i].risk.at(self.scores[i] + t * self.slopes[i])
-            return np.array([risk.gradient @ self.slopes[i]])
+            slope: Floats = risk.gradient @ self.slopes[i]
+            return slope
 
-        return float(self.of.total(look, 1)[0])
+        return float(self.of.total(look, 1))
 
 
 def _cut(features: Features, risk: Risk) -> Iterator[Any]:

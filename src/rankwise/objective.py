@@ -53,6 +53,11 @@ class RegularizedRisk:
         """Whether there is a preference pair at all."""
         return self.risk.any
 
+    @property
+    def zero(self) -> Floats:
+        """The origin, where w lies."""
+        return self.data.zero
+
     def at(self, w: Floats) -> "Expansion":
         return Expansion(w, self.C, self.data.at(w))
 
@@ -66,16 +71,9 @@ class RegularizedRisk:
             raise ValueError(f"solver 'smoothing' is for the hinge loss: {self.loss} is smooth, take 'auto'")
         return RegularizedRisk(self.data.with_loss(losses.huber(width)), self.C, self.rows)
 
-    def sampled(self, share_of_queries: float, seed: int) -> "RegularizedRisk":
-        """An estimate of f from some of the queries, drawn at random."""
-        starts = self.risk.starts
-        n = starts.size - 1
-        chosen = np.random.default_rng(seed).permutation(n)[: max(1, round(share_of_queries * n))]
-        queries = np.sort(chosen)
-        rows = np.concatenate([np.arange(starts[q], starts[q + 1]) for q in queries])
-        threads = self.features.n_threads
-        data = LinearRisk(self.features.select(rows, threads), self.risk.select(queries, rows, threads))
-        return RegularizedRisk(data, self.C * self.features.n_rows / rows.size)
+    def sampled(self, n_rows: int, seed: int) -> "RegularizedRisk":
+        """An estimate of f from about `n_rows` of the rows, drawn at random."""
+        return RegularizedRisk(self.data.sampled(n_rows, seed), self.C)
 
     def along(self, start: Floats, direction: Floats) -> "RegularizedRay":
         """f on the ray start + t · direction; X is read here and not again."""
@@ -129,8 +127,8 @@ class Expansion:
     def hessian_matrix(self) -> Floats:
         """∇²f, by matrix products."""
         half = self.C * self.risk.half_hessian()
-        matrix = half + half.T
-        matrix[np.diag_indices_from(matrix)] += 1.0
+        matrix: Floats = half + half.T
+        matrix.reshape(-1)[:: matrix.shape[0] + 1] += 1.0
         return matrix
 
     def hessian_diagonal(self) -> Floats:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rankwise import costs as costs_of
-from rankwise.arrays import Array, Floats, Ints, finite
+from rankwise.arrays import Floats, Ints, finite
 from rankwise.pairs.composite import CostEngine, SumEngine, adjacent
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
 from rankwise.pairs.schemes import SCHEMES, make_engine
@@ -67,14 +67,18 @@ class Preferences:
 
     def select(self, queries: Any, rows: Any, n_threads: int) -> "Preferences":
         """The preferences of these queries alone, whose rows are `rows` (slices or arrays), each query's together."""
+        weights = None if self.layout.weights is None else self.layout.weights[rows]
+        return self._part(queries, rows, np.diff(self.layout.starts)[queries], weights, n_threads)
+
+    def sampled(self, queries: Ints, rows: Ints, sizes: Ints, scales: Floats, n_threads: int) -> "Preferences":
+        """Those among some rows of these queries, so many of each; rows weigh `scales` times as much."""
+        weights = scales if self.layout.weights is None else scales * self.layout.weights[rows]
+        return self._part(queries, rows, sizes, weights, n_threads)
+
+    def _part(self, queries: Any, rows: Any, sizes: Ints, weights: Floats | None, n_threads: int) -> "Preferences":
         layout, products = self.layout, self.products
-        of_part = Layout(
-            starts=np.concatenate(([0], np.cumsum(np.diff(layout.starts)[queries]))),
-            rows=None,
-            level=layout.level[rows],
-            n_levels=layout.n_levels[queries],
-            weights=None if layout.weights is None else layout.weights[rows],
-        )
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        of_part = Layout(starts, None, layout.level[rows], layout.n_levels[queries], weights)
         of_rows = None if products is None else (products[0][rows], products[1][rows])
         part = object.__new__(Preferences)
         part._settle(of_part, self.scope, of_rows, self.engine, n_threads)
@@ -137,21 +141,23 @@ def _weights(given: Any, n: int) -> Floats:
     return weights
 
 
-def _levels(labels: Array, queries: Queries, few: int) -> tuple[Ints, Ints]:
+def _levels(labels: Floats, queries: Queries, few: int) -> tuple[Ints, Ints]:
     """An int32 a row that orders the labels within a query, and for each query a bound above all of its own.
 
     Up to `few` distinct labels are counted once for all queries; more of them within each query.
     """
-    distinct = np.unique(labels)
-    if distinct.size <= few:
-        level = np.searchsorted(distinct, labels).astype(np.int32)
-        return level, np.full(len(queries), distinct.size, np.int32)
-    order = np.lexsort((labels, queries.codes))
+    from rankwise.pairs import compiled
+
+    level = np.empty(labels.size, np.int32)
+    distinct = compiled.number_few(labels, few, level)
+    if distinct:
+        return level, np.full(len(queries), distinct, np.int32)
+    one_level = Layout(queries.starts, queries.rows, np.zeros_like(level), np.ones(len(queries), np.int32), None)
+    order, ascending, _ = compiled.Engine(one_level).ranked(labels).arrays
     rises = np.zeros(labels.size, np.int32)
-    rises[1:] = labels[order[1:]] != labels[order[:-1]]
+    rises[1:] = ascending[1:] != ascending[:-1]
     rises[queries.starts[:-1]] = 0
     ranks = np.cumsum(rises, dtype=np.int32)
     ranks -= np.repeat(ranks[queries.starts[:-1]], queries.sizes)
-    level = np.empty(labels.size, np.int32)
     level[order] = ranks
     return level, ranks[queries.starts[1:] - 1] + np.int32(1)

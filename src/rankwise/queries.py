@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Ints
+from rankwise.arrays import Array, Floats, Ints
+
+LEAST_DRAWN = 16  # queries of a sample, if there are so many
 
 
 class Queries:
@@ -60,6 +62,31 @@ def cut(starts: Ints, size: int) -> list[tuple[int, int]]:
         pieces.append((first, last))
         first = last
     return pieces
+
+
+def draw(starts: Ints, n_rows: int, random: np.random.Generator) -> tuple[Ints, Ints, Ints, Floats]:
+    """About `n_rows` rows of some queries, so that sums over their pairs estimate the sums over all.
+
+    Returns the queries, their rows, how many rows each has, and what to multiply a row's weight by. Few queries long
+    enough to fill the sample are thinned, each to the same number of rows; the rest are taken whole.
+    """
+    sizes = np.diff(starts)
+    most = max(1, n_rows // min(LEAST_DRAWN, sizes.size))
+    queries, scales = [], []
+    for group in (np.flatnonzero(sizes > most), np.flatnonzero(sizes <= most)):
+        if group.size:
+            shuffled = random.permutation(group)
+            filled = np.cumsum(np.minimum(sizes[shuffled], most))
+            drawn = shuffled[: max(1, int(np.searchsorted(filled, n_rows, side="right")))]
+            queries.append(drawn)
+            scales.append(np.full(drawn.size, group.size / drawn.size))
+    chosen, scale = np.concatenate(queries), np.concatenate(scales)
+    kept = np.minimum(sizes[chosen], most)
+    rows = [
+        starts[q] + (np.arange(m) if m == sizes[q] else np.sort(random.choice(sizes[q], m, replace=False)))
+        for q, m in zip(chosen, kept, strict=True)
+    ]
+    return chosen, np.concatenate(rows), kept, np.repeat(np.sqrt(scale) * sizes[chosen] / kept, kept)
 
 
 def _one_column(queries: Any, n_rows: int) -> Array:

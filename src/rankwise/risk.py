@@ -9,28 +9,30 @@ Laplacian of the graph G(t + τ - 1),
 and a loss is the sum over its pieces. The margin τ is 1, or 0 where margins of their own are in the scores already.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from rankwise.arrays import Array, Floats
+from rankwise.device import namespace
 from rankwise.losses import Loss
 from rankwise.pairs.graph import PairGraph
 from rankwise.preferences import Preferences
+from rankwise.queries import draw
 
 
 @dataclass(frozen=True)
 class RiskExpansion:
     """What is known of a risk at one vector of scores; `moment` is Σ loss'(u) u, from which a dual bound follows, and
-    `terms` the sum of the sizes of what was added up for it, from which its rounding.
+    `terms` the sum of the sizes of what was added up for it, from which its rounding. Numbers stay where the scores are.
     """
 
-    value: float
+    value: Any
     gradient: Floats
     hessian: "RiskHessian"
-    moment: float
-    terms: float
+    moment: Any
+    terms: Any
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class PairHessian:
     terms: tuple[tuple[float, PairGraph], ...]
 
     def __call__(self, v: Array) -> Floats:
-        total = np.zeros(v.shape)
+        total: Floats = namespace(v).zeros_like(v)
         for curvature, graph in self.terms:
             product = graph.laplacian(v)
             product *= curvature
@@ -49,12 +51,13 @@ class PairHessian:
 
     def half(self, v: Array) -> Floats:
         """M v, where M + Mᵀ is the Hessian: c (½ D v - below(v)) has one sum where L v has two."""
-        total = np.zeros(v.shape)
+        xp = namespace(v)
+        total: Floats = xp.zeros_like(v)
         for curvature, graph in self.terms:
             sums = graph.below(v)
             sums *= -curvature
             total += sums
-            np.multiply(v, 0.5 * curvature * graph.degree[:, None], out=sums)
+            xp.multiply(v, 0.5 * curvature * graph.degree[:, None], out=sums)
             total += sums
         return total
 
@@ -78,19 +81,19 @@ class PairwiseRisk:
         tau = self.tau
         asked = scores if self.margins is None else scores - self.margins
         ranking = self.preferences.ranked(asked)
-        value, moment, terms, gradient, curved = 0.0, 0.0, 0.0, np.zeros_like(scores), []
+        value, moment, terms, gradient, curved = 0.0, 0.0, 0.0, namespace(scores).zeros_like(scores), []
         for piece in self.loss.pieces:
             a, b, c = piece.constant, piece.slope, piece.curvature
             graph = ranking.active(piece.threshold + tau - 1.0)
-            N, d = float(graph.n_pairs), graph.balance
+            N, d = graph.total, graph.balance
             # Only differences count, and s·d and s·Ls would lose digits to an offset common to the documents in pairs.
             s = self.preferences.centred(asked, graph.degree)
-            sd = float(s @ d)
+            sd = s @ d
             sLs = 0.0
             gradient -= (b + tau * c) * d
             if c:
                 Ls = graph.laplacian(s)
-                sLs = float(s @ Ls)
+                sLs = s @ Ls
                 gradient += c * Ls
                 curved.append((c, graph))
             u, uu = tau * N - sd, tau * tau * N - 2 * tau * sd + sLs
@@ -118,6 +121,14 @@ class PairwiseRisk:
         """The share of these queries, whose rows are `rows`."""
         margins = None if self.margins is None else self.margins[rows]
         return PairwiseRisk(self.preferences.select(queries, rows, n_threads), self.loss, margins)
+
+    def sampled(self, n_rows: int, seed: int, n_threads: int) -> tuple["PairwiseRisk", Array]:
+        """An estimate from about `n_rows` of the rows, drawn at random, and these rows."""
+        queries, rows, sizes, scales = draw(self.starts, n_rows, np.random.default_rng(seed))
+        margins = None if self.margins is None else self.margins[rows]
+        return replace(
+            self, preferences=self.preferences.sampled(queries, rows, sizes, scales, n_threads), margins=margins
+        ), rows
 
 
 @dataclass(frozen=True)
@@ -157,6 +168,10 @@ class ListedRisk:
 
     def select(self, queries: Any, rows: Any, n_threads: int) -> "ListedRisk":
         return self
+
+    def sampled(self, n_rows: int, seed: int, n_threads: int) -> tuple["ListedRisk", Array]:
+        """All of it."""
+        return self, np.arange(self.differences.shape[1])
 
 
 @dataclass(frozen=True)

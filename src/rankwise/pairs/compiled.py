@@ -19,7 +19,7 @@ from rankwise.queries import cut
 from rankwise.threads import share
 
 FEW_LEVELS = 12  # up to here a plain table of levels is faster than a Fenwick tree
-RUN = 24  # runs sorted by insertion before merging
+SHORT = 64  # up to here sorting by insertion is faster
 
 
 class Engine:
@@ -69,38 +69,63 @@ class Graph(SweptGraph):
 @kernel
 def sweep(upward: bool, threshold: float, starts: Ints, n_levels: Ints, ranking: Any, v: Floats, out: Floats) -> None:
     """Add above(v) if `upward`, else below(v), to out, for the queries between `starts`."""
-    order, scores, levels = ranking
-    sums = np.empty((n_levels.max(), *v.shape[1:]))
-    sign, step = (-1.0, 1) if upward else (1.0, -1)
+    table = np.empty((n_levels.max(), *v.shape[1:]))
     for q in range(n_levels.size):
-        k = n_levels[q]
-        few = k <= FEW_LEVELS
-        sums[:k] = 0.0
-        first, last = starts[q], starts[q + 1]
-        here, end = (first, last) if upward else (last - 1, first - 1)
-        entering = here
-        while here != end:
-            while entering != end and sign * (scores[here] - scores[entering]) < threshold:
-                node = _first_node(levels[entering], upward)
+        sums = table[: n_levels[q]]
+        sums[:] = 0.0
+        # Written out, so that each of the four is compiled for itself.
+        if upward:
+            if sums.shape[0] <= FEW_LEVELS:
+                _sweep_query(True, True, threshold, starts[q], starts[q + 1], ranking, v, sums, out)
+            else:
+                _sweep_query(True, False, threshold, starts[q], starts[q + 1], ranking, v, sums, out)
+        elif sums.shape[0] <= FEW_LEVELS:
+            _sweep_query(False, True, threshold, starts[q], starts[q + 1], ranking, v, sums, out)
+        else:
+            _sweep_query(False, False, threshold, starts[q], starts[q + 1], ranking, v, sums, out)
+
+
+@kernel
+def _sweep_query(
+    upward: bool, few: bool, threshold: float, first: int, last: int, ranking: Any, v: Floats, sums: Floats, out: Floats
+) -> None:
+    order, scores, levels = ranking
+    k = sums.shape[0]
+    sign, step = (-1.0, 1) if upward else (1.0, -1)
+    here, end = (first, last) if upward else (last - 1, first - 1)
+    entering = here
+    while here != end:
+        while entering != end and sign * (scores[here] - scores[entering]) < threshold:
+            node, row = _first_node(levels[entering], upward), order[entering]
+            if v.ndim == 1:  # decided when compiling, here and below
+                x = v[row]
                 while node > 0:
-                    _add(sums, node - 1, v, order[entering])
+                    sums[node - 1] += x
                     node = _next_node(node, k, few, upward)
-                entering += step
-            node = _first_node(levels[here], not upward)
+            else:
+                while node > 0:
+                    _add(sums, node - 1, v, row)
+                    node = _next_node(node, k, few, upward)
+            entering += step
+        node, row = _first_node(levels[here], not upward), order[here]
+        if v.ndim == 1:
+            total = 0.0
             while node > 0:
-                _add(out, order[here], sums, node - 1)
+                total += sums[node - 1]
                 node = _next_node(node, k, few, not upward)
-            here += step
+            out[row] += total
+        else:
+            while node > 0:
+                _add(out, row, sums, node - 1)
+                node = _next_node(node, k, few, not upward)
+        here += step
 
 
 @kernel
 def _add(to: Floats, i: int, of: Floats, j: int) -> None:
     """to[i] += of[j], without the temporary that Numba makes for a row."""
-    if of.ndim == 1:  # decided when compiling
-        to[i] += of[j]
-    else:
-        for c in range(of.shape[1]):
-            to[i, c] += of[j, c]
+    for c in range(of.shape[1]):
+        to[i, c] += of[j, c]
 
 
 @kernel
@@ -120,54 +145,87 @@ def _next_node(node: int, k: int, few: bool, under: bool) -> int:
 
 @kernel
 def sort_queries(starts: Ints, identity: bool, rows: Ints, scores: Floats, level: Ints, ranking: Any) -> None:
-    """Stable merge sort by score within each query; passes over what is in order already."""
+    """Stable sort by score within each query: short ones by insertion, others by the digits of the score's bits."""
     order, sorted_scores, sorted_levels = ranking
     longest = 0
     for q in range(starts.size - 1):
         longest = max(longest, starts[q + 1] - starts[q])
-    spare_order, spare_scores = np.empty(longest, order.dtype), np.empty(longest)
+    spare_items, spare_keys = np.empty(longest, order.dtype), np.empty(longest, np.uint64)
     for q in range(starts.size - 1):
         first, last = starts[q], starts[q + 1]
         for i in range(first, last):
             order[i] = i if identity else rows[i]
-            sorted_scores[i] = scores[order[i]]
-        _merge_sort(sorted_scores[first:last], order[first:last], spare_scores, spare_order)
+            sorted_scores[i] = scores[order[i]] + 0.0  # makes -0.0 the 0.0 that it equals
+        if last - first <= SHORT:
+            _insertion_sort(sorted_scores[first:last], order[first:last])
+        else:
+            _radix_sort(sorted_scores[first:last].view(np.uint64), order[first:last], spare_keys, spare_items)
         for i in range(first, last):
             sorted_levels[i] = level[order[i]]
 
 
 @kernel
-def _merge_sort(keys: Floats, items: Ints, spare_keys: Floats, spare_items: Ints) -> None:
-    n = keys.size
-    for low in range(0, n, RUN):
-        for i in range(low + 1, min(low + RUN, n)):
-            key, item = keys[i], items[i]
-            j = i
-            while j > low and keys[j - 1] > key:
-                keys[j], items[j] = keys[j - 1], items[j - 1]
-                j -= 1
-            keys[j], items[j] = key, item
-    width = RUN
-    while width < n:
-        for low in range(0, n - width, 2 * width):
-            middle, high = low + width, min(low + 2 * width, n)
-            if keys[middle - 1] > keys[middle]:
-                _merge(keys, items, low, middle, high, spare_keys, spare_items)
-        width *= 2
+def _insertion_sort(keys: Floats, items: Ints) -> None:
+    for i in range(1, keys.size):
+        key, item = keys[i], items[i]
+        j = i
+        while j > 0 and keys[j - 1] > key:
+            keys[j], items[j] = keys[j - 1], items[j - 1]
+            j -= 1
+        keys[j], items[j] = key, item
 
 
 @kernel
-def _merge(keys: Floats, items: Ints, low: int, middle: int, high: int, spare_keys: Floats, spare_items: Ints) -> None:
-    """Merge keys[low:middle] and keys[middle:high] in place; only the left half is set aside."""
-    width = middle - low
-    for i in range(width):
-        spare_keys[i], spare_items[i] = keys[low + i], items[low + i]
-    left, right, to = 0, middle, low
-    while left < width:
-        if right < high and keys[right] < spare_keys[left]:
-            keys[to], items[to] = keys[right], items[right]
-            right += 1
-        else:
-            keys[to], items[to] = spare_keys[left], spare_items[left]
-            left += 1
-        to += 1
+def _radix_sort(keys: Ints, items: Ints, spare_keys: Ints, spare_items: Ints) -> None:
+    """Sort by byte after byte, lowest first. The bits of floats sort as integers once negative ones are turned over."""
+    n, negative = keys.size, np.uint64(1 << 63)
+    counts = np.zeros((8, 256), np.int64)
+    for i in range(n):
+        key = ~keys[i] if keys[i] & negative else keys[i] | negative
+        keys[i] = key
+        for byte in range(8):
+            counts[byte, (key >> np.uint64(8 * byte)) & np.uint64(255)] += 1
+    here, there = (keys, items), (spare_keys[:n], spare_items[:n])
+    for byte in range(8):
+        shift, places = np.uint64(8 * byte), counts[byte]
+        if places[(keys[0] >> shift) & np.uint64(255)] == n:
+            continue  # they all agree
+        place = 0
+        for digit in range(256):
+            place, places[digit] = place + places[digit], place
+        for i in range(n):
+            digit = (here[0][i] >> shift) & np.uint64(255)
+            there[0][places[digit]], there[1][places[digit]] = here[0][i], here[1][i]
+            places[digit] += 1
+        here, there = there, here
+    for i in range(n):
+        key = here[0][i]
+        keys[i], items[i] = key ^ negative if key & negative else ~key, here[1][i]
+
+
+@kernel
+def number_few(labels: Floats, most: int, level: Ints) -> int:
+    """Number the distinct labels upwards, into `level`; returns how many they are, 0 if more than `most`."""
+    values = np.empty(most + 1)
+    found = 0
+    for label in labels:
+        place = _place(values, found, label)
+        if place == found or values[place] != label:
+            if found == most:
+                return 0
+            for later in range(found, place, -1):
+                values[later] = values[later - 1]
+            values[place] = label
+            found += 1
+    for i in range(labels.size):
+        level[i] = _place(values, found, labels[i])
+    return found
+
+
+@kernel
+def _place(values: Floats, found: int, label: float) -> int:
+    """How many of the values are below the label."""
+    place = 0
+    while place < found and values[place] < label:
+        place += 1
+    return place

@@ -10,7 +10,7 @@ from rankwise.solvers.dual import DualCoordinateAscent
 from rankwise.solvers.newton import Newton
 from rankwise.solvers.smoothing import Smoothing
 from rankwise.solvers.stochastic import Stochastic
-from rankwise.solvers.trust_region import TrustRegion
+from rankwise.solvers.trust_region import TrustRegion, sample_size
 
 __all__ = [
     "SOLVERS",
@@ -54,16 +54,21 @@ SOLVERS: dict[str, Any] = (
 
 PRODUCTS = 30  # Hessian products that a step of the trust region solver typically takes
 MATRIX_GAIN = 4  # how much cheaper an operation is inside a matrix product, the sums over pairs beside it included
+WORTH_SAMPLING = 8  # times the rows of a sample, from where on it saves more than it costs
 
 
 def cheapest(n_rows: int, n_features: int, n_stored: int) -> str:
     """The solver to take for a smooth loss: `newton` while writing out the Hessian costs less than it saves.
 
     Writing it out and factorising it takes n d² + d³/3 operations, all in matrix products; a product takes 2 operations
-    for every stored value of X, and `PRODUCTS` of them make a step.
+    for every stored value of X, and `PRODUCTS` of them make a step. Of much data, only a sample's is written out.
     """
-    written_out = (n_rows * n_features**2 + n_features**3 / 3) / MATRIX_GAIN
-    return "newton" if written_out <= 2 * PRODUCTS * n_stored else "trust-region"
+    sampled = n_rows >= WORTH_SAMPLING * sample_size(n_features)
+    rows = sample_size(n_features) if sampled else n_rows
+    written_out = (rows * n_features**2 + n_features**3 / 3) / MATRIX_GAIN
+    if written_out > 2 * PRODUCTS * n_stored:
+        return "trust-region"
+    return "trust-region-sampled" if sampled else "newton"
 
 
 def make_solver(

@@ -62,8 +62,15 @@ class Result:
 class Journal:
     """Keeps the history of one run and says when it is over: |∇f(w)| ≤ tol · |∇f(0)|."""
 
-    def __init__(self, objective: Objective, start: Floats | None, tol: float, callback: Callback | None) -> None:
-        self.began = time.perf_counter()
+    def __init__(
+        self,
+        objective: Objective,
+        start: Floats | None,
+        tol: float,
+        callback: Callback | None,
+        began: float | None = None,
+    ) -> None:
+        self.began = time.perf_counter() if began is None else began
         self.callback = callback
         self.history: list[Step] = []
         self.message = ""

@@ -2,6 +2,7 @@
 (Steihaug), and Δ follows how well the model foretold the decrease (Lin and Moré's rule, with Lee and Lin's constants).
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,18 +13,20 @@ from scipy import linalg
 
 from rankwise.arrays import Floats
 from rankwise.solvers.base import Callback, Expansion, Journal, Objective, Result, decrease, require
+from rankwise.solvers.newton import Newton
 
 ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # Lee and Lin's η0, η1, η2
 SHRINK, HALVE, GROW = 0.25, 0.5, 4.0  # and σ1, σ2, σ3
-SAMPLE = 0.1  # the share of the queries whose Hessian preconditions
+STALE = 6  # products of a step from which on the sample's Hessian is taken anew
+SAMPLE_TOLERANCE = 1e-3  # how far the sample's own problem is solved
 INNER_TOLERANCE = 0.1  # conjugate gradients stop at this share of the gradient's norm
 
 
 @dataclass(frozen=True)
 class TrustRegion:
-    """precondition: None, "diagonal", or "sampled": the Hessian of a tenth of the queries, factorised.
+    """precondition: None, "diagonal", or "sampled": the Hessian of a sample of the rows, factorised.
 
-    The region is then a ball in the preconditioner's norm.
+    The region is then a ball in the preconditioner's norm. With a sample, the sample's own optimum is the start.
     """
 
     tol: float = 1e-3
@@ -31,11 +34,14 @@ class TrustRegion:
     precondition: str | None = None
 
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
-        journal = Journal(objective, start, self.tol, callback)
+        began = time.perf_counter()
+        preconditioner = self._preconditioner(objective)
+        if isinstance(preconditioner, Sample) and (start is None or not np.any(start)):
+            start = Newton(SAMPLE_TOLERANCE)(preconditioner.objective).point
+        journal = Journal(objective, start, self.tol, callback, began)
         here: Expansion = journal.start
         require(here, "trust-region", "hessian")
-        preconditioner = self._preconditioner(objective)
-        precondition = preconditioner(here)
+        precondition = preconditioner(here, 0)
         radius = float(np.sqrt(here.gradient @ precondition(here.gradient)))
         detail = ""
         while journal.goes_on(here, detail):
@@ -50,21 +56,39 @@ class TrustRegion:
             radius = _next_radius(radius, length, ratio, float(here.gradient @ step), gained)
             if ratio > ACCEPT:
                 here = there
-                precondition = preconditioner(here)
+                precondition = preconditioner(here, products)
             elif radius <= np.finfo(float).eps * max(1.0, float(np.linalg.norm(here.point))):
                 return journal.result(here, "the trust region vanished: rounding allows no further decrease")
             detail = f"{products} products, radius {radius:.3g}"
         return journal.result(here)
 
-    def _preconditioner(self, objective: Any) -> Callable[[Any], Callable[[Floats], Floats]]:
-        """For each point, the inverse of something like the Hessian there."""
+    def _preconditioner(self, objective: Any) -> Callable[[Any, int], Callable[[Floats], Floats]]:
+        """For each point, the inverse of something like the Hessian there; also told the products of the last step."""
         if self.precondition is None:
-            return lambda here: lambda v: v
+            return lambda here, products: lambda v: v
         if self.precondition == "diagonal":
-            return lambda here: partial(np.multiply, 1.0 / here.hessian_diagonal())
+            return lambda here, products: partial(np.multiply, 1.0 / here.hessian_diagonal())
         require(objective, "trust-region with a sampled preconditioner", "sampled")
-        sample = objective.sampled(SAMPLE, seed=0)
-        return lambda here: partial(linalg.cho_solve, linalg.cho_factor(sample.at(here.point).hessian_matrix()))
+        return Sample(objective.sampled(sample_size(objective.size), seed=0))
+
+
+def sample_size(n_features: int) -> int:
+    """Rows enough to see every direction many times over."""
+    return max(5000, 150 * n_features)
+
+
+class Sample:
+    """Preconditions by the Hessian of a sample, kept as long as it does well."""
+
+    def __init__(self, objective: Any) -> None:
+        self.objective = objective
+        self.inverse: Callable[[Floats], Floats] | None = None
+
+    def __call__(self, here: Expansion, products: int) -> Callable[[Floats], Floats]:
+        if self.inverse is None or products >= STALE:
+            factor = linalg.cho_factor(self.objective.at(here.point).hessian_matrix(), check_finite=False)
+            self.inverse = partial(linalg.cho_solve, factor, check_finite=False)
+        return self.inverse
 
 
 def _next_radius(radius: float, length: float, ratio: float, slope: float, gained: float) -> float:
