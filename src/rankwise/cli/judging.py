@@ -34,7 +34,7 @@ class Judge:
 
     def __post_init__(self) -> None:
         if (self.data is None) == (self.qrels is None):
-            raise typer.BadParameter("give the labels by one of DATA and --qrels")
+            raise typer.BadParameter("give the labels, either by a ranking file (DATA) or by --qrels")
 
     def scored(self, ranker: str) -> Scored:
         if ranker == "-":
@@ -80,7 +80,8 @@ def named(rankers: list[str]) -> dict[str, str]:
     """name -> file: by NAME=FILE, else the file name up to its first dot, or the whole path where two agree in it."""
     given = [one.partition("=") if "=" in one and not Path(one).exists() else ("", "", one) for one in rankers]
     stems = [name or Path(file).name.split(".")[0] or file for name, _, file in given]
-    names = [name if stems.count(name) == 1 else file for name, (_, _, file) in zip(stems, given, strict=True)]
+    alone = [bool(name) or stems.count(stem) == 1 for stem, (name, _, _) in zip(stems, given, strict=True)]
+    names = [stem if unlike else file for stem, unlike, (_, _, file) in zip(stems, alone, given, strict=True)]
     if len(set(names)) < len(names):
         raise typer.BadParameter(f"{max(names, key=names.count)} is given twice: tell them apart by NAME=FILE")
     return {name: file for name, (_, _, file) in zip(names, given, strict=True)}

@@ -1,6 +1,7 @@
 """`rankwise plot KIND`: pictures of rankers, of how they were chosen and of how they were found."""
 
 import json
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -199,6 +200,8 @@ def convergence(
 
     for name, ranker in rankers.items():
         with doing(f"training by {name}"):
+            with warnings.catch_warnings(action="ignore"):  # two steps first, so that no time is taken for compiling
+                ranker.set_params(callback=lambda step: step.iteration > 0).fit(rows.X, rows.y, rows.qid)
             ranker.set_params(callback=after).fit(rows.X, rows.y, rows.qid)
     quantity = "gradient_norm" if gradient else "relative_gap"
     _written(ConvergenceDisplay.from_estimators(rankers, quantity=quantity), output, data_out)

@@ -23,7 +23,6 @@ BLUE, RED, GREEN, PURPLE, SKY, ORANGE, GREY = (
     "#777777",
 )
 COLOURS = (BLUE, RED, GREEN, PURPLE, SKY, ORANGE, "#000000")  # told apart by the colour-blind too
-LINE, HANDLE = 90, 6  # letters that fit into a legend's line, and those that a handle takes the room of
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
@@ -117,7 +116,9 @@ def line_style(i: int) -> dict[str, Any]:
 
 def legend(ax: Any) -> None:
     """Above the axes, where it hides nothing, in as many columns as fit."""
-    longest = max(len(label) for label in ax.get_legend_handles_labels()[1])
-    columns = max(1, min(4, LINE // (longest + HANDLE)))
-    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "ncols": columns}
-    ax.legend(frameon=False, fontsize="small", handlelength=1.6, columnspacing=1.4, **place)
+    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "frameon": False}
+    wide = 1.1 * ax.get_window_extent().width  # a layout will make the axes somewhat wider yet
+    for columns in range(len(ax.get_legend_handles_labels()[1]), 0, -1):
+        drawn = ax.legend(fontsize="small", handlelength=1.6, columnspacing=1.4, ncols=columns, **place)
+        if drawn.get_window_extent().width <= wide:
+            break

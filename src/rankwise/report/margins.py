@@ -14,7 +14,7 @@ from rankwise.preferences import Preferences
 from rankwise.report.display import BLUE, ORANGE, RED, Display, dress, legend
 
 SHARE = 0.002  # of the pairs may lie outside the picture on each side
-HALVINGS = 40
+HALVINGS = 20  # to a millionth of the widest margin
 
 
 @dataclass(eq=False)
