@@ -9,6 +9,7 @@ from scipy import sparse
 from strategies import problems as problems_of
 
 from rankwise import Preferences, features, losses, parts, problems
+from rankwise.fused import FusedPart
 from rankwise.risk import PairwiseRisk
 
 LOSSES = ["squared_hinge", "huber:0.5", "huber:3.0", "logistic:0.01", "squared"]
@@ -136,8 +137,58 @@ def test_one_large_query_among_small_ones(monkeypatch):
 
 @pytest.mark.parametrize("d", [3, 60])
 def test_hessian_matrix_of_a_part_wider_than_a_group_of_columns(d, monkeypatch):
-    monkeypatch.setattr(parts, "BLOCK_BYTES", 512)
+    monkeypatch.setattr(features, "BLOCK_BYTES", 512)
     rng = np.random.default_rng(d)
     X, y, q = rng.normal(size=(50, d)), rng.integers(0, 3, 50), rng.integers(0, 4, 50)
     here = problems.build(X, y, q, loss=losses.squared_hinge(), C=1.0).at(np.zeros(d))
     np.testing.assert_allclose(here.hessian_matrix(), here.hessian(np.eye(d)), rtol=1e-10, atol=1e-10)
+
+
+@given(
+    problem=problems_of(),
+    name=st.sampled_from([*LOSSES, "hinge"]),
+    margins=st.booleans(),
+    form=st.sampled_from(["dense", "csr"]),
+)
+def test_one_pass_gives_what_the_parts_of_it_give(problem, name, margins, form):
+    """The compiled pass over whole queries against features, risk and features again."""
+    labels, queries, weights, _ = problem
+    rng = np.random.default_rng(len(labels))
+    order = np.arange(len(labels)) if queries is None else np.argsort(queries, kind="stable")
+    X = rng.integers(-2, 3, (len(labels), 3)) / 2
+    preferences = Preferences(
+        labels[order], None if queries is None else queries[order], None if weights is None else weights[order]
+    )
+    risk = PairwiseRisk(preferences, losses.parse(name), rng.integers(0, 3, len(labels)) / 2 if margins else None)
+    rows = features.Features(X if form == "dense" else sparse.csr_array(X))
+    point, v = rng.integers(-2, 3, 3) / 2, rng.normal(size=3)
+    fused, plain = FusedPart(rows, risk).at(point), parts.Part(rows, risk, False).at(point)
+    close = {"rtol": 1e-11, "atol": 1e-10}
+    np.testing.assert_allclose(fused.sums[:-1], plain.sums[:-1], **close)
+    assert fused.sums[-1] >= plain.sums[-1] * (1 - 1e-12)  # sizes: query by query they cancel less
+    if not risk.loss.smooth:
+        return
+    np.testing.assert_allclose(fused.hessian(v), plain.hessian(v), **close)
+    np.testing.assert_allclose(fused.half_hessian(), plain.half_hessian(), **close)
+    np.testing.assert_allclose(fused.diagonal(), plain.diagonal(), **close)
+
+
+@pytest.mark.parametrize("sizes", [[3000], [40] * 60, [2000, *[30] * 50], [700] * 40])
+def test_a_sample_estimates_the_whole(sizes):
+    rng = np.random.default_rng(0)
+    q = np.repeat(np.arange(len(sizes)), sizes)
+    X, y = rng.normal(size=(q.size, 3)), rng.integers(0, 4, q.size)
+    whole = problems.build(X, y, q, loss=losses.squared_hinge(), C=1.0)
+    point = np.array([0.1, -0.2, 0.3])
+    samples = [whole.sampled(600, seed) for seed in range(60)]
+    assert all(200 <= one.features.n_rows <= 1300 for one in samples)
+    means = np.mean([one.at(point).risk.value for one in samples])
+    assert means == pytest.approx(whole.at(point).risk.value, rel=0.05)
+
+
+def test_a_sample_large_enough_is_the_whole():
+    X, y, q, w = make()
+    whole = problems.build(X, y, q, w, loss=losses.squared_hinge(), C=0.5)
+    sample, point = whole.sampled(10_000, 0), np.array([0.1, -0.2, 0.3, 0.4])
+    assert sample.at(point).value == pytest.approx(whole.at(point).value, rel=1e-12)
+    np.testing.assert_allclose(sample.at(point).gradient, whole.at(point).gradient, rtol=1e-10)
