@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.lee_lin_data import ORIGINALS, REAL, SYNTHETIC, count_pairs, load
+from experiments.lee_lin_data import ORIGINALS, REAL, SYNTHETIC, chosen, count_pairs, load
 from experiments.pages import Report, Table
 from experiments.units import Unit
 
@@ -14,7 +14,7 @@ NEEDS = tuple(name.lower() for name in REAL)
 
 
 def units(quick: bool) -> list[Unit]:
-    return [Unit(name, statistics, {"name": name, "quick": quick}) for name in ORIGINALS]
+    return [Unit(name, statistics, {"name": name, "quick": quick}) for name in chosen(ORIGINALS, quick)]
 
 
 def statistics(data: Path, name: str, quick: bool) -> dict[str, Any]:

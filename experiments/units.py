@@ -75,7 +75,7 @@ class Worker:
         if self._process is None:
             context = multiprocessing.get_context("spawn")
             self._pipe, theirs = context.Pipe()
-            self._process = context.Process(target=_serve, args=(theirs, self.data), daemon=True)
+            self._process = context.Process(target=_serve, args=(theirs, self.data))
             self._process.start()
             theirs.close()
         self._pipe.send((unit.work, unit.options))
