@@ -12,9 +12,9 @@ ROOT = Path(rankwise.__file__).parent
 ROOMS = [
     "",  # the package itself: the version
     "tables",
-    "arrays",
-    "device",
     "memory",
+    "device",
+    "arrays",
     "jit",
     "threads",
     "queries",
@@ -24,6 +24,9 @@ ROOMS = [
     "losses",
     "risk",
     "row_kernels",
+    "device_kernels",
+    "device_features",
+    "device_sparse",
     "features",
     "parts",
     "fused",

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from rankwise.memory import memory_at_hand
+
 LIBRARIES = ("torch", "cupy")
 
 
@@ -26,15 +28,28 @@ def library_of(x: Any) -> str | None:
     return library if library in LIBRARIES else None
 
 
+def is_sparse(x: Any) -> bool:
+    """Whether x is a sparse matrix of torch, CuPy or SciPy."""
+    if library_of(x) == "torch":
+        return bool(x.layout != import_module("torch").strided)
+    return hasattr(x, "tocsr")
+
+
 def device_of(x: Any) -> Any:
     return x.device
 
 
 def on_device_of(like: Any, x: Any) -> Any:
-    """x, of NumPy or there already, where `like` lies."""
-    if type(x) is type(like):
-        return x
-    return namespace(like).asarray(x, device=device_of(like))
+    """x, an array of NumPy or of the same library, where `like` lies."""
+    xp = namespace(like)
+    return xp.asarray(x) if library_of(like) == "cupy" else xp.asarray(x, device=device_of(like))
+
+
+def some_rows(x: Any, rows: Any) -> Any:
+    """x[rows], for a slice or an array of row numbers of NumPy."""
+    if isinstance(rows, slice) or isinstance(x, np.ndarray):
+        return x[rows]
+    return namespace(x).take(x, on_device_of(x, rows), axis=0)
 
 
 def to_host(x: Any) -> Any:
@@ -43,6 +58,19 @@ def to_host(x: Any) -> Any:
     if library == "torch":
         return x.detach().cpu().numpy()
     return x.get() if library == "cupy" else np.asarray(x)
+
+
+def memory_left(like: Any) -> int:
+    """Bytes that are free where the array lies."""
+    library = library_of(like)
+    if library == "torch" and like.is_cuda:
+        torch = import_module("torch")
+        kept = torch.cuda.memory_reserved(like.device) - torch.cuda.memory_allocated(like.device)
+        return int(torch.cuda.mem_get_info(like.device)[0]) + int(kept)
+    if library == "cupy":
+        cupy = import_module("cupy")
+        return int(cupy.cuda.Device().mem_info[0]) + int(cupy.get_default_memory_pool().free_bytes())
+    return int(memory_at_hand())
 
 
 @cache

@@ -10,11 +10,25 @@ import numpy as np
 from scipy import sparse
 
 from rankwise.arrays import Array, Floats
+from rankwise.device import is_sparse, library_of
 from rankwise.threads import share
 
 BLOCK_BYTES = 1 << 22  # the largest block of rows: small enough to stay in cache
 LEAST_BLOCK = 1 << 19  # the smallest: large enough to hide the calls; between them, an eighth of X
 LANES = 4, 64  # partial sums kept apart, at least and at most
+
+
+def features_of(X: Any, n_threads: int = 1) -> Any:
+    """X and its products, wherever it lies."""
+    if library_of(X) is None:
+        return Features(X, n_threads)
+    if is_sparse(X):
+        from rankwise.device_sparse import SparseRows, csr_of
+
+        return SparseRows(csr_of(X))
+    from rankwise.device_features import DenseRows
+
+    return DenseRows(X)
 
 
 class Features:
@@ -27,11 +41,17 @@ class Features:
         self.nbytes = int(X.data.nbytes + X.indices.nbytes) if sparse.issparse(X) else int(X.nbytes)
         block = min(BLOCK_BYTES, max(LEAST_BLOCK, self.nbytes // 8))
         self.block_rows = max(1, block * self.n_rows // max(self.nbytes, 1))
+        self.width = max(8, BLOCK_BYTES // (2 * max(self.n_rows, 1)))  # columns that sums over pairs take at once
 
     @property
     def rows(self) -> tuple[Array, ...]:
         """X as the kernels take it: the array, or a CSR matrix's values, columns and ends of rows."""
         return (self.X.data, self.X.indices, self.X.indptr) if sparse.issparse(self.X) else (self.X,)
+
+    @property
+    def zero(self) -> Floats:
+        """A vector of weights, all 0."""
+        return np.zeros(self.n_features)
 
     def select(self, rows: Any, n_threads: int) -> "Features":
         """Some of the rows; a slice of them is not copied."""
@@ -99,9 +119,11 @@ def lanes(blocks: list[Any], nbytes: int, size: int) -> list[list[Any]]:
 
 
 def in_order(parts: list[Floats]) -> Floats:
-    """The sum of the parts, first to last; the first one is overwritten."""
-    total = parts[0]
-    for part in parts[1:]:
+    """The sum of the parts, first to last."""
+    if len(parts) == 1:
+        return parts[0]
+    total = parts[0] + parts[1]
+    for part in parts[2:]:
         total += part
     return total
 

@@ -6,10 +6,9 @@ value = risk(X w),   gradient = Xᵀ g,   Hessian v = Xᵀ H (X v)
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
 from rankwise.arrays import Array, Floats
-from rankwise.features import BLOCK_BYTES, Features
+from rankwise.device import namespace
+from rankwise.features import Features
 from rankwise.risk import Risk, RiskHessian
 
 
@@ -37,7 +36,9 @@ class Part:
     def at(self, w: Floats) -> "PartExpansion":
         risk = self.risk.at(self.features.dot(w))
         gradient = self.features.transposed_dot(risk.gradient)
-        return PartExpansion(self.features, risk.hessian, np.append(gradient, (risk.value, risk.moment, risk.terms)))
+        xp = namespace(gradient)
+        sums = xp.concat((gradient, xp.stack((risk.value, risk.moment, risk.terms))))
+        return PartExpansion(self.features, risk.hessian, sums)
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,11 @@ class PartExpansion:
     def half_hessian(self) -> Floats:
         """A matrix M with M + Mᵀ = Xᵀ H X, by matrix products."""
         features = self.features
-        width = max(8, 4 * BLOCK_BYTES // (8 * features.n_rows))  # bounds the memory that a large part takes
+        width = features.width
         groups = [(j, min(j + width, features.n_features)) for j in range(0, features.n_features, width)]
-        return np.hstack([features.transposed_dot(self.risk_hessian.half(features.columns(*g))) for g in groups])
+        columns = [features.transposed_dot(self.risk_hessian.half(features.columns(*g))) for g in groups]
+        matrix: Floats = namespace(columns[0]).concat(columns, axis=1)
+        return matrix
 
     def diagonal(self) -> Floats:
         """The diagonal of Xᵀ D X, D the diagonal of H: near that of Xᵀ H X, for one pass over X."""

@@ -6,8 +6,11 @@ from typing import Any
 import numpy as np
 
 from rankwise import costs as costs_of
-from rankwise.arrays import Floats, Ints, finite
+from rankwise.arrays import Array, Floats, Ints, finite
+from rankwise.device import library_of, namespace, on_device_of, some_rows, to_host
 from rankwise.pairs.composite import CostEngine, SumEngine, adjacent
+from rankwise.pairs.device_layout import Grouping
+from rankwise.pairs.device_layout import levels as levels_on_device
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
 from rankwise.pairs.schemes import SCHEMES, make_engine
 from rankwise.queries import Queries
@@ -42,11 +45,12 @@ class Preferences:
         if scope not in SCOPES:
             raise ValueError(f"scope is {scope!r}: there are {', '.join(map(repr, SCOPES))}")
         values = finite(labels, "labels")
-        grouped = queries if isinstance(queries, Queries) else Queries(queries, values.size)
+        n = values.shape[0]
+        grouped = queries if isinstance(queries, Queries) else Queries(queries, n)
         level, n_levels = _levels(values, grouped, FEW_LABELS if scope == "all" else 0)
-        rows = None if grouped.rows is None else grouped.rows.astype(np.int32 if values.size < 2**31 else np.int64)
-        scales = None if weights is None else _weights(weights, values.size)
-        products = None if costs is None else costs_of.separable(costs, values, grouped)
+        rows = None if grouped.rows is None else grouped.rows.astype(np.int32 if n < 2**31 else np.int64)
+        scales = None if weights is None else _weights(on_device_of(values, weights), n)
+        products = None if costs is None else _products(costs, values, grouped)
         layout = Layout(grouped.starts, rows, level, n_levels, scales)
         self._settle(layout, scope, products, engine, thread_count(n_jobs))
 
@@ -55,6 +59,10 @@ class Preferences:
     ) -> None:
         if engine not in SCHEMES:
             raise ValueError(f"pairs is {engine!r}: there are {', '.join(SCHEMES)}")
+        if library_of(layout.level):
+            if engine not in ("auto", "portable"):
+                raise ValueError(f"pairs={engine!r} takes arrays of NumPy only: for others leave it 'auto'")
+            engine = "portable"
         self.layout, self.scope, self.products, self.engine, self.n_threads = layout, scope, products, engine, n_threads
 
     @cached_property
@@ -67,19 +75,21 @@ class Preferences:
 
     def select(self, queries: Any, rows: Any, n_threads: int) -> "Preferences":
         """The preferences of these queries alone, whose rows are `rows` (slices or arrays), each query's together."""
-        weights = None if self.layout.weights is None else self.layout.weights[rows]
+        weights = None if self.layout.weights is None else some_rows(self.layout.weights, rows)
         return self._part(queries, rows, np.diff(self.layout.starts)[queries], weights, n_threads)
 
     def sampled(self, queries: Ints, rows: Ints, sizes: Ints, scales: Floats, n_threads: int) -> "Preferences":
         """Those among some rows of these queries, so many of each; rows weigh `scales` times as much."""
-        weights = scales if self.layout.weights is None else scales * self.layout.weights[rows]
+        weights = on_device_of(self.layout.level, scales)
+        if self.layout.weights is not None:
+            weights = weights * some_rows(self.layout.weights, rows)
         return self._part(queries, rows, sizes, weights, n_threads)
 
     def _part(self, queries: Any, rows: Any, sizes: Ints, weights: Floats | None, n_threads: int) -> "Preferences":
         layout, products = self.layout, self.products
         starts = np.concatenate(([0], np.cumsum(sizes)))
-        of_part = Layout(starts, None, layout.level[rows], layout.n_levels[queries], weights)
-        of_rows = None if products is None else (products[0][rows], products[1][rows])
+        of_part = Layout(starts, None, some_rows(layout.level, rows), layout.n_levels[queries], weights)
+        of_rows = None if products is None else (some_rows(products[0], rows), some_rows(products[1], rows))
         part = object.__new__(Preferences)
         part._settle(of_part, self.scope, of_rows, self.engine, n_threads)
         return part
@@ -97,6 +107,9 @@ class Preferences:
     def any(self) -> bool:
         """Whether there is a preference pair of positive weight at all."""
         layout = self.layout
+        if library_of(layout.level):
+            weights = None if layout.weights is None else self._grouped(layout.weights)
+            return self._grouping.differ(self._grouped(layout.level), weights)
         rows = np.arange(len(self)) if layout.rows is None else layout.rows
         level = layout.level[rows].astype(np.int64)
         counts = np.ones(len(self), bool) if layout.weights is None else layout.weights[rows] > 0
@@ -114,30 +127,47 @@ class Preferences:
 
     def pairs_per_query(self) -> Floats:
         """For each query, the number of its pairs, or with weights or costs their total weight."""
-        below = self.active(np.zeros(len(self))).sums(np.ones(len(self)))[0]
-        grouped = below if self.layout.rows is None else below[self.layout.rows]
-        sums: Floats = np.add.reduceat(grouped, self.layout.starts[:-1])
+        level = self.layout.level
+        zeros = namespace(level).zeros_like(level, dtype=namespace(level).float64)
+        below = self.active(zeros).below(zeros + 1.0)
+        sums: Floats = np.add.reduceat(to_host(self._grouped(below)), self.layout.starts[:-1])
         return sums
 
     def centred(self, scores: Floats, weights: Floats) -> Floats:
-        """The scores less, in each query, their weighted mean; a document of weight 0 may be as far off as it likes."""
+        """The scores less, in each query, a number amid those of positive weight; others may be far off."""
         starts, rows = self.layout.starts, self.layout.rows
-        grouped, weights = (scores, weights) if rows is None else (scores[rows], weights[rows])
-        totals = np.add.reduceat(weights, starts[:-1])
-        means = np.add.reduceat(weights * grouped, starts[:-1]) / np.where(totals > 0, totals, 1.0)
-        shifted: Floats = grouped - np.repeat(means, np.diff(starts))
+        grouped, weights = self._grouped(scores), self._grouped(weights)
+        if library_of(scores):
+            shifted: Floats = self._grouping.centred(grouped, weights)
+        else:
+            totals = np.add.reduceat(weights, starts[:-1])
+            means = np.add.reduceat(weights * grouped, starts[:-1]) / np.where(totals > 0, totals, 1.0)
+            shifted = grouped - np.repeat(means, np.diff(starts))
         if rows is None:
             return shifted
-        out = np.empty_like(shifted)
-        out[rows] = shifted
+        out: Floats = namespace(shifted).empty_like(shifted)
+        out[on_device_of(out, rows)] = shifted
         return out
+
+    def _grouped(self, by_row: Array) -> Array:
+        """Values by row, query after query."""
+        return by_row if self.layout.rows is None else some_rows(by_row, self.layout.rows)
+
+    @cached_property
+    def _grouping(self) -> Grouping:
+        return Grouping.of(self.layout.level, self.layout.starts)
+
+
+def _products(costs: Any, labels: Any, queries: Queries) -> tuple[Floats, Floats]:
+    left, right = costs_of.separable(costs, to_host(labels), queries)
+    return on_device_of(labels, left), on_device_of(labels, right)
 
 
 def _weights(given: Any, n: int) -> Floats:
     weights = finite(given, "weights", n)
     if (weights < 0).any():
-        row = int(np.flatnonzero(weights < 0)[0])
-        raise ValueError(f"weights must not be negative: weights[{row}] is {weights[row]}")
+        row = int(namespace(weights).nonzero(weights < 0)[0][0])
+        raise ValueError(f"weights must not be negative: weights[{row}] is {float(weights[row])}")
     return weights
 
 
@@ -146,6 +176,8 @@ def _levels(labels: Floats, queries: Queries, few: int) -> tuple[Ints, Ints]:
 
     Up to `few` distinct labels are counted once for all queries; more of them within each query.
     """
+    if library_of(labels):
+        return levels_on_device(labels, queries, few)
     from rankwise.pairs import compiled
 
     level = np.empty(labels.size, np.int32)

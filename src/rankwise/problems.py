@@ -8,7 +8,8 @@ from scipy import sparse
 
 from rankwise import costs as costs_of
 from rankwise.arrays import Array, Floats, Ints, finite
-from rankwise.features import Features
+from rankwise.device import library_of, on_device_of, some_rows, to_host
+from rankwise.features import Features, features_of
 from rankwise.linear_risk import LinearRisk
 from rankwise.losses import Loss
 from rankwise.objective import RegularizedRisk
@@ -61,19 +62,23 @@ def build(
 ) -> RegularizedRisk:
     """The objective of a linear ranker on rows X; they are copied only where a query's rows do not lie together."""
     pairing = pairing or Pairing()
-    labels = finite(labels, "labels")
+    labels = finite(labels if library_of(X) is None else on_device_of(X, labels), "labels")
     groups = Queries(queries, X.shape[0])
-    if _needs_list(pairing, labels, groups):
+    if pairing.costs is not None and _needs_list(pairing, to_host(labels), groups):
+        if library_of(X):
+            raise ValueError("these costs need every pair listed, which only rows of NumPy or SciPy allow")
         return _build_listed(X, labels, groups, weights, loss, C, pairing, n_jobs)
+    features = features_of(X, _threads(X, n_jobs) if library_of(X) is None else 1)
     costs, rows = pairing.costs, groups.rows
     if groups.rows is not None:
-        X, labels = X[groups.rows], labels[groups.rows]
-        weights = None if weights is None else np.asarray(weights)[groups.rows]
+        features, labels = features.select(groups.rows, features.n_threads), some_rows(labels, groups.rows)
+        weights = None if weights is None else some_rows(on_device_of(labels, weights), groups.rows)
         costs = np.asarray(costs)[groups.rows] if np.ndim(costs) == 1 else costs
         groups = groups.gathered()
-    margins = costs_of.per_document(costs, labels) if pairing.rescaling == "margin" and costs is not None else None
-    if margins is not None:
-        costs = None
+    margins = None
+    if pairing.rescaling == "margin" and costs is not None:
+        margins, costs = costs_of.per_document(costs, to_host(labels)), None
+        margins = on_device_of(labels, margins)
 
     def preferences_of(weights: Any) -> Preferences:
         options: Any = {"scope": pairing.scope, "engine": pairing.engine, "n_jobs": n_jobs}
@@ -83,10 +88,9 @@ def build(
     if pairing.normalize != "sum":
         C, scales = _normalized(C, preferences.pairs_per_query(), pairing.normalize)
         if scales is not None:
-            by_row = np.sqrt(np.repeat(scales, groups.sizes))
+            by_row = on_device_of(labels, np.sqrt(np.repeat(scales, groups.sizes)))
             preferences = preferences_of(by_row if weights is None else weights * by_row)
-    data = LinearRisk(Features(X, _threads(X, n_jobs)), PairwiseRisk(preferences, loss, margins))
-    return RegularizedRisk(data, C, rows)
+    return RegularizedRisk(LinearRisk(features, PairwiseRisk(preferences, loss, margins)), C, rows)
 
 
 def build_from_pairs(
@@ -144,8 +148,6 @@ def query_weights(given: Any, queries: Queries) -> Floats:
 
 
 def _needs_list(pairing: Pairing, labels: Floats, groups: Queries) -> bool:
-    if pairing.costs is None:
-        return False
     if not costs_of.known(pairing.costs):
         return True
     if pairing.rescaling == "slack":

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.arrays import Array, Floats, Ints
+from rankwise.device import library_of, namespace, some_rows, to_host
 
 LEAST_DRAWN = 16  # queries of a sample, if there are so many
 
@@ -30,9 +31,8 @@ class Queries:
             self.starts = np.array([0, n_rows])
             self.rows = None
             return
-        given = _one_column(queries, n_rows)
-        first = np.flatnonzero(np.concatenate(([True], given[1:] != given[:-1]))) if n_rows else np.zeros(0, np.intp)
-        run_codes, self.ids = _factorize(given[first])
+        first, ids_of_runs = _runs(queries, n_rows)
+        run_codes, self.ids = _factorize(ids_of_runs)
         lengths = np.diff(first, append=n_rows)
         self.codes = np.repeat(run_codes.astype(np.int32), lengths)
         sizes = np.bincount(run_codes, weights=lengths, minlength=self.ids.size).astype(np.int64)
@@ -89,10 +89,27 @@ def draw(starts: Ints, n_rows: int, random: np.random.Generator) -> tuple[Ints, 
     return chosen, np.concatenate(rows), kept, np.repeat(np.sqrt(scale) * sizes[chosen] / kept, kept)
 
 
+def _runs(queries: Any, n_rows: int) -> tuple[Ints, Array]:
+    """Where runs of equal ids begin, and their ids."""
+    if library_of(queries) is None:
+        given = _one_column(queries, n_rows)
+        first = np.flatnonzero(np.concatenate(([True], given[1:] != given[:-1]))) if n_rows else np.zeros(0, np.intp)
+        return first, given[first]
+    _check_shape(queries, n_rows)
+    changes = namespace(queries).nonzero(queries[1:] != queries[:-1])[0]
+    first = np.concatenate(([0], to_host(changes) + 1))
+    return first, _one_column(to_host(some_rows(queries, first)), first.size)
+
+
+def _check_shape(given: Any, n_rows: int) -> None:
+    if tuple(given.shape) != (n_rows,):
+        shape = tuple(given.shape)
+        raise ValueError(f"qid must hold one id a row: expected {n_rows} ids, got an array of shape {shape}")
+
+
 def _one_column(queries: Any, n_rows: int) -> Array:
     given = np.asarray(queries)
-    if given.ndim != 1 or given.size != n_rows:
-        raise ValueError(f"qid must hold one id a row: expected {n_rows} ids, got an array of shape {given.shape}")
+    _check_shape(given, n_rows)
     if given.dtype == object:
         given = np.array([_text(one) for one in given.tolist()])
     if np.issubdtype(given.dtype, np.floating) and not np.isfinite(given).all():

@@ -25,7 +25,7 @@ from rankwise.queries import draw
 @dataclass(frozen=True)
 class RiskExpansion:
     """What is known of a risk at one vector of scores; `moment` is Σ loss'(u) u, from which a dual bound follows, and
-    `terms` the sum of the sizes of what was added up for it, from which its rounding. Numbers stay where the scores are.
+    `terms` the sum of the sizes of what was added up for it, from which its rounding. All lie where the scores do.
     """
 
     value: Any
@@ -89,7 +89,7 @@ class PairwiseRisk:
             # Only differences count, and s·d and s·Ls would lose digits to an offset common to the documents in pairs.
             s = self.preferences.centred(asked, graph.degree)
             sd = s @ d
-            sLs = 0.0
+            sLs: Any = 0.0
             gradient -= (b + tau * c) * d
             if c:
                 Ls = graph.laplacian(s)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.arrays import Array, Floats
+from rankwise.device import namespace, to_host
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
 
 
@@ -87,9 +88,9 @@ class CostGraph(PairGraph):
 def _in_products(sums: Any, outer: Floats, inner: Floats, v: Array) -> Floats:
     """Σ_r outer_r · sums(inner_r · v)."""
     if v.ndim == 1:
-        product: Floats = (outer * sums(inner * v[:, None])).sum(axis=1)
+        product: Floats = (outer * sums(inner * v[:, None])).sum(1)
         return product
-    total = np.zeros(v.shape)
+    total: Floats = namespace(v).zeros_like(v)
     for r in range(outer.shape[1]):
         total += outer[:, r, None] * sums(inner[:, r, None] * v)
     return total
@@ -98,10 +99,11 @@ def _in_products(sums: Any, outer: Floats, inner: Floats, v: Array) -> Floats:
 def adjacent(layout: Layout) -> list[Layout]:
     """The two layouts whose pairs are those of neighbouring levels; `level` must count the levels of a query."""
     rows = np.arange(layout.n_rows) if layout.rows is None else layout.rows
+    at_host = to_host(layout.level)
     query = np.repeat(np.arange(layout.n_levels.size), np.diff(layout.starts))
     layouts = []
     for shift in (0, 1):
-        level = layout.level + np.int32(shift)
+        level = at_host + np.int32(shift)
         group = level[rows] // 2
         order = np.lexsort((group, query))
         changes = np.flatnonzero((np.diff(query[order]) != 0) | (np.diff(group[order]) != 0)) + 1

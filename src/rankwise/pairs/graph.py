@@ -32,7 +32,7 @@ class Layout:
 
     @property
     def n_rows(self) -> int:
-        return int(self.level.size)
+        return int(self.level.shape[0])
 
 
 class Ranking(Protocol):
@@ -88,12 +88,14 @@ class PairGraph(ABC):
     @property
     def n_pairs(self) -> int | float:
         """The number of active pairs; with weights, their total weight."""
-        total = self._counts[0]
-        return int(total) if self.countable else float(total)
+        if not self.countable:
+            return float(self.total)
+        below = (self.degree + self.balance) / 2
+        return int(self.xp.sum(self.xp.astype(below, self.xp.int64)))  # exact where a float64 sum is not
 
     @property
     def total(self) -> Any:
-        """`n_pairs` as a number that stays where the arrays are."""
+        """`n_pairs` as a float64 that stays where the arrays are."""
         return self._counts[0]
 
     @property
@@ -108,11 +110,8 @@ class PairGraph(ABC):
 
     @cached_property
     def _counts(self) -> tuple[Any, Floats, Floats]:
-        xp = self.xp
         below, above = self.counted()
-        # a sum of whole numbers is exact where one of float64 is not
-        total = xp.sum(xp.astype(below, xp.int64) if self.countable else below)
-        return total, below - above, below + above
+        return self.xp.sum(below), below - above, below + above
 
     def counted(self) -> tuple[Floats, Floats]:
         """below(1), above(1)."""

@@ -47,10 +47,11 @@ class Fixed:
         self.rows = None if layout.rows is None else on_device_of(like, layout.rows)
         self.level = self.grouped(on_device_of(like, layout.level))
         n_levels = int(xp.max(on_device_of(like, layout.n_levels))) if n_queries else 1
-        self.base = min(max(n_levels, 1), BASE)
-        self.shifts = [1]  # of the digits, the lowest first
-        while self.shifts[-1] * self.base < n_levels:
-            self.shifts.append(self.shifts[-1] * self.base)
+        n_digits = 1
+        while BASE**n_digits < n_levels:
+            n_digits += 1
+        self.base = next(base for base in range(1, BASE + 1) if base**n_digits >= n_levels)
+        self.shifts = [self.base**i for i in range(n_digits)]  # of the digits, the lowest first
         self.bounds = [self._bounds(shift) for shift in self.shifts]
         self.weights = None if layout.weights is None else self._scaled(on_device_of(like, layout.weights))
 
