@@ -15,6 +15,7 @@ from rankwise.solvers.base import Result
 from rankwise.solvers.spectral import solve
 
 SOLVERS = ("auto", "primal", "dual", "cg")
+NO_PAIR = "no preference pair: in every query all labels are equal; all weights are 0"
 
 
 class RankRLS(Ranker):
@@ -99,15 +100,22 @@ class RankRLS(Ranker):
         X, y, sample_weight = self._check_fit(X, y, sample_weight)
         problem = prepared(self, X, y, qid, sample_weight)
         name = cheapest(X.shape[0], X.shape[1], X.size) if self.solver == "auto" else self.solver
-        message, converged, self.n_iter_ = f"solved by {name} equations", True, 1
         self.__dict__.pop("dual_coef_", None)
+        if name != "dual":
+            return self._solve(problem, name, alpha)
+        dual = problem.comparisons.transposed_root(solve(*problem.gram(), alpha))
+        self.coef_ = problem.features.transposed_dot(dual)
+        self.dual_coef_: Floats = in_rows_given(dual, qid)
+        self.n_iter_ = 1
+        self.result_ = outcome(problem, self.coef_, alpha, (1, True, "solved by dual equations"))
+        return self
+
+    def _solve(self, problem: Any, name: str, alpha: float) -> Self:
+        """By "primal" equations, or by "cg"."""
+        message, converged, self.n_iter_ = "solved by primal equations", True, 1
         if name == "primal":
             normal = problem.normal_matrix()
             self.coef_ = solve(normal[:-1, :-1], normal[:-1, -1], alpha)
-        elif name == "dual":
-            dual = problem.comparisons.transposed_root(solve(*problem.gram(), alpha))
-            self.coef_ = problem.features.transposed_dot(dual)
-            self.dual_coef_: Floats = in_rows_given(dual, qid)
         else:
             max_iter = int(positive("max_iter", self.max_iter))
             self.coef_, self.n_iter_ = _conjugate_gradients(problem, alpha, positive("tol", self.tol), max_iter)
@@ -116,7 +124,7 @@ class RankRLS(Ranker):
         self.result_ = outcome(problem, self.coef_, alpha, (self.n_iter_, converged, message))
         if not converged:
             text = f"RankRLS did not converge: max_iter = {max_iter} products were not enough"
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
         return self
 
 
@@ -127,8 +135,7 @@ def prepared(ranker: Any, X: Any, y: Floats, qid: Any, sample_weight: Floats | N
     ranker.n_queries_ = problem.starts.size - 1
     first = problem.starts[:-1]
     if (np.minimum.reduceat(problem.labels, first) == np.maximum.reduceat(problem.labels, first)).all():
-        text = "no preference pair: in every query all labels are equal; all weights are 0"
-        warnings.warn(text, stacklevel=3)
+        warnings.warn(NO_PAIR, stacklevel=3)
     return problem
 
 
@@ -142,12 +149,12 @@ def in_rows_given(values: Array, qid: Any) -> Array:
     return out
 
 
-def outcome(problem: Regression, w: Floats, alpha: float, ended: tuple[int, bool, str]) -> Result:
+def outcome(problem: Any, w: Floats, alpha: float, ended: tuple[int, bool, str]) -> Result:
     value, gradient = problem.at(w, alpha)
     return Result(w, value, float(np.linalg.norm(gradient)), *ended, history=[])
 
 
-def _conjugate_gradients(problem: Regression, alpha: float, tol: float, max_iter: int) -> tuple[Floats, int]:
+def _conjugate_gradients(problem: Any, alpha: float, tol: float, max_iter: int) -> tuple[Floats, int]:
     """The solution and the number of products, preconditioned by a near diagonal of the matrix."""
     products = 0
 
@@ -156,7 +163,7 @@ def _conjugate_gradients(problem: Regression, alpha: float, tol: float, max_iter
         products += 1
         return problem.product(v) + alpha * v
 
-    diagonal = problem.features.squared_transposed_dot(problem.comparisons.degree) + alpha
+    diagonal = problem.diagonal() + alpha
     square = (problem.size, problem.size)
     matrix = LinearOperator(square, matvec=multiply, dtype=np.float64)
     preconditioner = LinearOperator(square, matvec=lambda v: v / diagonal, dtype=np.float64)

@@ -133,6 +133,10 @@ class Regression:
         """XᵀLX v."""
         return self.features.transposed_dot(self.comparisons.laplacian(self.features.dot(v)))
 
+    def diagonal(self) -> Floats:
+        """Near the diagonal of XᵀLX, for one pass over X."""
+        return self.features.squared_transposed_dot(self.comparisons.degree)
+
     def right(self) -> Floats:
         """XᵀLy."""
         return self.features.transposed_dot(self.comparisons.laplacian(self.labels))
