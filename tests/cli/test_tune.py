@@ -128,7 +128,9 @@ def test_going_on_gives_what_would_have_been(files, tmp_path, monkeypatch, judge
     expected = told(*args, "-o", tmp_path / "whole.json")
     with monkeypatch.context() as patch:
         interrupt_after(patch, count)
-        assert "interrupted" in run("tune", *args, "-o", tmp_path / "m.json", code=130).stderr
+        told_so = run("tune", *args, "-o", tmp_path / "m.json", code=130).stderr
+        assert "the same command goes on" in told_so
+        assert "interrupted" in told_so
     journal = tmp_path / "m.json.journal"
     assert not (tmp_path / "m.json").exists()
     assert len(journal.read_text().splitlines()) == 1 + count
@@ -181,6 +183,25 @@ def test_a_journal_of_another_job_is_refused(files, tmp_path, change, what):
     assert "the journal of another job" in message
     assert what in message
     assert (tmp_path / "j").read_bytes() == before
+
+
+def test_labels_that_are_no_grades(tmp_path):
+    lines = [f"{1000.5 * (i % 9)} qid:{i // 10} 1:{i % 7} 2:{i % 9}\n" for i in range(60)]
+    (tmp_path / "t.txt").write_text("".join(lines))
+    report = told(tmp_path / "t.txt", "--folds", 3, "-o", tmp_path / "m.json")
+    assert report["measure"] == "pairwise-accuracy"
+    assert len(report["results"]) == 26
+
+
+def test_queries_that_do_not_count(tmp_path):
+    """All labels are equal where the model is judged: there is nothing to choose by, and JSON stays JSON."""
+    (tmp_path / "t.txt").write_text("1 qid:1 1:1\n0 qid:1 1:0\n")
+    (tmp_path / "v.txt").write_text("1 qid:1 1:1\n1 qid:1 1:0\n")
+    args = [tmp_path / "t.txt", "--valid", tmp_path / "v.txt", "-o", tmp_path / "m.json", "-m", "pairwise-accuracy"]
+    report = told(*args, "--C", 2, "--C", 1)
+    assert report["mean"] is None
+    assert report["chosen"] == {"C": 1.0}
+    assert " - " in run("tune", *args, "--C", 1).stdout
 
 
 def test_faults(files, tmp_path):

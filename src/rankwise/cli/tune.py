@@ -44,8 +44,11 @@ def tune(
         Names, typer.Option(metavar="NAME", help="Scale features: query-minmax, query-zscore, minmax or zscore.")
     ] = None,
     measure: Annotated[
-        str, typer.Option("--measure", "-m", metavar="NAME", help="What to maximise: ndcg@10, map, ...")
-    ] = "ndcg@10",
+        str | None,
+        typer.Option(
+            "--measure", "-m", metavar="NAME", help="What to maximise; ndcg@10, or pairwise-accuracy for real labels."
+        ),
+    ] = None,
     rule: Annotated[
         str, typer.Option(metavar="NAME", help="best, or one-se: the simplest within one standard error of the best.")
     ] = "best",

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import typer
 
-from rankwise import metrics
 from rankwise.cli.families import Family
-from rankwise.cli.inputs import read_data, read_names
+from rankwise.cli.inputs import fitting_measures, parse_measures, read_data, read_names
 from rankwise.cli.journal import Journal
 from rankwise.cli.models import make_model
 from rankwise.cli.progress import progress_bar
-from rankwise.cli.speech import answer, answer_json, checked, doing, say, stop_here, table
+from rankwise.cli.speech import answer, answer_json, checked, counted, doing, say, stop_here, table
 from rankwise.data.records import RankingData
 from rankwise.data.streams import check_folder
 from rankwise.io import save_model
@@ -36,7 +35,7 @@ class Tuning:
 
     model: str
     grid: dict[str, list[Any]]
-    measure: str
+    measure: str | None
     folds: int | None
     seed: int
     float32: bool
@@ -52,7 +51,7 @@ class Files:
 
 
 def tune(asked: Tuning, files: Files, rule: str, jobs: int | None, as_json: bool) -> None:
-    measure = checked("--measure", metrics.parse, asked.measure)
+    measures = parse_measures(None if asked.measure is None else [asked.measure])
     checked("--rule", check_rule, rule)
     if files.output == "-":
         raise typer.BadParameter("what takes long to find goes to a file, not to stdout", param_hint="--output")
@@ -63,9 +62,14 @@ def tune(asked: Tuning, files: Files, rule: str, jobs: int | None, as_json: bool
     data = read_data(files.data, dtype=np.float32 if asked.float32 else None)
     names = data.names if files.names is None else read_names(files.names, data.n_features)
     folds = _folds(asked, data, files.valid)
+    measure = (measures or parse_measures(fitting_measures(data.y)))[0]
     job = asdict(asked) | {"data": _fingerprint(data), "valid": files.valid and _fingerprint(folds[0][1])}
     with Journal(files.journal or files.output + ".journal", job) as journal:
-        _judge(families, data, folds, measure, journal, jobs)
+        try:
+            _judge(families, data, folds, measure, journal, jobs)
+        except KeyboardInterrupt:
+            say(f"{counted(len(journal.entries), 'fits')} noted in {journal.path}: the same command goes on from there")
+            raise
         rows = _rows(families, journal.entries, len(folds))
         best = _best(rows, rule)
         with doing("fitting the chosen model to all the data"):
@@ -105,7 +109,8 @@ def _stop_between_steps(_: Any) -> None:
 def _folds(asked: Tuning, data: RankingData, valid: str | None) -> list[Fold]:
     if valid is None:
         return list(splits_of(asked.folds, data.X, data.y, data.qid, asked.seed))
-    return [(slice(None), read_data(valid, data.names, n_features=data.n_features, zero_based=data.first_index == 0))]
+    of_model = {"n_features": data.n_features, "zero_based": data.first_index == 0, "names": data.names}
+    return [(slice(None), read_data(valid, **of_model))]
 
 
 def _fingerprint(data: RankingData) -> str:
@@ -149,13 +154,14 @@ def _rows(families: list[Family], entries: list[dict[str, Any]], n_folds: int) -
     for place, family in enumerate(families):
         for value in family.values:
             cells = [found[place, value, fold] for fold in range(n_folds)]
-            scores = [np.nan if cell["score"] is None else cell["score"] for cell in cells]
-            means, errors = means_and_errors(np.array(scores)[:, None])
+            scores = [cell["score"] for cell in cells]  # None: no query of the fold counts
+            means, errors = means_and_errors(np.array(scores, dtype=np.float64)[:, None])
             error = float(errors[0]) if n_folds > 1 else cells[0]["error"]
             of_model = {"family": place, "value": value, "options": family.options | {family.strength: value}}
             seconds = sum(cell["seconds"] for cell in cells)
             simple = value if family.strength == "C" else -value
-            outcome = {"mean": float(means[0]), "error": error, "scores": scores, "seconds": seconds, "simple": simple}
+            mean = None if np.isnan(means[0]) else float(means[0])
+            outcome = {"mean": mean, "error": error, "scores": scores, "seconds": seconds, "simple": simple}
             rows.append(of_model | outcome)
     return rows
 
@@ -164,7 +170,9 @@ def _best(rows: list[dict[str, Any]], rule: str) -> dict[str, Any]:
     """The row to take; the one-standard-error rule stays within the family of the best."""
 
     def taken(among: list[dict[str, Any]], rule: str) -> dict[str, Any]:
-        means, errors, simple = (np.array([row[key] for row in among]) for key in ("mean", "error", "simple"))
+        means, errors, simple = (
+            np.array([row[key] for row in among], np.float64) for key in ("mean", "error", "simple")
+        )
         return among[choose(means, errors, simple, rule)]
 
     family = taken(rows, "best")["family"]
@@ -189,7 +197,8 @@ def _show(
     lines = []
     for row in rows:
         shown = [f"{one:g}" if isinstance(one, float) else str(one) for one in row["options"].values()]
-        numbers = [f"{row['mean']:.4f}", f"{row['error']:.4f}", f"{row['seconds']:.2f}"]
+        mean = "-" if row["mean"] is None else f"{row['mean']:.4f}"
+        numbers = [mean, f"{row['error']:.4f}", f"{row['seconds']:.2f}"]
         lines.append([*shown, *numbers, "<-" if row is best else ""])
     answer(table(lines, [*options, measure, "std. error", "seconds", ""]))
     say(f"model written to {output}")

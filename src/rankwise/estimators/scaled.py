@@ -70,4 +70,5 @@ class ScaledRanker(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.estimator_type = "ranker"
         tags.target_tags.required = True
+        tags.input_tags.sparse = not str(self.scaler).startswith("query-")  # that would move the zeros
         return tags
