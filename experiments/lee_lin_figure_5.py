@@ -17,7 +17,7 @@ PAPER = {"MQ2007": (0.7036, 0.5211), "MQ2008": (0.8270, 0.4571)}
 
 def units(quick: bool) -> list[Unit]:
     cases = [case for case in CASES if chosen([case.name], quick)]
-    how = {"seconds": 0.5 if quick else 8.0, "quick": quick, "measured": True}
+    how = {"seconds": 0.5 if quick else 5.0, "quick": quick, "measured": True}
     return [one for case in cases for one in case.units(**how)]
 
 

@@ -15,7 +15,7 @@ CASES = tuple(Case(*one) for one in zip(LISTS, (-12, -14), (5, -14), strict=True
 
 def units(quick: bool) -> list[Unit]:
     cases = [case for case in CASES if chosen([case.name], quick)]
-    how = {"seconds": 0.5 if quick else 12.0, "quick": quick, "measured": True}
+    how = {"seconds": 0.5 if quick else 8.0, "quick": quick, "measured": True}
     return [one for case in cases for one in case.units(**how)]
 
 

@@ -19,7 +19,7 @@ CASES = {(name, C): Case(name, float(np.log2(C)), float(np.log2(C))) for name in
 
 def units(quick: bool) -> list[Unit]:
     cases = [case for case in CASES.values() if case.name == "MQ2008" or not quick]
-    return [one for case in cases for one in case.units(seconds=0.3 if quick else 4.0, quick=quick)]
+    return [one for case in cases for one in case.units(seconds=0.3 if quick else 2.0, quick=quick)]
 
 
 def report(found: dict[str, Any]) -> Report:
