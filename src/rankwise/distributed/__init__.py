@@ -4,6 +4,8 @@ from rankwise.distributed.needed import require_dask
 
 require_dask()
 
+from rankwise.distributed.evaluation import evaluate  # noqa: E402
+from rankwise.distributed.rankrls import DaskRankRLS  # noqa: E402
 from rankwise.distributed.ranksvm import DaskRankSVM  # noqa: E402
 
-__all__ = ["DaskRankSVM"]
+__all__ = ["DaskRankRLS", "DaskRankSVM", "evaluate"]

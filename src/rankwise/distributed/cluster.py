@@ -3,31 +3,74 @@
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from rankwise.arrays import Array, Floats
 from rankwise.distributed.spread import Spread
+from rankwise.features import Features
+
+
+def current_client(given: Any = None) -> Any:
+    """The client given, or the latest one."""
+    import distributed
+
+    if given is not None:
+        return given
+    try:
+        return distributed.default_client()
+    except ValueError:
+        raise ValueError("there is no Dask cluster: make a distributed.Client first") from None
 
 
 class OnCluster:
     """Mixed into an estimator before its class in memory, `local`."""
 
     local: ClassVar[Any]
-    partial_fit: ClassVar[Any] = None
+    coef_: Floats
+    n_features_in_: int
+    _client: Any = None
 
     @property
     def client(self) -> Any:
         """The `distributed.Client` that was set, or the latest one."""
-        import distributed
-
-        if getattr(self, "_client", None) is not None:
-            return self._client
-        try:
-            return distributed.default_client()
-        except ValueError:
-            raise ValueError("there is no Dask cluster: make a distributed.Client first") from None
+        return current_client(self._client)
 
     @client.setter
     def client(self, client: Any) -> None:
         self._client = client
+
+    def predict(self, X: Any) -> Any:
+        """Scores, one a row: a Dask Series of a Dask DataFrame, a Dask array of an array; others as in memory."""
+        check_is_fitted(self)
+        if not hasattr(X, "dask"):
+            return self.to_local().predict(X)
+        names = getattr(self, "feature_names_in_", None)
+        if hasattr(X, "columns"):
+            return _scores_of_frame(X, names, self.coef_)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} features, the model has {self.n_features_in_}")
+        whole = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+        return whole.map_blocks(scores_of_block, self.coef_, drop_axis=1, dtype=np.float64)
+
+    def score(self, X: Any, y: Any, qid: Any = None) -> float:
+        """The mean NDCG@10 over queries (docs/metrics.md)."""
+        from rankwise.distributed.evaluation import evaluate
+
+        if not hasattr(X, "dask"):
+            return float(self.to_local().score(X, y, qid))
+        if hasattr(X, "columns"):
+            if qid is None and "qid" in X.columns:
+                qid = "qid"
+            y, qid = (X[one] if isinstance(one, str) else one for one in (y, qid))
+        return evaluate(y, self.predict(X), qid, "ndcg@10", self.client)["ndcg@10"]
+
+    def to_local(self) -> Any:
+        """The same model as an estimator in memory, which `save_model` writes."""
+        ranker = self.local(**self.get_params())  # type: ignore[attr-defined]
+        for name, value in vars(self).items():
+            if name.endswith("_"):
+                setattr(ranker, name, value)
+        return ranker
 
     def _know(self, data: Spread) -> None:
         self.n_features_in_ = data.n_features
@@ -37,10 +80,24 @@ class OnCluster:
         if data.columns.names is not None:
             self.feature_names_in_ = np.array(data.columns.names, dtype=object)
 
-    def to_local(self) -> Any:
-        """The same model as an estimator in memory."""
-        ranker = self.local(**self.get_params())  # type: ignore[attr-defined]
-        for name, value in vars(self).items():
-            if name.endswith("_"):
-                setattr(ranker, name, value)
-        return ranker
+
+def _scores_of_frame(X: Any, names: Array | None, coef: Floats) -> Any:
+    import pandas as pd
+
+    chosen = list(X.columns if names is None else names)
+    absent = [name for name in chosen if name not in X.columns]
+    if absent or len(chosen) != coef.size:
+        found = f"no column {absent[0]!r}" if absent else f"{len(chosen)} columns"
+        raise ValueError(f"X has {found}: the model needs {coef.size} features, by the names that it was fitted with")
+    meta = pd.Series([], dtype=np.float64, name="score")
+    return X[chosen].map_partitions(scores_of_frame, coef, meta=meta)
+
+
+def scores_of_frame(frame: Any, coef: Floats) -> Any:
+    import pandas as pd
+
+    return pd.Series(scores_of_block(frame.to_numpy(), coef), index=frame.index, name="score")
+
+
+def scores_of_block(block: Any, coef: Floats) -> Floats:
+    return Features(block).scores(coef) if block.shape[0] else np.zeros(0)

@@ -68,10 +68,13 @@ class Partition:
         return {"content": self.content, "nbytes": self.nbytes, "states": OrderedDict()}
 
 
-async def answer(request: Request, posts: dict[str, Post], dask_worker: Any) -> Reply:
+def content_of(partition: Partition) -> Any:
+    return partition.content
+
+
+async def answer(request: Request, post: Post, dask_worker: Any) -> Reply:
     """What this worker, and those it passes the request on to, know of the sum."""
-    post = posts[dask_worker.contact_address]
-    others = [asyncio.ensure_future(_pass_on(dask_worker, to, request, post)) for to in post.below]
+    others = [asyncio.ensure_future(_pass_on(dask_worker, *below, request)) for below in post.below.items()]
     nodes: Nodes = {}
     for leaf, key in post.leaves.items():
         # One at a time: what was spilled comes back alone, and what was released meanwhile is not worked on any more.
@@ -85,11 +88,11 @@ async def answer(request: Request, posts: dict[str, Post], dask_worker: Any) -> 
     return Reply(nodes, sum(one.nbytes for one in nodes.values()) + sum(reply.sent for reply in replies))
 
 
-async def _pass_on(worker: Any, address: str, request: Request, post: Post) -> Reply:
+async def _pass_on(worker: Any, address: str, post: Post, request: Request) -> Reply:
     from distributed.core import clean_exception
     from distributed.protocol.pickle import dumps
 
-    arguments = dumps((request, {address: post.below[address]}))
+    arguments = dumps((request, post))
     try:
         found = await worker.rpc(address).run(function=dumps(answer), args=arguments, kwargs=dumps({}))
     except OSError:  # it is gone; its partitions will be missed

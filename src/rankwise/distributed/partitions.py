@@ -5,6 +5,7 @@ the way. What is missing from it, because a worker died or a state was not kept,
 lost partitions anew.
 """
 
+import asyncio
 import itertools
 import uuid
 from collections.abc import Callable, Iterable
@@ -12,10 +13,11 @@ from typing import Any, Self
 
 from rankwise.arrays import Array
 from rankwise.distributed.errors import gone_scheduler, telling
-from rankwise.distributed.holding import Post, Reply, Request, answer
+from rankwise.distributed.holding import Post, Reply, Request, answer, content_of
 from rankwise.distributed.tree import Nodes, merge, missing, total
 
 FAN_OUT = 8  # workers that the client, or a worker, sends a request to
+CHECK = 1.0  # seconds after which to see whether a worker that has not answered still lives
 PATIENCE = 30.0  # seconds to wait for a worker when all are gone
 
 
@@ -37,6 +39,7 @@ class Partitions:
         self.owners: dict[int, str] = {}  # partition -> the worker that has it, as far as known
         self.states = itertools.count()
         self.name = uuid.uuid4().hex
+        self.children: list[Partitions] = []
 
     def __enter__(self) -> Self:
         return self
@@ -48,6 +51,8 @@ class Partitions:
         """Let go of everything: what is not done is not begun any more, and the workers forget what they have."""
         for future in self.futures:
             future.release()
+        for child in self.children:
+            child.release()
 
     def wait(self) -> None:
         """Until every partition is there."""
@@ -56,6 +61,17 @@ class Partitions:
     def chosen(self, which: Iterable[int]) -> "Partitions":
         """Some of them, which still belong to this context."""
         return Partitions(self.client, [self.futures[i] for i in which], self.traffic)
+
+    def derived(self, make: Callable[..., Any], arguments: dict[int, tuple[Any, ...]]) -> "Partitions":
+        """make(partition, *arguments) of some of them, where they are; they too belong to this context."""
+        futures = [self.client.submit(make, self.futures[i], *given, pure=False) for i, given in arguments.items()]
+        self.children.append(Partitions(self.client, futures, self.traffic))
+        return self.children[-1]
+
+    def contents(self) -> list[Any]:
+        """What they hold, brought to the client."""
+        with telling(self.client):
+            return list(self.client.gather(self.client.map(content_of, self.futures, pure=False)))
 
     def state(self, make: Callable[..., Any], *made_of: Any) -> "State":
         """make(content, *made_of) of every partition, not yet made."""
@@ -78,16 +94,33 @@ class Partitions:
         return total(nodes)
 
     def _round(self, request: Request, posts: dict[str, Post]) -> list[Reply]:
-        from distributed.protocol.pickle import dumps
-
-        self.traffic.bytes += len(posts) * len(dumps((request, posts)))
-        replies = self.client.run(answer, request, posts, workers=list(posts), on_error="return")
+        replies = self.client.sync(self._send, request, posts)
         for address, reply in replies.items():
-            if isinstance(reply, OSError):
+            if isinstance(reply, OSError):  # of the connection: the worker is gone
                 self.owners = {leaf: owner for leaf, owner in self.owners.items() if owner != address}
             elif isinstance(reply, BaseException):
                 raise reply
         return [reply for reply in replies.values() if isinstance(reply, Reply)]
+
+    async def _send(self, request: Request, posts: dict[str, Post]) -> dict[str, Any]:
+        """What each worker answers, or why it did not."""
+        from distributed.protocol.pickle import dumps
+
+        tasks = {}
+        for address, post in posts.items():
+            self.traffic.bytes += len(dumps((request, post)))
+            asked = self.client.run(answer, request, post, workers=[address], on_error="return")
+            tasks[address] = asyncio.ensure_future(asked)
+        waiting = set(tasks.values())
+        while waiting:
+            _, waiting = await asyncio.wait(waiting, timeout=CHECK)
+            if waiting:
+                # To a worker that has died Dask would try to connect for half a minute.
+                alive = await self.client.nthreads()
+                for address, task in tasks.items():
+                    if task in waiting and address not in alive:
+                        task.cancel()
+        return {address: _outcome(address, task) for address, task in tasks.items()}
 
     def _posts(self, leaves: list[int]) -> dict[str, Post]:
         self._locate(leaves)
@@ -125,6 +158,10 @@ class Partitions:
                     if future.status in ("error", "cancelled"):
                         future.result()
                 return
+
+
+def _outcome(address: str, task: Any) -> Any:
+    return OSError(f"{address} is gone") if task.cancelled() else task.result()[address]
 
 
 class State:

@@ -26,6 +26,10 @@ class DaskRankSVM(OnCluster, RankSVM):
 
     local = RankSVM
 
+    @property
+    def partial_fit(self) -> Any:
+        raise AttributeError("partial_fit takes new queries in memory: to_local() gives a RankSVM that has it")
+
     def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learn `coef_` from data on the workers.
 

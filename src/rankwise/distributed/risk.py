@@ -11,7 +11,8 @@ import numpy as np
 from rankwise.arrays import Array, Floats
 from rankwise.distributed.partitions import State
 from rankwise.distributed.rows import Rows, threads
-from rankwise.distributed.spread import Spread
+from rankwise.distributed.samples import sampled
+from rankwise.distributed.spread import Columns, Spread
 from rankwise.linear_risk import LinearExpansion, LinearRisk, Ray
 from rankwise.losses import Loss
 from rankwise.objective import RegularizedRisk
@@ -40,6 +41,9 @@ class DistributedRisk:
 
     def with_loss(self, loss: Loss) -> "DistributedRisk":
         return DistributedRisk(self.features, Scores(loss, self.risk.any))
+
+    def sampled(self, n_rows: int, seed: int) -> "DistributedRisk":
+        return DistributedRisk(sampled(self.features, n_rows, seed), self.risk)
 
     def along(self, start: Floats, direction: Floats) -> "DistributedRay":
         return DistributedRay(self.features.partitions.state(draw, self.risk.loss, start, direction))
@@ -93,7 +97,7 @@ def _data(unit: RegularizedRisk, loss: Loss) -> LinearRisk:
     return unit.data if unit.loss == loss else unit.data.with_loss(loss)
 
 
-def build_rows(rows: Rows, loss: Loss, pairing: Pairing, n_jobs: int | None) -> RegularizedRisk:
+def build_rows(rows: Rows, _: Columns, loss: Loss, pairing: Pairing, n_jobs: int | None) -> RegularizedRisk:
     """The content of a partition."""
     data = rows.data
     return build(data.X, data.y, data.qid, rows.weight, loss=loss, C=1.0, pairing=pairing, n_jobs=threads(n_jobs))

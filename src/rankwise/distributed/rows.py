@@ -40,6 +40,7 @@ class Rows:
 class Facts:
     """What the client knows of a partition.
 
+    labels   the lowest and the highest
     queries  a number for each query, in the order in which they first occur: equal for equal ids in any partition
     sizes    how many documents each has
     """
@@ -49,6 +50,7 @@ class Facts:
     n_stored: int
     first_index: int
     names: tuple[str, ...] | None
+    labels: tuple[float, float]
     queries: Array
     sizes: Ints
 
@@ -63,8 +65,16 @@ def facts_of(rows: Rows) -> Facts:
     _check(rows)
     queries = Queries(data.qid, len(rows))
     names = None if data.names is None else tuple(map(str, data.names))
-    numbers = query_numbers(queries.ids)
-    return Facts(rows.where, data.n_features, int(data.X.size), data.first_index, names, numbers, queries.sizes)
+    return Facts(
+        where=rows.where,
+        n_features=data.n_features,
+        n_stored=int(data.X.size),
+        first_index=data.first_index,
+        names=names,
+        labels=(float(data.y.min(initial=np.inf)), float(data.y.max(initial=-np.inf))),
+        queries=query_numbers(queries.ids),
+        sizes=queries.sizes,
+    )
 
 
 def query_numbers(ids: Array) -> Array:

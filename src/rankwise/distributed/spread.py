@@ -29,6 +29,7 @@ class Columns:
     n_features: int
     first_index: int
     names: tuple[str, ...] | None
+    labels: tuple[float, float] = (0.0, 0.0)  # lowest and highest
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +56,17 @@ class Spread:
         return self.columns.n_features
 
 
-def spread(client: Any, given: tuple[Any, Any, Any, Any], build: Callable[..., Any], *options: Any) -> Spread:
-    """The data given (X, y, qid, weight) in partitions; the content of each is build(rows, *options)."""
+def spread(
+    client: Any, given: tuple[Any, ...], build: Callable[..., Any], *options: Any, like: Columns | None = None
+) -> Spread:
+    """The data given (X, y, qid, weight) in partitions; the content of each is build(rows, columns, *options).
+
+    like  the columns to have, where they are for a model
+    """
     with telling(client):
         read = load(client, *given)
         facts: list[Facts] = client.gather(client.map(facts_of, read, pure=False))
-        columns = _columns(facts)
+        columns = _columns(facts, like)
         census = Census(facts)
         rows, places = _whole_queries(client, read, census, columns)
         made = [client.submit(make, one, columns, build, options, pure=False) for one in rows]
@@ -76,7 +82,9 @@ def spread(client: Any, given: tuple[Any, Any, Any, Any], build: Callable[..., A
 def make(rows: Rows, columns: Columns, build: Callable[..., Any], options: tuple[Any, ...]) -> Partition:
     """A partition of whole queries."""
     rows = widened(rows, columns.n_features, columns.first_index).gathered()
-    return Partition(build(rows, *options), nbytes(rows.data.X) + 40 * len(rows))  # labels, levels and orders are small
+    return Partition(
+        build(rows, columns, *options), nbytes(rows.data.X) + 40 * len(rows)
+    )  # labels, levels and orders are small
 
 
 class Census:
@@ -98,17 +106,22 @@ class Census:
         self.split: Array = queries.sizes > 1
 
 
-def _columns(facts: list[Facts]) -> Columns:
-    if not sum(one.queries.size for one in facts):
-        raise ValueError("X has no rows")
+def _columns(facts: list[Facts], like: Columns | None) -> Columns:
     facts = [one for one in facts if one.queries.size]
+    if not facts:
+        raise ValueError("X has no rows")
     names = facts[0].names
     for one in facts:
         if one.names != names:
             raise ValueError(f"{one.where} has other columns than {facts[0].where}: all partitions need the same")
-    first_index = min(one.first_index for one in facts)
-    n_features = max(one.n_features + one.first_index - first_index for one in facts)
-    return Columns(n_features, first_index, names)
+    first_index = min(one.first_index for one in facts) if like is None else like.first_index
+    widths = [one.n_features + one.first_index - first_index for one in facts]
+    n_features = max(widths) if like is None else like.n_features
+    if max(widths) > n_features:
+        where = facts[int(np.argmax(widths))].where
+        raise ValueError(f"{where} has {max(widths)} features, the model has {n_features}")
+    labels = min(one.labels[0] for one in facts), max(one.labels[1] for one in facts)
+    return Columns(n_features, first_index, names, labels)
 
 
 def _whole_queries(client: Any, read: list[Any], census: Census, columns: Columns) -> tuple[list[Any], list[Ints]]:

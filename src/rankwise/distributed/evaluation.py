@@ -1,0 +1,83 @@
+"""evaluate for data on a cluster: every partition judges its own queries, the client puts the tables together."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Array, Floats
+from rankwise.distributed.cluster import current_client
+from rankwise.distributed.rows import Rows, threads
+from rankwise.distributed.spread import Columns, spread
+from rankwise.features import Features
+from rankwise.metrics import Evaluation, Measure, parse
+from rankwise.metrics import evaluate as evaluate_rows
+
+Measures = str | Measure | Iterable[str | Measure]
+
+
+def evaluate(y: Any, scores: Any, qid: Any = None, measures: Measures = ("ndcg@10",), client: Any = None) -> Evaluation:
+    """`rankwise.evaluate` of Dask Series or arrays, cut alike; queries may lie in several partitions."""
+    column = scores.to_frame("score") if hasattr(scores, "to_frame") else scores[:, None]
+    return judged(current_client(client), (column, y, qid, None), np.ones(1), measures)
+
+
+def judged(
+    client: Any, given: tuple[Any, ...], coef: Floats, measures: Measures, like: Columns | None = None
+) -> Evaluation:
+    """How well the scores X coef rank the data given (X, y, qid, weight); `like`: the columns that coef is for."""
+    asked = [parse(one) for one in ([measures] if isinstance(measures, str | Measure) else measures)]
+    if not asked:
+        raise ValueError("measures is empty: name at least one, such as 'ndcg@10'")
+    data = spread(client, given, judge, coef, asked, like=like)
+    with data.partitions:
+        found: list[Evaluation] = data.partitions.contents()
+    order = np.argsort(np.concatenate(data.places), kind="stable")  # as the queries first occur
+    names = [str(one) for one in asked]
+    values = {name: np.concatenate([one.per_query[name] for one in found])[order] for name in names}
+    loads = {
+        name: np.concatenate([one.weights[name] for one in found])[order] for name in names if name in found[0].weights
+    }
+    means = {name: _mean(values[name], loads.get(name)) for name in names}
+    ids = _ids([one.query_ids for one in found])[order]
+    return Evaluation(means, values, ids, sum(one.n_documents for one in found), loads)
+
+
+def judge(rows: Rows, columns: Columns, coef: Floats, asked: list[Measure]) -> Evaluation:
+    """The content of a partition."""
+    data, (lowest, highest) = rows.data, columns.labels
+    scores = Features(data.X).scores(coef)
+    settled = [_settled(one, highest) for one in asked]
+    if any(one.name == "auc" for one in asked) and not np.isin(data.y, (lowest, highest)).all():
+        raise ValueError("auc needs two labels, and there are more: take pairwise-accuracy:ties=half for graded labels")
+    found = evaluate_rows(data.y, scores, data.qid, settled, n_jobs=threads(None))
+    names = dict(zip(map(str, settled), map(str, asked), strict=True))
+    values, weights = ({names[key]: one for key, one in each.items()} for each in (found.per_query, found.weights))
+    for name, one in values.items():
+        if str(parse(name)).startswith("pairwise-accuracy") and parse(name).settings["mean"] == "pairs":
+            weights.setdefault(name, np.zeros(one.size))  # a partition without a single pair
+    return Evaluation({}, values, found.query_ids, found.n_documents, weights)
+
+
+def _settled(measure: Measure, highest: float) -> Measure:
+    """ERR asks for the highest label of all partitions, not of one."""
+    if measure.settings.get("max") != "data":
+        return measure
+    options = dict(measure.options) | {"max": f"{highest:.17g}"}
+    return replace(measure, options=tuple(options.items()))
+
+
+def _mean(values: Floats, weights: Floats | None) -> float:
+    counted = ~np.isnan(values)
+    if not counted.any():
+        return math.nan
+    if weights is None:
+        return math.fsum(values[counted]) / int(counted.sum())
+    return math.fsum(values[counted] * weights[counted]) / math.fsum(weights[counted])
+
+
+def _ids(ids: list[Array]) -> Array:
+    same = len({one.dtype.kind for one in ids}) == 1
+    return np.concatenate([one if same else one.astype(str) for one in ids])

@@ -1,0 +1,41 @@
+"""RankRLS on a Dask cluster."""
+
+import warnings
+from typing import Any, Self
+
+from rankwise.distributed.cluster import OnCluster
+from rankwise.distributed.regression import DistributedRegression, build_regression
+from rankwise.distributed.results import with_traffic
+from rankwise.distributed.spread import spread
+from rankwise.estimators.base import positive
+from rankwise.estimators.rankrls import NO_PAIR, RankRLS
+from rankwise.least_squares.regression import cheapest
+
+SOLVERS = ("auto", "primal", "cg")
+
+
+class DaskRankRLS(OnCluster, RankRLS):
+    """RankRLS whose data lie on the workers of a Dask cluster; parameters and attributes as of `rankwise.RankRLS`.
+
+    `client`, `n_jobs` and `result_` are as in `DaskRankSVM`. With few features one round of messages brings the normal
+    matrix, with many every step of conjugate gradients is one. Solver "dual" is for few documents, and so for RankRLS.
+    """
+
+    local = RankRLS
+
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Learn `coef_` from data on the workers; arguments as in `DaskRankSVM.fit`."""
+        alpha = positive("alpha", self.alpha)
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver is {self.solver!r}: on a cluster there are {', '.join(map(repr, SOLVERS))}")
+        given = X, y, qid, sample_weight
+        data = spread(self.client, given, build_regression, self.ties, self.scaling, self.n_jobs)
+        with data.partitions:
+            self._know(data)
+            problem = DistributedRegression(data)
+            if not problem.any:
+                warnings.warn(NO_PAIR, stacklevel=2)
+            name = cheapest(*data.shape, data.size) if self.solver == "auto" else self.solver
+            self._solve(problem, "cg" if name == "dual" else name, alpha)
+        self.result_ = with_traffic(self.result_, data.partitions.traffic)
+        return self

@@ -1,0 +1,57 @@
+"""A sample of the rows, drawn at the client, who knows how long every query is: the one that would be drawn in memory.
+
+It stays on the workers, each partition's share of it where the partition is.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from rankwise.arrays import Floats, Ints
+from rankwise.distributed.holding import Partition
+from rankwise.distributed.rows import nbytes
+from rankwise.distributed.spread import Spread
+from rankwise.linear_risk import LinearRisk
+from rankwise.objective import RegularizedRisk
+from rankwise.queries import draw
+from rankwise.risk import PairwiseRisk
+
+Drawn = tuple[Ints, Ints, Ints, Floats]  # queries, rows, rows of each query, scales of the rows: see `queries.draw`
+
+
+def sampled(data: Spread, n_rows: int, seed: int) -> Spread:
+    """About `n_rows` of the rows; the content of the partitions is as that of `data`."""
+    shares = _shares(data, n_rows, seed)
+    chosen = [i for i, share in enumerate(shares) if share[0].size]
+    partitions = data.partitions.derived(sample, {i: shares[i] for i in chosen})
+    return replace(data, partitions=partitions, places=[data.places[i][shares[i][0]] for i in chosen])
+
+
+def _shares(data: Spread, n_rows: int, seed: int) -> list[Drawn]:
+    """What is drawn of each partition, counted as the partition counts."""
+    starts = np.concatenate(([0], np.cumsum(data.sizes)))
+    queries, rows, kept, scales = draw(starts, n_rows, np.random.default_rng(seed))
+    within = rows - np.repeat(starts[queries], kept)
+    shares = []
+    for codes in data.places:
+        place = np.full(data.sizes.size, -1)
+        place[codes] = np.arange(codes.size)
+        own = place[queries] >= 0
+        own_rows = np.repeat(own, kept)
+        local_starts = np.concatenate(([0], np.cumsum(data.sizes[codes])))
+        local, sizes = place[queries[own]], kept[own]
+        local_rows = within[own_rows] + np.repeat(local_starts[local], sizes)
+        shares.append((local, local_rows, sizes, scales[own_rows]))
+    return shares
+
+
+def sample(partition: Partition, queries: Ints, rows: Ints, sizes: Ints, scales: Floats) -> Partition:
+    """The rows drawn of a partition."""
+    unit: RegularizedRisk = partition.content
+    risk, threads = unit.risk, unit.features.n_threads
+    if not isinstance(risk, PairwiseRisk):  # a list of pairs is taken whole
+        return partition
+    preferences = risk.preferences.sampled(queries, rows, sizes, scales, threads)
+    risk = replace(risk, preferences=preferences, margins=None if risk.margins is None else risk.margins[rows])
+    features = unit.features.select(rows, threads)
+    return Partition(RegularizedRisk(LinearRisk(features, risk), unit.C), nbytes(features.X) + 40 * rows.size)
