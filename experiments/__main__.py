@@ -77,4 +77,7 @@ def _begins(name: str, prefix: str, names: list[str]) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("interrupted: what is finished is kept, the same command goes on from there")

@@ -25,7 +25,7 @@ NOTHING: dict[str, list[float]] = {"seconds": [], "value": [], "gradient": []}  
 
 
 def units(quick: bool) -> list[Unit]:
-    seconds = 1.0 if quick else 12.0
+    seconds = 0.5 if quick else 6.0
     return [
         Method("trust-region", pairs).unit(f"{name}, {label}", name, 0, seconds=seconds, quick=quick)
         for name in chosen(SETS, quick)
