@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from experiments import pages, registry
-from experiments.units import Cache, Worker
+from experiments.units import Cache, UnitError, Worker
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "experiments" / "results"
@@ -19,35 +19,46 @@ BUILD = ROOT / "build" / "experiments"  # git ignores build/
 
 def main() -> int:
     options = _arguments()
-    chosen = {name: registry.load(name) for name in options.names or registry.names()}
     console = Console(stderr=True)
-    for name, module in list(chosen.items()):
+    chosen = _at_hand(options, console)
+    cache = Cache(options.cache)
+    work = {name: module.units(options.quick) for name, module in chosen.items()}
+    if options.fresh:
+        for unit in chain.from_iterable(work.values()):
+            cache.forget(unit)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    written = 0
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("", total=sum(map(len, work.values())))
+        for name, module in chosen.items():
+            try:
+                with Worker(options.data) as worker:
+                    for unit in work[name]:
+                        progress.update(bar, description=f"{name}: {unit.name}")
+                        if unit not in cache:
+                            cache.keep(unit, worker.run(unit))
+                        progress.advance(bar)
+            except UnitError as error:  # the others go on: they may have taken an hour
+                console.print(f"{name}: {error}", markup=False)
+                continue
+            report = module.report({unit.name: cache.load(unit) for unit in work[name]})
+            pages.write(name, module.TITLE, report, options.out)
+            written += 1
+    console.print(f"{written} of {len(chosen)} experiments written to {options.out}")
+    return 0 if written == len(chosen) > 0 else 1
+
+
+def _at_hand(options: argparse.Namespace, console: Console) -> dict[str, ModuleType]:
+    """The experiments asked for whose data there are."""
+    found = {}
+    for name in options.names or registry.names():
+        module = registry.load(name)
         missing = [folder for folder in module.NEEDS if not (options.data / folder).is_dir()]
         if missing:
             console.print(f"{name} is skipped: it needs {', '.join(missing)} in {options.data}")
-            del chosen[name]
-    cache = Cache(options.cache)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console) as progress:
-        work = {name: module.units(options.quick) for name, module in chosen.items()}
-        if options.fresh:
-            for unit in chain.from_iterable(work.values()):
-                cache.forget(unit)
-        bar = progress.add_task("", total=sum(map(len, work.values())))
-        for name, module in chosen.items():
-            with Worker(options.data) as worker:
-                for unit in work[name]:
-                    progress.update(bar, description=f"{name}: {unit.name}")
-                    if unit not in cache:
-                        cache.keep(unit, worker.run(unit))
-                    progress.advance(bar)
-            _write(name, module, {unit.name: cache.load(unit) for unit in work[name]}, options.out)
-    console.print(f"{len(chosen)} experiments written to {options.out}")
-    return 0 if chosen else 1
-
-
-def _write(name: str, module: ModuleType, found: dict[str, object], folder: Path) -> None:
-    pages.write(name, module.TITLE, module.report(found), folder)
+        else:
+            found[name] = module
+    return found
 
 
 def _arguments() -> argparse.Namespace:

@@ -22,6 +22,10 @@ class Unit:
     limit: float = 60.0
 
 
+class UnitError(RuntimeError):
+    """A unit raised an exception, or its process died."""
+
+
 class Cache:
     """A JSON file a finished unit: FOLDER/MODULE OF ITS WORK/FUNCTION-KEY OF THE OPTIONS.json.
 
@@ -86,9 +90,9 @@ class Worker:
             outcome, failure = self._pipe.recv()
         except EOFError:
             self._end()
-            raise RuntimeError(f"{unit.name}: its process ended unasked, perhaps for lack of memory") from None
+            raise UnitError(f"{unit.name}: its process ended unasked, perhaps for lack of memory") from None
         if failure is not None:
-            raise RuntimeError(f"{unit.name} failed:\n{failure}")
+            raise UnitError(f"{unit.name} failed:\n{failure}")
         return outcome
 
     def _end(self) -> None:

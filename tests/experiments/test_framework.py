@@ -8,7 +8,7 @@ import pytest
 from experiments import __main__ as command
 from experiments import pages, registry
 from experiments.pages import Report, Table
-from experiments.units import Cache, Unit, Worker
+from experiments.units import Cache, Unit, UnitError, Worker
 
 
 def double(data, number):
@@ -27,7 +27,7 @@ def test_worker_bounds_every_unit_and_goes_on(tmp_path):
     with Worker(tmp_path) as worker:
         assert worker.run(Unit("late", sleep, {"seconds": 60}, limit=0.2)) is None
         assert worker.run(Unit("early", double, {"number": 3})) == {"twice": 6, "folder": str(tmp_path)}
-        with pytest.raises(RuntimeError, match=r"wrong failed:(?s:.*)no such number"):
+        with pytest.raises(UnitError, match=r"wrong failed:(?s:.*)no such number"):
             worker.run(Unit("wrong", fail))
         assert worker.run(Unit("after", double, {"number": 4}))["twice"] == 8
 
@@ -112,6 +112,16 @@ def test_missing_data_is_skipped_and_said(run, capsys):
     assert code == 1
     assert not seen
     assert "lee_lin_table_1 is skipped: it needs mq2008 in" in " ".join(capsys.readouterr().err.split())
+
+
+def test_failing_experiment_is_said_and_nothing_written(run, tmp_path, capsys):
+    code, seen = run([Unit("one", double, {"number": 1}), Unit("two", fail)])
+    assert code == 1
+    assert not seen
+    assert not (tmp_path / "out").exists()
+    told = capsys.readouterr().err
+    assert "two failed" in told
+    assert "0 of 1 experiments written" in told
 
 
 def test_unknown_name_is_refused(run, capsys):
