@@ -55,9 +55,9 @@ class MarginDisplay(Display):
         low, high = self.edges[:-1], self.edges[1:]
         total = self.counts.sum()
         groups = {
-            "wrong order": (high <= 0, 0, RED),
-            "right by less than 1": ((low >= 0) & (high <= 1), self.tied, ORANGE),
-            "by 1 or more": (low >= 1, 0, BLUE),
+            "wrong": (high <= 0, 0, RED),
+            "right by < 1": ((low >= 0) & (high <= 1), self.tied, ORANGE),
+            "right by ≥ 1": (low >= 1, 0, BLUE),
         }
         shown = np.isfinite(low) & np.isfinite(high)
         for name, (own, ties, colour) in groups.items():
