@@ -14,17 +14,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from rankwise import losses
 from rankwise.arrays import Floats
-from rankwise.estimators.base import positive, whole
+from rankwise.estimators.base import positive
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.features import Features
 from rankwise.linear_risk import LinearRisk
 from rankwise.objective import RegularizedRisk
-from rankwise.problems import Pairing, build
-from rankwise.solvers import Result, make_solver
+from rankwise.problems import build
+from rankwise.solvers import Callback, Result
 from rankwise.threads import thread_count
 
 CS = tuple(2.0**k for k in range(-15, 11))
@@ -76,15 +75,18 @@ def walk(ranker: RankSVM, data: tuple[Any, ...], Cs: Iterable[float], start: Flo
     data  (X, y, qid, sample_weight), checked
     """
     X, y, qid, sample_weight = data
-    loss = losses.parse(ranker.loss)
-    seed = check_random_state(ranker.random_state).randint(2**31)
-    max_iter = None if ranker.max_iter is None else whole("max_iter", ranker.max_iter)
-    solver = make_solver(ranker.solver, loss, X, tol=positive("tol", ranker.tol), max_iter=max_iter, random_state=seed)
-    pairing = Pairing(ranker.pairs, ranker.scope, ranker.costs, ranker.rescaling, ranker.normalize_pairs)
-    unit = build(X, y, qid, sample_weight, loss=loss, C=1.0, pairing=pairing, n_jobs=ranker.n_jobs)
+    solver = ranker._solver(X)
+    options: Any = {"loss": losses.parse(ranker.loss), "pairing": ranker._pairing(), "n_jobs": ranker.n_jobs}
+    yield from follow(solver, build(X, y, qid, sample_weight, C=1.0, **options), Cs, start, ranker.callback)
+
+
+def follow(
+    solver: Any, unit: RegularizedRisk, Cs: Iterable[float], start: Floats | None, callback: Callback | None
+) -> Iterator[Result]:
+    """`walk` for an objective at C = 1 that is built already."""
     data_term: Any = _Remembering(unit.data)
     for C in Cs:
-        result = solver(RegularizedRisk(data_term, float(C) * unit.C), start, ranker.callback)
+        result = solver(RegularizedRisk(data_term, float(C) * unit.C), start, callback)
         start = result.point
         if not result.converged:
             warnings.warn(f"RankSVM did not converge at C = {C:g}: {result.message}", ConvergenceWarning, stacklevel=2)
@@ -95,24 +97,19 @@ class _Remembering:
     """risk(X w) that is not computed again where the last C's solver ended and the next one's begins, nor at zero."""
 
     def __init__(self, data: LinearRisk) -> None:
-        self.data = data
-        self.zero: tuple[bytes, Any] = b"", None
-        self.last: tuple[bytes, Any] = b"", None
+        self._data = data
+        self._seen: list[tuple[Any, Any]] = []  # (point, what is known there): zero first, then the last other point
 
     def at(self, w: Floats) -> Any:
-        key = w.tobytes()
-        for seen, expansion in (self.zero, self.last):
-            if seen == key:
+        for point, expansion in self._seen:
+            if bool((point == w).all()):
                 return expansion
-        found = key, self.data.at(w)
-        if w.any():
-            self.last = found
-        else:
-            self.zero = found
-        return found[1]
+        self._seen[1:] = []
+        self._seen.append((w, self._data.at(w)))
+        return self._seen[-1][1]
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.data, name)
+        return getattr(self._data, name)
 
 
 def check_strengths(Cs: Any) -> Floats:

@@ -90,13 +90,18 @@ class RankSVMCV(Ranker):
         self.n_queries_ = len(Queries(qid, y.size))
         splits = splits_of(self.cv, X, y, qid)
         values, coefs = self._validated((X, y, qid, sample_weight), splits, template, measure)
+        best = self._choose(values)
+        self._refit(template, (X, y, qid, sample_weight), coefs[:, best].mean(axis=0))
+        return self
+
+    def _choose(self, values: Floats) -> int:
+        """The place of the C to take, by the measure of each fold and C."""
         self.cv_values_ = values
         self.scores_, self.standard_errors_ = means_and_errors(values)
         best = choose(self.scores_, self.standard_errors_, self.Cs_, self.rule)
         self.C_, self.best_score_ = float(self.Cs_[best]), float(self.scores_[best])
         self.cv_results_ = _results(self.Cs_, values)
-        self._refit(template, (X, y, qid, sample_weight), coefs[:, best].mean(axis=0))
-        return self
+        return best
 
     def _template(self) -> RankSVM:
         template = RankSVM() if self.ranker is None else clone(self.ranker)
