@@ -7,5 +7,6 @@ require_dask()
 from rankwise.distributed.evaluation import evaluate  # noqa: E402
 from rankwise.distributed.rankrls import DaskRankRLS  # noqa: E402
 from rankwise.distributed.ranksvm import DaskRankSVM  # noqa: E402
+from rankwise.distributed.ranksvm_cv import DaskRankSVMCV  # noqa: E402
 
-__all__ = ["DaskRankRLS", "DaskRankSVM", "evaluate"]
+__all__ = ["DaskRankRLS", "DaskRankSVM", "DaskRankSVMCV", "evaluate"]

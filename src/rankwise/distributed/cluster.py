@@ -52,12 +52,14 @@ class OnCluster:
         whole = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         return whole.map_blocks(scores_of_block, self.coef_, drop_axis=1, dtype=np.float64)
 
-    def score(self, X: Any, y: Any, qid: Any = None) -> float:
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """The mean NDCG@10 over queries (docs/metrics.md)."""
         from rankwise.distributed.evaluation import evaluate
 
         if not hasattr(X, "dask"):
-            return float(self.to_local().score(X, y, qid))
+            return float(self.to_local().score(X, y, qid, sample_weight))
+        if sample_weight is not None:
+            raise ValueError("score of data on a cluster takes no sample_weight: every query weighs the same")
         if hasattr(X, "columns"):
             if qid is None and "qid" in X.columns:
                 qid = "qid"

@@ -49,7 +49,7 @@ def judge(rows: Rows, columns: Columns, coef: Floats, asked: list[Measure]) -> E
     """The content of a partition."""
     data, (lowest, highest) = rows.data, columns.labels
     scores = Features(data.X).scores(coef)
-    settled = [_settled(one, highest) for one in asked]
+    settled = [settled(one, highest) for one in asked]
     if any(one.name == "auc" for one in asked) and not np.isin(data.y, (lowest, highest)).all():
         raise ValueError("auc needs two labels, and there are more: take pairwise-accuracy:ties=half for graded labels")
     found = evaluate_rows(data.y, scores, data.qid, settled, n_jobs=threads(None))
@@ -61,7 +61,7 @@ def judge(rows: Rows, columns: Columns, coef: Floats, asked: list[Measure]) -> E
     return Evaluation({}, values, found.query_ids, found.n_documents, weights)
 
 
-def _settled(measure: Measure, highest: float) -> Measure:
+def settled(measure: Measure, highest: float) -> Measure:
     """ERR asks for the highest label of all partitions, not of one."""
     if measure.settings.get("max") != "data":
         return measure

@@ -44,11 +44,7 @@ class DaskRankSVM(OnCluster, RankSVM):
         sample_weight : Dask Series or array, or name of a column, default=None
         """
         loss, C, pairing = losses.parse(self.loss), positive("C", self.C), self._pairing()
-        if self.solver in SINGLE_PAIRS:
-            raise ValueError(f"solver {self.solver!r} looks at single pairs, which lie on many workers: take 'auto'")
-        if pairing.costs is not None and not isinstance(pairing.costs, str):
-            raise ValueError("costs of single documents or levels cannot be cut into partitions: give a name")
-        self._solver(np.empty((1, 1)))  # what is wrong with the options is told before anything is read
+        check_options(self)
         data = spread(self.client, (X, y, qid, sample_weight), build_rows, loss, pairing, self.n_jobs)
         with data.partitions:
             self._know(data)
@@ -57,3 +53,12 @@ class DaskRankSVM(OnCluster, RankSVM):
             self._solve(self._solver(data), objective)
         self.result_ = with_traffic(self.result_, data.partitions.traffic)
         return self
+
+
+def check_options(ranker: RankSVM) -> None:
+    """What is wrong with them is told before anything is read."""
+    if ranker.solver in SINGLE_PAIRS:
+        raise ValueError(f"solver {ranker.solver!r} looks at single pairs, which lie on many workers: take 'auto'")
+    if ranker.costs is not None and not isinstance(ranker.costs, str):
+        raise ValueError("costs of single documents or levels cannot be cut into partitions: give a name")
+    ranker._solver(np.empty((1, 1)))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from rankwise.arrays import Array, Floats
+from rankwise.distributed.risk import itself
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.spread import Columns, Spread
 from rankwise.least_squares.regression import Regression, regression
@@ -42,10 +43,6 @@ def build_regression(rows: Rows, _: Columns, ties: str, scaling: str, n_jobs: in
     data = rows.data
     options = {"ties": ties, "scaling": scaling, "n_jobs": threads(n_jobs)}
     return regression(data.X, data.y, data.qid, rows.weight, **options)  # type: ignore[arg-type]
-
-
-def itself(problem: Regression) -> Regression:
-    return problem
 
 
 def misfit(problem: Regression, w: Floats) -> Floats:

@@ -5,6 +5,7 @@ added up.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,12 +28,21 @@ class Scores:
     any: bool
 
 
-class DistributedRisk:
-    """The content of every partition is a `RegularizedRisk` at C = 1, of which the data are looked at."""
+@dataclass(frozen=True, eq=False)
+class Content:
+    """Of a partition: the objective at C = 1, whose data are looked at, and the rows it was made from."""
 
-    def __init__(self, features: Spread, risk: Scores) -> None:
+    unit: RegularizedRisk
+    rows: Rows | None
+
+
+class DistributedRisk:
+    """The content of every partition is a `Content`."""
+
+    def __init__(self, features: Spread, risk: Scores, samples: dict[Any, Spread] | None = None) -> None:
         self.features = features
         self.risk = risk
+        self.samples = {} if samples is None else samples  # drawn once for all losses
 
     def at(self, w: Floats) -> "DistributedExpansion":
         state = self.features.partitions.state(expand, self.risk.loss, w)
@@ -40,10 +50,12 @@ class DistributedRisk:
         return DistributedExpansion(state, sums[:-3], *map(float, sums[-3:]))
 
     def with_loss(self, loss: Loss) -> "DistributedRisk":
-        return DistributedRisk(self.features, Scores(loss, self.risk.any))
+        return DistributedRisk(self.features, Scores(loss, self.risk.any), self.samples)
 
     def sampled(self, n_rows: int, seed: int) -> "DistributedRisk":
-        return DistributedRisk(sampled(self.features, n_rows, seed), self.risk)
+        if (n_rows, seed) not in self.samples:
+            self.samples[n_rows, seed] = sampled(self.features, n_rows, seed)
+        return DistributedRisk(self.samples[n_rows, seed], self.risk)
 
     def along(self, start: Floats, direction: Floats) -> "DistributedRay":
         return DistributedRay(self.features.partitions.state(draw, self.risk.loss, start, direction))
@@ -77,12 +89,12 @@ class DistributedRay:
         return float(self.state.ask(slope_of, t))
 
 
-def expand(unit: RegularizedRisk, loss: Loss, w: Floats) -> LinearExpansion:
-    return _data(unit, loss).at(w)
+def expand(content: Content, loss: Loss, w: Floats) -> LinearExpansion:
+    return _data(content, loss).at(w)
 
 
-def draw(unit: RegularizedRisk, loss: Loss, start: Floats, direction: Floats) -> Ray:
-    return _data(unit, loss).along(start, direction)
+def draw(content: Content, loss: Loss, start: Floats, direction: Floats) -> Ray:
+    return _data(content, loss).along(start, direction)
 
 
 def sums_of(here: LinearExpansion) -> Floats:
@@ -93,28 +105,31 @@ def slope_of(ray: Ray, t: float) -> Array:
     return np.array(ray.slope(t))
 
 
-def _data(unit: RegularizedRisk, loss: Loss) -> LinearRisk:
+def _data(content: Content, loss: Loss) -> LinearRisk:
+    unit = content.unit
     return unit.data if unit.loss == loss else unit.data.with_loss(loss)
 
 
-def build_rows(rows: Rows, _: Columns, loss: Loss, pairing: Pairing, n_jobs: int | None) -> RegularizedRisk:
+def build_rows(rows: Rows, _: Columns, loss: Loss, pairing: Pairing, n_jobs: int | None) -> Content:
     """The content of a partition."""
     data = rows.data
-    return build(data.X, data.y, data.qid, rows.weight, loss=loss, C=1.0, pairing=pairing, n_jobs=threads(n_jobs))
+    options: Any = {"loss": loss, "C": 1.0, "pairing": pairing, "n_jobs": threads(n_jobs)}
+    return Content(build(data.X, data.y, data.qid, rows.weight, **options), rows)
 
 
 def distributed_objective(data: Spread, loss: Loss, C: float, normalize: str) -> RegularizedRisk:
     """½|w|² + C · risk(X w) of data that `build_rows` made."""
     n_with_pairs, norm = data.partitions.state(itself).ask(counts, normalize)
-    risk = DistributedRisk(data, Scores(loss, bool(n_with_pairs)))
-    return RegularizedRisk(risk, C if normalize == "sum" else C / (float(norm) or 1.0))  # type: ignore[arg-type]
+    risk: Any = DistributedRisk(data, Scores(loss, bool(n_with_pairs)))
+    return RegularizedRisk(risk, C if normalize == "sum" else C / (float(norm) or 1.0))
 
 
-def itself(unit: RegularizedRisk) -> RegularizedRisk:
-    return unit
+def itself(content: Any) -> Any:
+    return content
 
 
-def counts(unit: RegularizedRisk, normalize: str) -> Floats:
+def counts(content: Content, normalize: str) -> Floats:
     """Whether there is a pair, and what C is divided by on account of this partition: both add up over partitions."""
+    unit = content.unit
     counted = unit.any or normalize == "svm-rank"  # which counts queries, with pairs or without
     return np.array([float(unit.any), 1.0 / unit.C if counted else 0.0])

@@ -24,7 +24,8 @@ def sampled(data: Spread, n_rows: int, seed: int) -> Spread:
     shares = _shares(data, n_rows, seed)
     chosen = [i for i, share in enumerate(shares) if share[0].size]
     partitions = data.partitions.derived(sample, {i: shares[i] for i in chosen})
-    return replace(data, partitions=partitions, places=[data.places[i][shares[i][0]] for i in chosen])
+    places = [data.places[i][shares[i][0]] for i in chosen]
+    return replace(data, partitions=partitions, places=places, folds=[data.folds[i] for i in chosen])
 
 
 def _shares(data: Spread, n_rows: int, seed: int) -> list[Drawn]:
@@ -47,11 +48,12 @@ def _shares(data: Spread, n_rows: int, seed: int) -> list[Drawn]:
 
 def sample(partition: Partition, queries: Ints, rows: Ints, sizes: Ints, scales: Floats) -> Partition:
     """The rows drawn of a partition."""
-    unit: RegularizedRisk = partition.content
+    unit: RegularizedRisk = partition.content.unit
     risk, threads = unit.risk, unit.features.n_threads
     if not isinstance(risk, PairwiseRisk):  # a list of pairs is taken whole
         return partition
     preferences = risk.preferences.sampled(queries, rows, sizes, scales, threads)
     risk = replace(risk, preferences=preferences, margins=None if risk.margins is None else risk.margins[rows])
     features = unit.features.select(rows, threads)
-    return Partition(RegularizedRisk(LinearRisk(features, risk), unit.C), nbytes(features.X) + 40 * rows.size)
+    content = replace(partition.content, unit=RegularizedRisk(LinearRisk(features, risk), unit.C), rows=None)
+    return Partition(content, nbytes(features.X) + 40 * rows.size)

@@ -39,6 +39,7 @@ class Spread:
     size    stored values of X
     sizes   how many documents each query has, in the order in which queries first occur
     places  for each partition, its queries: their places in `sizes`
+    folds   for each partition, the fold that its queries are of
     """
 
     partitions: Partitions
@@ -46,6 +47,7 @@ class Spread:
     size: int
     sizes: Ints
     places: list[Ints]
+    folds: list[int]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -55,13 +57,29 @@ class Spread:
     def n_features(self) -> int:
         return self.columns.n_features
 
+    def chosen(self, fold: int, without: bool) -> "Spread":
+        """The data of one fold, or without it."""
+        kept = [i for i, one in enumerate(self.folds) if (one == fold) != without]
+        places = [self.places[i] for i in kept]
+        queries = np.sort(np.concatenate(places))
+        renumbered = [np.searchsorted(queries, codes) for codes in places]
+        size = round(self.size * float(self.sizes[queries].sum()) / float(self.sizes.sum()))
+        folds = [self.folds[i] for i in kept]
+        return Spread(self.partitions.chosen(kept), self.columns, size, self.sizes[queries], renumbered, folds)
+
 
 def spread(
-    client: Any, given: tuple[Any, ...], build: Callable[..., Any], *options: Any, like: Columns | None = None
+    client: Any,
+    given: tuple[Any, ...],
+    build: Callable[..., Any],
+    *options: Any,
+    like: Columns | None = None,
+    fold_of: Callable[[int], Ints] | None = None,
 ) -> Spread:
     """The data given (X, y, qid, weight) in partitions; the content of each is build(rows, columns, *options).
 
-    like  the columns to have, where they are for a model
+    like     the columns to have, where they are for a model
+    fold_of  from the number of queries to the fold of each: no partition then holds queries of two folds
     """
     with telling(client):
         read = load(client, *given)
@@ -69,22 +87,30 @@ def spread(
         columns = _columns(facts, like)
         census = Census(facts)
         rows, places = _whole_queries(client, read, census, columns)
-        made = [client.submit(make, one, columns, build, options, pure=False) for one in rows]
+        folds = np.zeros(census.ids.size, np.int64) if fold_of is None else fold_of(census.ids.size)
+        cut = [(i, int(k)) for i, codes in enumerate(places) for k in np.unique(folds[codes])]
+        made = [
+            client.submit(make, rows[i], folds[places[i]] == k, columns, build, options, pure=False) for i, k in cut
+        ]
         partitions = Partitions(client, made)
         try:
             partitions.wait()
         except BaseException:
             partitions.release()
             raise
-    return Spread(partitions, columns, sum(one.n_stored for one in facts), census.sizes, places)
+    size = sum(one.n_stored for one in facts)
+    places = [places[i][folds[places[i]] == k] for i, k in cut]
+    return Spread(partitions, columns, size, census.sizes, places, [k for _, k in cut])
 
 
-def make(rows: Rows, columns: Columns, build: Callable[..., Any], options: tuple[Any, ...]) -> Partition:
-    """A partition of whole queries."""
+def make(
+    rows: Rows, queries: Array, columns: Columns, build: Callable[..., Any], options: tuple[Any, ...]
+) -> Partition:
+    """A partition of whole queries: those for which `queries` is true."""
+    if not queries.all():
+        rows = rows.select(queries[Queries(rows.data.qid, len(rows)).codes])
     rows = widened(rows, columns.n_features, columns.first_index).gathered()
-    return Partition(
-        build(rows, columns, *options), nbytes(rows.data.X) + 40 * len(rows)
-    )  # labels, levels and orders are small
+    return Partition(build(rows, columns, *options), nbytes(rows.data.X) + 40 * len(rows))  # labels, orders, ...
 
 
 class Census:
