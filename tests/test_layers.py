@@ -28,6 +28,7 @@ ROOMS = [
     "device_features",
     "device_sparse",
     "features",
+    "stored",
     "parts",
     "fused",
     "linear_risk",

@@ -38,6 +38,9 @@ class DeviceFeatures:
         """So many columns at once leave room for sums over pairs."""
         return max(8, int(MEMORY_SHARE * memory_left(self.X)) // (8 * COPIES * max(self.n_rows, 1)))
 
+    def loaded(self) -> Any:
+        return self
+
     def dot(self, v: Any) -> Any:
         """X v, for a vector or a matrix of columns."""
         raise NotImplementedError

@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 
 from rankwise.arrays import Array, Floats
-from rankwise.device import is_sparse, library_of
 from rankwise.threads import share
 
 BLOCK_BYTES = 1 << 22  # the largest block of rows: small enough to stay in cache
@@ -18,27 +17,18 @@ LEAST_BLOCK = 1 << 19  # the smallest: large enough to hide the calls; between t
 LANES = 4, 64  # partial sums kept apart, at least and at most
 
 
-def features_of(X: Any, n_threads: int = 1) -> Any:
-    """X and its products, wherever it lies."""
-    if library_of(X) is None:
-        return Features(X, n_threads)
-    if is_sparse(X):
-        from rankwise.device_sparse import SparseRows, csr_of
-
-        return SparseRows(csr_of(X))
-    from rankwise.device_features import DenseRows
-
-    return DenseRows(X)
-
-
 class Features:
     """X, an (n, d) C-ordered ndarray or CSR matrix of float32 or float64."""
 
     def __init__(self, X: Any, n_threads: int = 1) -> None:
         self.X = X
+        nbytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
+        self._settle(X.shape, int(nbytes), n_threads)
+
+    def _settle(self, shape: tuple[int, int], nbytes: int, n_threads: int) -> None:
+        self.n_rows, self.n_features = map(int, shape)
+        self.nbytes = nbytes
         self.n_threads = n_threads
-        self.n_rows, self.n_features = map(int, X.shape)
-        self.nbytes = int(X.data.nbytes + X.indices.nbytes) if sparse.issparse(X) else int(X.nbytes)
         block = min(BLOCK_BYTES, max(LEAST_BLOCK, self.nbytes // 8))
         self.block_rows = max(1, block * self.n_rows // max(self.nbytes, 1))
         self.width = max(8, BLOCK_BYTES // (2 * max(self.n_rows, 1)))  # columns that sums over pairs take at once
@@ -52,6 +42,10 @@ class Features:
     def zero(self) -> Floats:
         """A vector of weights, all 0."""
         return np.zeros(self.n_features)
+
+    def loaded(self) -> "Features":
+        """With the rows in memory."""
+        return self
 
     def select(self, rows: Any, n_threads: int) -> "Features":
         """Some of the rows; a slice of them is not copied."""

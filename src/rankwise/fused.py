@@ -29,8 +29,8 @@ class FusedPart:
     risk: PairwiseRisk
     large: bool = field(default=False, init=False)
 
-    @cached_property
-    def _layout(self) -> tuple[Array, ...]:
+    @property
+    def layout(self) -> tuple[Array, ...]:
         layout, margins = self.risk.preferences.layout, self.risk.margins
         weights = np.ones(layout.n_rows) if layout.weights is None else layout.weights
         return layout.starts, layout.n_levels, layout.level, weights, np.zeros(0) if margins is None else margins
@@ -42,7 +42,7 @@ class FusedPart:
         ranking = Ranking.empty(engine)
         degrees = np.empty((len(pieces), self.features.n_rows))
         sums = np.zeros(self.features.n_features + 3)
-        _expand(self.features.rows, w, self._layout, pieces, ranking.arrays, degrees, sums)
+        _expand(self.features.loaded().rows, w, self.layout, pieces, ranking.arrays, degrees, sums)
         return FusedExpansion(self, ranking, degrees, sums)
 
 
@@ -58,7 +58,9 @@ class FusedExpansion:
             return self._unfused.hessian(v)
         part = self.part
         out = np.zeros(v.size)
-        _product(part.features.rows, v, part._layout, _pieces(part.risk.loss), self.ranking.arrays, self.degrees, out)
+        _product(
+            part.features.loaded().rows, v, part.layout, _pieces(part.risk.loss), self.ranking.arrays, self.degrees, out
+        )
         return out
 
     def half_hessian(self) -> Floats:

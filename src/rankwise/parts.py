@@ -34,8 +34,9 @@ class Part:
     large: bool
 
     def at(self, w: Floats) -> "PartExpansion":
-        risk = self.risk.at(self.features.dot(w))
-        gradient = self.features.transposed_dot(risk.gradient)
+        features = self.features.loaded()
+        risk = self.risk.at(features.dot(w))
+        gradient = features.transposed_dot(risk.gradient)
         xp = namespace(gradient)
         sums = xp.concat((gradient, xp.stack((risk.value, risk.moment, risk.terms))))
         return PartExpansion(self.features, risk.hessian, sums)
@@ -49,11 +50,12 @@ class PartExpansion:
 
     def hessian(self, v: Array) -> Floats:
         """Xᵀ H X v, for a vector or a matrix of columns."""
-        return self.features.transposed_dot(self.risk_hessian(self.features.dot(v)))
+        features = self.features.loaded()
+        return features.transposed_dot(self.risk_hessian(features.dot(v)))
 
     def half_hessian(self) -> Floats:
         """A matrix M with M + Mᵀ = Xᵀ H X, by matrix products."""
-        features = self.features
+        features = self.features.loaded()
         width = features.width
         groups = [(j, min(j + width, features.n_features)) for j in range(0, features.n_features, width)]
         columns = [features.transposed_dot(self.risk_hessian.half(features.columns(*g))) for g in groups]
@@ -62,4 +64,4 @@ class PartExpansion:
 
     def diagonal(self) -> Floats:
         """The diagonal of Xᵀ D X, D the diagonal of H: near that of Xᵀ H X, for one pass over X."""
-        return self.features.squared_transposed_dot(self.risk_hessian.diagonal())
+        return self.features.loaded().squared_transposed_dot(self.risk_hessian.diagonal())

@@ -8,8 +8,8 @@ from scipy import sparse
 
 from rankwise import costs as costs_of
 from rankwise.arrays import Array, Floats, Ints, finite
-from rankwise.device import library_of, on_device_of, some_rows, to_host
-from rankwise.features import Features, features_of
+from rankwise.device import is_sparse, library_of, on_device_of, some_rows, to_host
+from rankwise.features import Features
 from rankwise.linear_risk import LinearRisk
 from rankwise.losses import Loss
 from rankwise.objective import RegularizedRisk
@@ -17,6 +17,7 @@ from rankwise.pairs.composite import adjacent
 from rankwise.preferences import Preferences
 from rankwise.queries import Queries
 from rankwise.risk import ListedRisk, PairwiseRisk
+from rankwise.stored import StoredFeatures
 from rankwise.threads import thread_count
 
 RESCALINGS = ("slack", "margin")
@@ -68,7 +69,7 @@ def build(
         if library_of(X):
             raise ValueError("these costs need every pair listed, which only rows of NumPy or SciPy allow")
         return _build_listed(X, labels, groups, weights, loss, C, pairing, n_jobs)
-    features = features_of(X, _threads(X, n_jobs) if library_of(X) is None else 1)
+    features = _features(X, n_jobs)
     costs, rows = pairing.costs, groups.rows
     if groups.rows is not None:
         features, labels = features.select(groups.rows, features.n_threads), some_rows(labels, groups.rows)
@@ -117,6 +118,20 @@ def build_from_pairs(
         C /= scales.sum() or 1.0
     risk = ListedRisk(_differences(listed[:, 0], listed[:, 1], X.shape[0]), scales, np.ones(len(listed)), loss)
     return RegularizedRisk(LinearRisk(Features(X, thread_count(n_jobs)), risk), C)
+
+
+def _features(X: Any, n_jobs: int | None) -> Any:
+    """X and its products, wherever it lies."""
+    if library_of(X):
+        if is_sparse(X):
+            from rankwise.device_sparse import SparseRows, csr_of
+
+            return SparseRows(csr_of(X))
+        from rankwise.device_features import DenseRows
+
+        return DenseRows(X)
+    n_threads = _threads(X, n_jobs)
+    return StoredFeatures(X, 0, X.shape[0], n_threads) if hasattr(X, "load") else Features(X, n_threads)
 
 
 def _threads(X: Any, n_jobs: int | None) -> int:
