@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test lint test-slow bench bench-quick papers papers-quick format clean clean-kernels
+.PHONY: help setup demo test lint test-slow test-kill bench bench-quick papers papers-quick format clean clean-kernels
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,9 @@ lint: $(READY)   ## ruff and mypy
 
 test-slow: $(READY)  ## the tests that take longer
 	$(BIN)/python -m pytest -q -m slow
+
+test-kill: $(READY)  ## workers of a cluster killed in the middle of a fit, 20 times in a row
+	RANKWISE_KILLS=20 $(BIN)/python -m pytest -q -m slow tests/distributed/test_kill.py
 
 PEERS := $(VENV)/.peers
 

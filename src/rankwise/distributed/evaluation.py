@@ -49,11 +49,11 @@ def judge(rows: Rows, columns: Columns, coef: Floats, asked: list[Measure]) -> E
     """The content of a partition."""
     data, (lowest, highest) = rows.data, columns.labels
     scores = Features(data.X).scores(coef)
-    settled = [settled(one, highest) for one in asked]
+    exact = [settled(one, highest) for one in asked]
     if any(one.name == "auc" for one in asked) and not np.isin(data.y, (lowest, highest)).all():
         raise ValueError("auc needs two labels, and there are more: take pairwise-accuracy:ties=half for graded labels")
-    found = evaluate_rows(data.y, scores, data.qid, settled, n_jobs=threads(None))
-    names = dict(zip(map(str, settled), map(str, asked), strict=True))
+    found = evaluate_rows(data.y, scores, data.qid, exact, n_jobs=threads(None))
+    names = dict(zip(map(str, exact), map(str, asked), strict=True))
     values, weights = ({names[key]: one for key, one in each.items()} for each in (found.per_query, found.weights))
     for name, one in values.items():
         if str(parse(name)).startswith("pairwise-accuracy") and parse(name).settings["mean"] == "pairs":

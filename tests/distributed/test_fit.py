@@ -1,0 +1,181 @@
+"""Fits on a scheduler and two worker processes: what RankSVM, RankSVMCV and RankRLS find in memory."""
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pytest
+from processes import held
+from scipy import sparse
+
+import rankwise
+from rankwise.distributed import DaskRankRLS, DaskRankSVM, DaskRankSVMCV
+
+CLOSE = {"rtol": 0, "atol": 1e-10}
+SPLIT = "ignore:.*queries lie in several partitions"
+
+
+@pytest.fixture(scope="module")
+def data():
+    return rankwise.load_sample()
+
+
+def arrays(data, rows=300):
+    """In blocks that cut queries."""
+    return (da.from_array(one, chunks=(rows, *one.shape[1:])) for one in (data.X, data.y, data.qid))
+
+
+def frame(data, n=5, sort=False):
+    import pandas as pd
+
+    whole = pd.DataFrame(data.X, columns=[f"f{i}" for i in range(1, data.n_features + 1)])
+    whole["relevance"], whole["qid"] = data.y, data.qid
+    return dd.from_pandas(whole, npartitions=n, sort=sort)
+
+
+def test_a_fit(client, data):
+    """The quick one: split queries, hinge and squared hinge, the traffic, nothing left behind."""
+    X, y, qid = arrays(data)
+    for loss in ("squared_hinge", "hinge"):
+        ranker = DaskRankSVM(C=0.01, loss=loss)
+        with pytest.warns(UserWarning, match="5 of 120 queries lie in several partitions: 82 documents are moved"):
+            ranker.fit(X, y, qid)
+        expected = rankwise.RankSVM(C=0.01, loss=loss).fit(data.X, data.y, data.qid)
+        np.testing.assert_allclose(ranker.coef_, expected.coef_, **CLOSE)
+        assert ranker.n_iter_ == expected.n_iter_
+        assert ranker.n_queries_ == 120
+        assert 0 < ranker.result_.rounds < 40
+        assert ranker.result_.bytes < 200_000
+    assert held(client) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(SPLIT)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"solver": "newton-cg"},
+        {"solver": "trust-region-diagonal"},
+        {"solver": "trust-region-sampled"},
+        {"solver": "bundle", "loss": "hinge"},
+        {"loss": "logistic:0.01"},
+        {"normalize_pairs": "mean", "C": 10.0},
+        {"normalize_pairs": "query", "C": 10.0},
+        {"normalize_pairs": "svm-rank", "C": 1.0},
+        {"costs": "ndcg", "rescaling": "margin"},
+        {"costs": "dcg", "scope": "adjacent"},
+    ],
+    ids=str,
+)
+def test_every_option_as_in_memory(client, data, options):
+    options = {"C": 0.01} | options
+    X, y, qid = arrays(data)
+    found = DaskRankSVM(**options).fit(X, y, qid)
+    expected = rankwise.RankSVM(**options).fit(data.X, data.y, data.qid)
+    np.testing.assert_allclose(found.coef_, expected.coef_, **CLOSE)
+    assert found.result_.value == pytest.approx(expected.result_.value, rel=1e-12)
+
+
+@pytest.mark.filterwarnings(SPLIT)
+def test_frames_with_columns_or_series(client, data):
+    expected = rankwise.RankSVM(C=0.01).fit(data.X, data.y, data.qid)
+    whole = frame(data)
+    features = whole.drop(columns=["relevance", "qid"])
+    named = whole.rename(columns={"qid": "query"})
+    for given in (
+        (whole, "relevance"),
+        (named, "relevance", "query"),
+        (features, whole["relevance"], whole["qid"]),
+        (whole.drop(columns="relevance"), whole["relevance"]),
+    ):
+        found = DaskRankSVM(C=0.01).fit(*given)
+        np.testing.assert_allclose(found.coef_, expected.coef_, **CLOSE)
+        assert list(found.feature_names_in_) == [f"f{i}" for i in range(1, data.n_features + 1)]
+
+
+@pytest.mark.filterwarnings(SPLIT)
+def test_files(client, data, tmp_path):
+    """LETOR files that cut queries, of which some lack the last features; and a folder of Parquet files."""
+    from rankwise.data.files import write_data
+
+    thin = data.X.copy()
+    thin[:700, 9:] = 0.0
+    sparse_data = rankwise.RankingData(sparse.csr_array(thin), data.y, data.qid)
+    (tmp_path / "folder").mkdir()
+    for i in range(5):
+        rows = slice(400 * i, 400 * i + 400)
+        rankwise.write_letor(tmp_path / f"part-{i}.txt", sparse_data.select(rows))
+        write_data(tmp_path / "folder" / f"part-{i}.parquet", data.select(rows))
+    expected = rankwise.RankSVM(C=0.01).fit(thin, data.y, data.qid)
+    files = [tmp_path / f"part-{i}.txt" for i in range(5)]
+    for given in (files, str(tmp_path / "part-*.txt")):
+        found = DaskRankSVM(C=0.01).fit(given)
+        np.testing.assert_allclose(found.coef_, expected.coef_, **CLOSE)
+    expected = rankwise.RankSVM(C=0.01).fit(data.X, data.y, data.qid)
+    found = DaskRankSVM(C=0.01).fit(tmp_path / "folder")
+    np.testing.assert_allclose(found.coef_, expected.coef_, **CLOSE)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(SPLIT)
+def test_rows_in_any_order(client, data):
+    """Every query is split, ids are texts, and documents have weights."""
+    order = np.random.default_rng(0).permutation(len(data))
+    ids = np.array([f"query {one}" for one in data.qid])[order]
+    weight = np.random.default_rng(1).integers(0, 3, len(data)).astype(float)
+    X, y, qid, w = (
+        da.from_array(one, chunks=(500, *one.shape[1:])) for one in (data.X[order], data.y[order], ids, weight)
+    )
+    found = DaskRankSVM(C=0.01).fit(X, y, qid, sample_weight=w)
+    expected = rankwise.RankSVM(C=0.01).fit(data.X[order], data.y[order], ids, sample_weight=weight)
+    np.testing.assert_allclose(found.coef_, expected.coef_, **CLOSE)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(SPLIT)
+def test_sparse_blocks(client, data):
+    X = sparse.csr_array(data.X)
+    blocks = da.from_array(data.X, chunks=(500, -1)).map_blocks(sparse.csr_array)
+    _, y, qid = arrays(data, 500)
+    found = DaskRankSVM(C=0.01, solver="trust-region").fit(blocks, y, qid)
+    expected = rankwise.RankSVM(C=0.01, solver="trust-region").fit(X, data.y, data.qid)
+    np.testing.assert_allclose(found.coef_, expected.coef_, **CLOSE)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(SPLIT)
+@pytest.mark.parametrize("options", [{}, {"solver": "cg"}, {"ties": "exclude", "scaling": "query"}], ids=str)
+def test_rankrls(client, data, options):
+    X, y, qid = arrays(data)
+    found = DaskRankRLS(**options).fit(X, y, qid)
+    expected = rankwise.RankRLS(**options).fit(data.X, data.y, data.qid)
+    np.testing.assert_allclose(found.coef_, expected.coef_, **CLOSE)
+    assert found.result_.value == pytest.approx(expected.result_.value, rel=1e-12)
+    assert found.result_.rounds <= 20
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(SPLIT)
+@pytest.mark.parametrize("measure", ["ndcg@10", "pairwise-accuracy"])
+def test_cross_validation(client, data, measure):
+    """The same folds, so the same C and the same values."""
+    X, y, qid = arrays(data)
+    options = {"Cs": 2.0 ** np.arange(-12, 2, 3), "cv": 3, "measure": measure, "rule": "one-se"}
+    found = DaskRankSVMCV(**options).fit(X, y, qid)
+    expected = rankwise.RankSVMCV(**options).fit(data.X, data.y, data.qid)
+    np.testing.assert_allclose(found.cv_values_, expected.cv_values_, **CLOSE)
+    np.testing.assert_allclose(found.coef_, expected.coef_, **CLOSE)
+    assert found.C_ == expected.C_
+
+
+@pytest.mark.filterwarnings(SPLIT)
+def test_predict_score_and_save(client, data, tmp_path):
+    X, y, qid = arrays(data)
+    whole = frame(data)
+    ranker = DaskRankSVM(C=0.01).fit(whole, "relevance")
+    expected = rankwise.RankSVM(C=0.01).fit(data.X, data.y, data.qid)
+    np.testing.assert_allclose(ranker.predict(whole).compute(), expected.predict(data.X), rtol=1e-9)
+    np.testing.assert_allclose(ranker.predict(X).compute(), expected.predict(data.X), rtol=1e-9)
+    assert ranker.score(whole, "relevance") == pytest.approx(expected.score(data.X, data.y, data.qid))
+    assert ranker.score(X, y, qid) == pytest.approx(expected.score(data.X, data.y, data.qid))
+    rankwise.save_model(ranker.to_local(), tmp_path / "model.json")
+    np.testing.assert_array_equal(rankwise.load_model(tmp_path / "model.json").coef_, ranker.coef_)

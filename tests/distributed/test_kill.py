@@ -1,0 +1,125 @@
+"""Workers and schedulers that die in the middle of a fit. RANKWISE_KILLS=20 (`make test-kill`) kills more often."""
+
+import os
+import signal
+import threading
+import time
+
+import dask.array as da
+import numpy as np
+import pytest
+from processes import held
+
+import rankwise
+from rankwise.distributed import DaskRankRLS, DaskRankSVM
+
+TIMES = range(int(os.environ.get("RANKWISE_KILLS", "2")))
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:.*queries lie in several partitions")]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return rankwise.make_ranking(n_queries=400, docs_per_query=25, n_features=20, random_state=0)
+
+
+def arrays(data, rows=1000):
+    return (da.from_array(one, chunks=(rows, *one.shape[1:])) for one in (data.X, data.y, data.qid))
+
+
+@pytest.mark.parametrize("time_", TIMES)
+@pytest.mark.parametrize("nanny", [False, True])
+def test_a_worker_dies_between_rounds(processes, data, time_, nanny):
+    cluster = processes(nanny=nanny)
+    X, y, qid = arrays(data)
+    whole = DaskRankSVM(C=0.1, tol=1e-9).fit(X, y, qid)
+    seen = []
+
+    def kill(step):
+        if step.iteration == 1 + time_ % 3 and not seen:
+            seen.append(step)
+            cluster.kill_worker(time_ % 2)
+
+    found = DaskRankSVM(C=0.1, tol=1e-9, callback=kill).fit(X, y, qid)
+    assert seen
+    assert (found.coef_ == whole.coef_).all()  # to the last bit
+    assert found.n_iter_ == whole.n_iter_
+
+
+@pytest.mark.parametrize("time_", TIMES)
+@pytest.mark.filterwarnings("ignore:RankSVM did not converge")
+def test_a_worker_dies_at_any_moment(processes, data, time_):
+    """Reading, building or in the middle of a round."""
+    cluster = processes()
+    X, y, qid = arrays(data)
+    options = {"C": 0.1, "tol": 1e-9, "loss": "hinge", "solver": "bundle", "max_iter": 20}
+    began = time.perf_counter()
+    whole = DaskRankSVM(**options).fit(X, y, qid)
+    seconds = time.perf_counter() - began
+    timer = threading.Timer(np.random.default_rng(time_).uniform(0, 0.7) * seconds, cluster.kill_worker)
+    timer.start()
+    found = DaskRankSVM(**options).fit(X, y, qid)
+    timer.join()
+    assert (found.coef_ == whole.coef_).all()
+    assert len(cluster.client.nthreads()) == 1
+
+
+def test_rankrls_outlives_a_worker_too(processes, data):
+    cluster = processes()
+    X, y, qid = arrays(data)
+    whole = DaskRankRLS(solver="cg", tol=1e-14).fit(X, y, qid)
+    timer = threading.Timer(0.2, cluster.kill_worker)
+    timer.start()
+    found = DaskRankRLS(solver="cg", tol=1e-14).fit(X, y, qid)
+    timer.join()
+    assert (found.coef_ == whole.coef_).all()
+
+
+def test_the_scheduler_dies(processes, data):
+    cluster = processes()
+    X, y, qid = arrays(data)
+
+    def kill(step):
+        if step.iteration == 1:
+            cluster.scheduler.send_signal(signal.SIGKILL)
+
+    began = time.perf_counter()
+    with pytest.raises(ConnectionError, match=r"the Dask scheduler at tcp://127.0.0.1:\d+ does not answer any more"):
+        DaskRankSVM(C=0.1, callback=kill).fit(X, y, qid)
+    assert time.perf_counter() - began < 60
+
+
+def test_no_worker_is_left(processes, data, monkeypatch):
+    monkeypatch.setattr("rankwise.distributed.partitions.PATIENCE", 2.0)
+    cluster = processes(n_workers=1)
+    X, y, qid = arrays(data)
+    with pytest.raises(RuntimeError, match="no worker is left at the Dask scheduler tcp://"):
+        DaskRankSVM(C=0.1, callback=lambda step: step.iteration == 1 and cluster.kill_worker()).fit(X, y, qid)
+
+
+class EnoughError(Exception):
+    pass
+
+
+def test_a_fit_that_is_stopped_leaves_nothing(client, data):
+    X, y, qid = arrays(data)
+
+    def stop(step):
+        raise EnoughError
+
+    with pytest.raises(EnoughError):
+        DaskRankSVM(C=0.1, callback=stop).fit(X, y, qid)
+    assert held(client) == 0
+    assert not any(client.processing().values())
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.3, 1.0])
+def test_ctrl_c_leaves_nothing(client, data, seconds):
+    X, y, qid = arrays(data, 200)
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    ranker = DaskRankSVM(C=0.1, loss="hinge", solver="bundle", tol=1e-12)  # takes far longer
+    with pytest.raises(KeyboardInterrupt):
+        ranker.fit(X, y, qid)
+    timer.join()
+    assert held(client) == 0
+    assert not any(client.processing().values())
