@@ -40,12 +40,6 @@ def _objective(case: str, folder: str) -> Objective:
     return Objective(data.X, data.y, data.qid, chosen.loss, chosen.C, kept_bound(Path(folder)))
 
 
-def reason_to_skip(case: str, folder: str, solver: str, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """In a process of its own, for it may import and count."""
-    made = solvers.make(solver, **options)
-    yield {"solver": made.name, "ours": made.ours, "note": made.skip(_objective(case, folder))}
-
-
 def first_fit(case: str, folder: str, solver: str, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Imports and one fit: the parent decides whether compiled kernels are at hand."""
     made, objective = solvers.make(solver, **options), _objective(case, folder)
@@ -57,11 +51,14 @@ def times(
 ) -> Iterator[dict[str, Any]]:
     """The first fit of this process, then for every tolerance the times of more, and what they found.
 
-    All is evaluated at the end: evaluating would warm caches and take memory in between. No new tolerance is begun
-    once `budget` seconds are spent.
+    Or, instead of all that, the reason why the solver cannot do the work. All is evaluated at the end: evaluating would
+    warm caches and take memory in between. No new tolerance is begun once `budget` seconds are spent.
     """
     made, objective = solvers.make(solver, **options), _objective(case, folder)
-    size = load_size(folder)
+    reason = made.skip(objective)
+    if reason is not None:
+        yield {"note": reason}
+        return
     before = memory()[0]
     first = _first(made, objective)
     base = before + first.pop("imports_mb")
@@ -73,7 +70,7 @@ def times(
         limits = (QUICK_REPEATS, QUICK_ENOUGH) if quick else (REPEATS, ENOUGH)
         row = repeated(lambda tol=tol: _quiet(made, tol), *limits, less=made.overhead)
         peak = memory()[1]
-        row |= {"phase": "hot", "tol": tol, "peak_mb": peak, "extra_mb": peak - base, "data_mb": size}
+        row |= {"phase": "hot", "tol": tol, "peak_mb": peak, "extra_mb": peak - base, "data_mb": megabytes(folder)}
         found.append((row | {"note": made.note}, made.get_result()))
     for row, result in found:
         yield row | objective.evaluate_result(**result)
@@ -99,7 +96,7 @@ def _quiet(made: Any, tol: float) -> None:
         made.run(tol)
 
 
-def load_size(folder: str) -> float:
+def megabytes(folder: str) -> float:
     """MB of X as stored."""
     files = [path for path in Path(folder).glob("*.npy") if path.stem not in ("y", "qid")]
     return sum(path.stat().st_size for path in files) / 1e6

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks import report
+from benchmarks import report, solvers
 from benchmarks.cases import BENCHMARKS, Fit, Measure
 from benchmarks.process import ROOT, StoppedError, fresh
 
@@ -28,7 +28,7 @@ COLUMNS = ("case", "what", "solver", "ours", "phase", "tol", "size", "value", "u
 COLUMNS += ("peak_mb", "extra_mb", "data_mb", "objective", "gradient_norm", "gap", "accuracy", "ndcg10", "note")
 COLUMNS += ("goal", "reduced", "command", "machine", "cores", "versions")
 BUDGET, QUICK_BUDGET = 120.0, 5.0  # seconds after which a solver begins no further tolerance
-LIMIT, QUICK_LIMIT = 900.0, 45.0  # seconds after which a process is stopped
+LIMIT, QUICK_LIMIT = 900.0, 60.0  # seconds after which a process is stopped; measurements may take thrice as long
 
 Tell = Callable[[str], None]
 
@@ -42,7 +42,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--results", metavar="DIR", help=f"where the tables go, {RESULTS.relative_to(ROOT)} if not given"
     )
+    parser.add_argument("--limit", metavar="S", type=float, help="seconds after which a process is stopped")
     options = parser.parse_args(arguments)
+    options.limit = options.limit or (QUICK_LIMIT if options.quick else LIMIT)
     unknown = [name for name in options.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"{unknown[0]!r} is none of {', '.join(BENCHMARKS)}")
@@ -95,42 +97,42 @@ def _measured(case: Measure, folder: str, known: dict[str, Any], options: Any, t
     reduced = known["reduced"] or (options.quick and case.shrinks)
     arguments = {"folder": folder, "quick": options.quick}
     try:
-        rows = fresh(f"benchmarks.measures.{case.function}", arguments, QUICK_LIMIT * 2 if options.quick else 3600)
+        rows = fresh(f"benchmarks.measures.{case.function}", arguments, 3 * options.limit)
     except StoppedError as stop:
         rows = [*stop.rows, {"what": case.name, "note": str(stop)}]
     yield from (row | {"reduced": reduced, "ours": row.get("solver") == "rankwise"} for row in rows)
 
 
 def _fitted(case: Fit, folder: str, known: dict[str, Any], options: Any, tell: Tell) -> Iterator[dict[str, Any]]:
-    limit = QUICK_LIMIT if options.quick else LIMIT
     if case.goal is not None:
         tell("the reference optimum")
         try:
-            fresh("benchmarks.fits:make_reference", {"case": case.name, "folder": folder}, limit)
+            fresh("benchmarks.fits:make_reference", {"case": case.name, "folder": folder}, options.limit)
         except StoppedError as stop:
             yield known | {"what": "reference optimum", "note": str(stop)}
     common = known | {"what": known["what"] + case.problem, "goal": case.goal}
     for solver in case.solvers:
         tell(solver)
         given = {"case": case.name, "folder": folder, "solver": solver, "options": {"liblinear": options.liblinear}}
-        for row in _solved(given, options.quick, limit):
+        for row in _solved(given, options.quick, options.limit):
             yield common | row
 
 
 def _solved(given: dict[str, Any], quick: bool, limit: float) -> Iterator[dict[str, Any]]:
-    """Cold, warm and hot rows of one solver, or the reason why there are none."""
-    (who,) = fresh("benchmarks.fits:reason_to_skip", given)
-    if who["note"]:
-        yield who
-        return
-    del who["note"]
+    """Cold, warm and hot rows of one solver, or the reason why there are none.
+
+    A quick run keeps the kernels where they always are: its first fit, which may compile them, is not told.
+    """
+    solver = solvers.make(given["solver"])
+    who = {"solver": solver.name, "ours": solver.ours}
     with TemporaryDirectory() as cache:
-        kernels = {"NUMBA_CACHE_DIR": cache}
+        kernels = {} if quick else {"NUMBA_CACHE_DIR": cache}
         timing = given | {"quick": quick, "budget": QUICK_BUDGET if quick else BUDGET}
         try:
-            if who["ours"]:
+            if solver.ours:
                 (cold,) = fresh("benchmarks.fits:first_fit", given, limit, **kernels)
-                yield who | cold | {"phase": "cold"}
+                if not quick:
+                    yield who | cold | {"phase": "cold"}
             rows = fresh("benchmarks.fits:times", timing, limit, **kernels)
         except StoppedError as stop:
             rows = [*stop.rows, {"note": str(stop)}]

@@ -75,18 +75,18 @@ SOLVED = [(key, loss) for key in solvers.WHERE for loss in solvers.make(key).sol
 def test_every_solver_finds_what_it_looks_for(small, key, loss, external):
     made = solvers.make(key, liblinear=external, n_jobs=1)
     data = fitting(key, small)
-    objective = Objective(data.X, data.y, data.qid, loss, 0.3)
+    objective = Objective(data.X, data.y, data.qid, loss, 0.25)
     reason = made.skip(objective)
     if reason:
         pytest.skip(reason)
     if loss is not None:
-        objective = Objective(data.X, data.y, data.qid, loss, 0.3, objective.reference()["bound"])
+        objective = Objective(data.X, data.y, data.qid, loss, 0.25, objective.reference()["bound"])
     made.prepare()
     made.set_objective(objective)
     made.run(made.tolerances[-1])
     row = objective.evaluate_result(**made.get_result())
     assert row["accuracy"] > 0.6
-    if loss is not None and key not in ("xgboost", "lightgbm", "c-path", "c-path-cold"):
+    if loss is not None and key not in ("xgboost", "lightgbm"):
         assert row["gap"] < 1e-3, "not the optimum of this objective"
 
 
@@ -264,5 +264,5 @@ def test_a_benchmark_from_the_command_line(tmp_path):
     assert "smaller data" in (tmp_path / "README.md").read_text()
     rows = report.read(tmp_path)
     ours = [row for row in rows if row["case"] == "distinct" and row["ours"]]
-    assert {row["phase"] for row in ours} == {"cold", "warm", "hot"}
+    assert {row["phase"] for row in ours} == {"warm", "hot"}
     assert min(row["gap"] for row in ours if row["phase"] == "hot") < 1e-6

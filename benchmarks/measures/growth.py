@@ -25,7 +25,7 @@ def growth(folder: str, quick: bool) -> Iterator[dict[str, Any]]:
     sizes = [n for n in DOCUMENTS if not quick or n <= 100_000]
     levels = [k for k in LEVELS if k <= at]
     limit = QUICK_LIMIT if quick else LIMIT
-    for scheme in ("auto", *SCHEMES):
+    for scheme in ("auto", "red-black-tree") if quick else ("auto", *SCHEMES):
         yield from _curve("documents", scheme, sizes, lambda n: _problem(n, None), limit)
         if scheme != "explicit":  # 20 GB of pairs already at two levels
             yield from _curve(f"levels of {at:,} documents", scheme, levels, lambda k: _problem(at, k), limit)

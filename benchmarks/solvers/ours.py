@@ -31,26 +31,37 @@ class RankSVMSolver(Solver):
 
 
 class CPathCold(RankSVMSolver):
-    """Every C of Lee and Lin's grid from zero."""
+    """Every C of Lee and Lin's grid from zero; the weights kept are those for the C of the case."""
 
     name = "26 fits, each from zero"
     solves = ("squared_hinge",)
     tolerances = (1e-3,)
-    warm_start = False
 
     def run(self, tol: float) -> None:
         of = self.objective
-        ranker = self.make(loss=of.loss, tol=tol, warm_start=self.warm_start)
         for C in C_VALUES:
-            ranker.set_params(C=C).fit(of.X, of.y, of.qid)
-        self.w = ranker.coef_
+            w = self.make(C=C, loss=of.loss, tol=tol).fit(of.X, of.y, of.qid).coef_
+            if of.C == C:
+                self.w = w
 
 
-class CPath(CPathCold):
+class CPath(RankSVMSolver):
     """Every C of Lee and Lin's grid, upwards, each from the last one's optimum."""
 
     name = "26 fits, warm-started"
-    warm_start = True
+    solves = ("squared_hinge",)
+    tolerances = (1e-3,)
+
+    def prepare(self) -> None:
+        super().prepare()
+        from rankwise.model_selection import c_path
+
+        self.path = c_path
+
+    def run(self, tol: float) -> None:
+        of = self.objective
+        found = self.path(of.X, of.y, of.qid, C_VALUES, ranker=self.make(loss=of.loss, tol=tol))
+        self.w = found.coef[C_VALUES.index(of.C)]
 
 
 class RankRLSSolver(Solver):
