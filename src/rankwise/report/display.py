@@ -117,8 +117,9 @@ def line_style(i: int) -> dict[str, Any]:
 def legend(ax: Any) -> None:
     """Above the axes, where it hides nothing, in as many columns as fit."""
     place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "frameon": False}
+    tight = {"fontsize": "small", "handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.1}
     wide = 1.13 * ax.get_window_extent().width  # a layout will make the axes somewhat wider yet
     for columns in range(len(ax.get_legend_handles_labels()[1]), 0, -1):
-        drawn = ax.legend(fontsize="small", handlelength=1.4, columnspacing=1.1, ncols=columns, **place)
+        drawn = ax.legend(ncols=columns, **place, **tight)
         if drawn.get_window_extent().width <= wide:
             break
