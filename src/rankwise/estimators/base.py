@@ -13,6 +13,7 @@ from rankwise.features import Features
 from rankwise.memory import memory_at_hand
 from rankwise.metrics import evaluate
 from rankwise.queries import Queries
+from rankwise.stored import StoredFeatures
 
 VECTORS = 12  # as long as X is wide, that a solver holds at a time
 
@@ -28,6 +29,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     def _check_fit(self, X: Any, y: Any, sample_weight: Any, reset: bool = True) -> tuple[Any, Floats, Floats | None]:
         """X dense C-ordered or CSR in float32 or float64, y and the weights in float64."""
+        if is_stored(X):
+            raise ValueError(f"{type(self).__name__} takes rows in memory: give data.read(), or take RankSVM")
         wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "y_numeric": True}
         X, y = validate_data(self, X, y, reset=reset, **wanted)
         if issparse(X) and not X.has_canonical_format:
@@ -44,6 +47,10 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         Only differences between documents of one query mean anything; `predict` therefore needs no query ids.
         """
         check_is_fitted(self)
+        if is_stored(X):
+            if X.shape[1] != self.n_features_in_:
+                raise ValueError(f"the rows have {X.shape[1]} features, the model has {self.n_features_in_}")
+            return StoredFeatures(X, 0, X.shape[0], 1).scores(self.coef_)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         return Features(X).scores(self.coef_)
 
@@ -65,6 +72,11 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
+
+
+def is_stored(X: Any) -> bool:
+    """Whether X is rows on disk, as `rankwise.open_chunks` gives them."""
+    return hasattr(X, "load")
 
 
 def check_room_for_weights(n_features: int) -> None:

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from rankwise import losses
-from rankwise.estimators.base import Ranker, positive, whole
+from rankwise.estimators.base import Ranker, check_room_for_weights, is_stored, positive, whole
 from rankwise.objective import RegularizedRisk
 from rankwise.problems import Pairing, build, build_from_pairs, query_weights
 from rankwise.queries import Queries
@@ -145,7 +145,8 @@ class RankSVM(Ranker):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_documents, n_features)
+        X : array or sparse matrix of shape (n_documents, n_features), or what `rankwise.open_chunks` gives
+            Rows on disk bring labels and query ids along, and are read part by part, again and again.
         y : array of shape (n_documents,)
             Any real numbers; only their order within a query counts.
         qid : array of shape (n_documents,), default=None
@@ -162,7 +163,10 @@ class RankSVM(Ranker):
         if pairs is None:
             if pair_weight is not None:
                 raise ValueError("pair_weight goes with pairs: give both, or sample_weight")
-            X, y, sample_weight = self._check_fit(X, y, sample_weight)
+            if is_stored(X):
+                y, qid = self._check_stored(X, y, qid)
+            else:
+                X, y, sample_weight = self._check_fit(X, y, sample_weight)
         else:
             X = self._check_fit_to_pairs(X, y, qid, sample_weight, query_weight)
         solver = self._solver(X)
@@ -220,6 +224,17 @@ class RankSVM(Ranker):
 
     def _pairing(self) -> Pairing:
         return Pairing(self.pairs, self.scope, self.costs, self.rescaling, self.normalize_pairs)
+
+    def _check_stored(self, X: Any, y: Any, qid: Any) -> tuple[Any, Any]:
+        """The labels and query ids that rows on disk bring along."""
+        if y is not None or qid is not None:
+            raise ValueError("rows on disk have labels and query ids of their own: fit(data), without y and qid")
+        self.__dict__.pop("feature_names_in_", None)
+        self.n_features_in_ = X.shape[1]
+        if X.names is not None:
+            self.feature_names_in_ = np.array(X.names, dtype=object)
+        check_room_for_weights(X.shape[1])
+        return X.y, X.qid
 
     def _check_fit_to_pairs(self, X: Any, *given: Any) -> Any:
         if any(one is not None for one in given):
