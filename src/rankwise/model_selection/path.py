@@ -105,7 +105,7 @@ class _Remembering:
             if bool((point == w).all()):
                 return expansion
         self._seen[1:] = []
-        self._seen.append((w, self._data.at(w)))
+        self._seen.append((w + 0.0, self._data.at(w)))  # a copy: a solver may go on with w itself
         return self._seen[-1][1]
 
     def __getattr__(self, name: str) -> Any:
