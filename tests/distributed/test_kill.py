@@ -92,7 +92,7 @@ def test_no_worker_is_left(processes, data, monkeypatch):
     monkeypatch.setattr("rankwise.distributed.partitions.PATIENCE", 2.0)
     cluster = processes(n_workers=1)
     X, y, qid = arrays(data)
-    with pytest.raises(RuntimeError, match="no worker is left at the Dask scheduler tcp://"):
+    with pytest.raises(ConnectionError, match="no worker is left at the Dask scheduler tcp://"):
         DaskRankSVM(C=0.1, callback=lambda step: step.iteration == 1 and cluster.kill_worker()).fit(X, y, qid)
 
 

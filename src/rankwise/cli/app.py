@@ -112,6 +112,13 @@ def train(
     float32: Annotated[
         bool, typer.Option("--float32", help="Keep features in single precision: half the memory.")
     ] = False,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS|local:N",
+            help="Train on a Dask cluster, whose workers read the files, or on N processes here.",
+        ),
+    ] = None,
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
@@ -124,7 +131,13 @@ def train(
     options = {"C": C, "alpha": alpha, "loss": loss, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs}
     options |= {"pairs": pairs, "scope": scope, "costs": costs, "rescaling": rescaling, "random_state": seed}
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
-    work.train(work.Training(model, data, output, options, normalize, valid, measure, names, float32), as_json)
+    asked = work.Training(model, data, output, options, normalize, valid, measure, names, float32)
+    if dask is None:
+        work.train(asked, as_json)
+    else:
+        from rankwise.cli import cluster
+
+        cluster.train(asked, dask, as_json)
 
 
 app.command()(tune)

@@ -49,7 +49,7 @@ def train(asked: Training, as_json: bool) -> None:
     names = data.names if asked.names is None else read_names(asked.names, data.n_features)
     began = time.perf_counter()
     with doing("training") as progress:
-        _follow(ranker, progress)
+        follow(ranker, progress)
         ranker.fit(data.X, data.y, data.qid)
     seconds = time.perf_counter() - began
     save_model(ranker, asked.output, names, data.first_index)
@@ -57,11 +57,26 @@ def train(asked: Training, as_json: bool) -> None:
     found = {
         name: metrics.evaluate(one.y, scores_of(ranker, one), one.qid, asked_for) for name, one in evaluated.items()
     }
-    result = getattr(ranker, "ranker_", ranker).result_
     shape = {"documents": len(data), "queries": data.n_queries, "features": data.n_features}
+    tell(asked, Outcome(getattr(ranker, "ranker_", ranker).result_, shape, seconds, found), as_json)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of a training: what the solver says, how large the data are, and how good the model is on which."""
+
+    result: Any
+    shape: dict[str, int]
+    seconds: float
+    found: dict[str, metrics.Evaluation]
+
+
+def tell(asked: Training, outcome: Outcome, as_json: bool) -> None:
+    result, shape, seconds, found = outcome.result, outcome.shape, outcome.seconds, outcome.found
+    rounds = {name: getattr(result, name) for name in ("rounds", "bytes") if hasattr(result, name)}  # of a cluster
     report = say if asked.output == "-" else answer  # the model itself is on stdout then
     if as_json:
-        fit = {"objective": result.value, "converged": result.converged, "iterations": result.iterations}
+        fit = {"objective": result.value, "converged": result.converged, "iterations": result.iterations} | rounds
         told = {"model": asked.output, **shape, **fit, "message": result.message, "seconds": seconds}
         report(json.dumps(told | {name: one.to_dict() for name, one in found.items()}, indent=1))
         return
@@ -69,13 +84,15 @@ def train(asked: Training, as_json: bool) -> None:
     report(
         f"objective {result.value:.9g} after {counted(result.iterations, 'steps')}, {seconds:.2f} s: {result.message}"
     )
+    if rounds:
+        report(f"{counted(rounds['rounds'], 'rounds')} of messages, {counted(rounds['bytes'], 'bytes')}")
     rows = [[name, *(f"{one[name]:.4f}" for one in found.values())] for name in found["train"]]
     report(table(rows, ["measure", *found]))
     if asked.output != "-":
         say(f"model written to {asked.output}")
 
 
-def _follow(ranker: Any, progress: Any) -> None:
+def follow(ranker: Any, progress: Any) -> None:
     """Tell of every step, and stop between two of them when asked to."""
 
     def after(step: Any) -> None:

@@ -77,7 +77,7 @@ class OnCluster:
     def _know(self, data: Spread) -> None:
         self.n_features_in_ = data.n_features
         self.n_queries_ = data.sizes.size
-        self.first_index_ = data.columns.first_index
+        self.columns_ = data.columns
         self.__dict__.pop("feature_names_in_", None)
         if data.columns.names is not None:
             self.feature_names_in_ = np.array(data.columns.names, dtype=object)

@@ -22,11 +22,11 @@ def telling(client: Any) -> Iterator[None]:
     try:
         yield
     except KilledWorker as error:
-        raise RuntimeError(
+        raise ConnectionError(
             "a partition was lost with every worker that tried to make it: they may run out of memory; give more "
             f"workers, or smaller partitions (the last was {error.last_worker})"
         ) from None
     except (CommClosedError, CancelledError) as error:
         if client.status != "running":
             raise gone_scheduler(client) from None
-        raise RuntimeError(f"the cluster gave up a part of the data, which cannot be made anew: {error}") from None
+        raise ConnectionError(f"the cluster gave up a part of the data, which cannot be made anew: {error}") from None

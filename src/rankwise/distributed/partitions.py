@@ -152,7 +152,7 @@ class Partitions:
                     raise gone_scheduler(self.client) from None
                 if not self.client.nthreads():
                     address = self.client.scheduler.address
-                    raise RuntimeError(f"no worker is left at the Dask scheduler {address}: start one") from None
+                    raise ConnectionError(f"no worker is left at the Dask scheduler {address}: start one") from None
             else:
                 for future in futures:
                     if future.status in ("error", "cancelled"):

@@ -43,7 +43,7 @@ def _load_files(client: Any, X: Any, y: Any, qid: Any, weight: Any) -> list[Any]
     if weight is not None or not isinstance(y, str | None) or not isinstance(qid, str | None):
         raise ValueError("with files, y and qid are names of columns of theirs, and there are no weights")
     columns = {key: name for key, name in (("label", y), ("qid", qid)) if name is not None}
-    given = [str(one) for one in ([X] if isinstance(X, str | os.PathLike) else X)]
+    given = [os.path.abspath(one) for one in ([X] if isinstance(X, str | os.PathLike) else X)]
     files = client.submit(list_files, given, pure=False).result()
     # Neighbours go to one worker: what it has of the tree of sums is then little to send.
     threads = client.nthreads()
