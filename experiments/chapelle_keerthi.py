@@ -4,14 +4,15 @@ TD2004 is not to be had: `td2004` has its 75 queries, 989 documents a query, 64 
 documents, all made up.
 """
 
-import time
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from experiments import datasets
+from experiments.processor import timed
 from rankwise import RankingData, RankSVM, evaluate, make_ranking
 from rankwise.preprocessing import QueryScaler
 
@@ -46,17 +47,15 @@ def td2004() -> RankingData:
 def trained(data: Path, name: str, options: dict[str, Any], C: list[float]) -> dict[str, float]:
     """Seconds to train on all five folds, one C each, and the mean NDCG@10 of their test parts."""
     found, seconds = [], 0.0
-    parted = folds(data, name)
-    warm_up(options, parted[0][0])
-    for value, (train, test) in zip(C, parted, strict=True):
-        began = time.perf_counter()
-        ranker = RankSVM(value, tol=TOL, **options).fit(train.X, train.y, train.qid)
-        seconds += time.perf_counter() - began
+    for value, (train, test) in zip(C, folds(data, name), strict=True):
+        spent, ranker = timed_fit(RankSVM(value, tol=TOL, n_jobs=1, **options), train)
+        seconds += spent
         found.append(evaluate(test.y, ranker.predict(test.X), test.qid, MEASURE)[MEASURE])
     return {"seconds": seconds, "ndcg": float(np.mean(found))}
 
 
-def warm_up(options: dict[str, Any], data: RankingData, n_rows: int = 600) -> None:
-    """A small fit first: compiling the kernels is no part of training."""
-    few = data.select(slice(n_rows))
-    RankSVM(1e-4, tol=TOL, **options).fit(few.X, few.y, few.qid)
+def timed_fit(ranker: RankSVM, train: RankingData, few: int = 600) -> tuple[float, RankSVM]:
+    """Seconds and the ranker, after a small fit that compiles the kernels."""
+    first = train.select(slice(few))
+    clone(ranker).fit(first.X, first.y, first.qid)
+    return timed(lambda: ranker.fit(train.X, train.y, train.qid))

@@ -1,6 +1,5 @@
 """AUC optimised as a ranking with one query and two labels: training time against the number of documents."""
 
-import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from experiments.chapelle_keerthi import METHODS, TOL, warm_up
+from experiments.chapelle_keerthi import METHODS, timed_fit
 from experiments.pages import Report, Table
 from experiments.pictures import COLOURS, legend_below, panels
 from experiments.units import Unit
@@ -18,30 +17,27 @@ TITLE = "Chapelle and Keerthi, figure 3: training time against n for the AUC"
 NEEDS = ("a9a",)
 DATA = {"text": "made-up text, shaped like CCAT", "a9a": "a9a"}
 SIZES = (1_200, 2_400, 4_800, 9_600, 19_200)
-MOST_LISTED = 9_600  # the paper too had no memory for the pairs of 19,200
-CURVES = {**METHODS, "cutting planes, hinge": {"loss": "hinge", "solver": "bmrm", "tol": 1e-3}}  # SVMPerf's way
+MOST = {"PRSVM": 4_800, "cutting planes, hinge": 9_600}  # documents, so that no curve takes minutes
+CURVES = {**METHODS, "cutting planes, hinge": {"loss": "hinge", "solver": "bmrm"}}  # SVMPerf's way
 C = 0.005
 WORDS, LENGTH, TEST = 47_236, 76, 10_000  # RCV1 has so many words, and so many a document
 
 
 def units(quick: bool) -> list[Unit]:
     return [
-        Unit(f"{name} {method} {n}", trained, {"name": name, "options": options, "n": n})
+        Unit(f"{name} {method} {n}", trained, {"name": name, "options": options, "n": n}, limit=600)
         for name in DATA
         for method, options in CURVES.items()
-        for n in (SIZES[:3] if quick else SIZES)
-        if n <= MOST_LISTED or options.get("pairs") != "explicit"
+        for n in (SIZES[:2] if quick else SIZES)
+        if n <= MOST.get(method, n)
     ]
 
 
 def trained(data: Path, name: str, options: dict[str, Any], n: int) -> dict[str, float]:
     """Seconds to train on the first n rows, and the AUC on the test rows."""
     train, test = text() if name == "text" else a9a(data)
-    train, options = train.select(slice(n)), {"tol": TOL, "max_iter": 2000} | options
-    warm_up({key: value for key, value in options.items() if key != "tol"}, train)
-    began = time.perf_counter()
-    ranker = RankSVM(C, **options).fit(train.X, train.y)
-    seconds = time.perf_counter() - began
+    ranker = RankSVM(C, **{"tol": 1e-3, "max_iter": 2000, "n_jobs": 1, **options})
+    seconds, _ = timed_fit(ranker, train.select(slice(n)))
     return {"seconds": seconds, "auc": evaluate(test.y, ranker.predict(test.X), None, "auc")["auc"]}
 
 
@@ -73,11 +69,11 @@ def report(found: dict[str, Any]) -> Report:
         "Listing the pairs costs O(n²) in time and memory (none left for n = 19,200), sums by level O(n log n), and "
         "the cutting planes of SVMPerf grow likewise."
     )
-    caption = f"C = {C}. AUC of rankwise on test documents; no figure: the pairs were not listed for so many documents."
+    caption = f"C = {C}; seconds of one core. AUC of rankwise on test documents; no figure: it would take minutes."
     why = (
         "The paper prints no numbers, only a picture. CCAT is not to be had: the text is made up with its numbers of "
-        "words, and harder to rank; a9a is real. The stopping rules are ours: the gradient's norm at most "
-        f"{TOL:g} of that at zero, for cutting planes a certified gap of 1e-3 of the objective."
+        "words, and harder to rank; a9a is real. The stopping rules are ours: the gradient's norm at most 1e-3 of that "
+        "at zero, for cutting planes (without a line search) a certified gap of 1e-3 of the objective."
     )
     formats = {"n": ",", "AUC": ".4f"} | {f"{method}, s": ".3f" for method in CURVES}
     return Report(claim, rows, [Table(caption, rows, formats)], why, _picture(rows))
@@ -95,6 +91,6 @@ def _picture(rows: list[dict[str, Any]]) -> Any:
         one.set_xlabel("documents n")
         one.set_xticks(n, [f"{k:,}" for k in n], rotation=30)
         one.minorticks_off()
-    axes[0, 0].set_ylabel("seconds to train")
+    axes[0, 0].set_ylabel("seconds of one core to train")
     legend_below(figure, axes, ncols=len(CURVES))
     return figure

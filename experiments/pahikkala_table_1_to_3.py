@@ -118,10 +118,11 @@ CANDIDATES = {"RankRLS": _rankrls, "RLS": _rls, "RankSVM": _ranksvm, "RankBoost"
 
 def report(found: dict[str, Any]) -> Report:
     rows = []
+    folds = [fold for fold in FOLDS if all(found.get(f"{method} {fold}") for method in METHODS)]
     for name in MEASURES:
         row: dict[str, Any] = {"measure": name}
         for place, method in enumerate(METHODS):
-            ours = [one[name] for unit, one in found.items() if unit.startswith(f"{method} ")]
+            ours = [found[f"{method} {fold}"][name] for fold in folds]
             row |= {method: float(np.mean(ours)), f"{method}, paper": PAPER[name][place] if name in PAPER else None}
         rows.append(row)
     formats = dict.fromkeys(rows[0], ".3f")
@@ -129,7 +130,6 @@ def report(found: dict[str, Any]) -> Report:
         Table(f"Table {number}.", [row for row in rows if row["measure"].startswith(begin)], formats)
         for number, begin in enumerate(("MAP", "NDCG", "P@"), start=1)
     ]
-    folds = [fold for fold in FOLDS if f"RLS {fold}" in found]
     chosen = [{"fold": fold} | {method: found[f"{method} {fold}"]["chosen"] for method in METHODS} for fold in folds]
     tables.append(Table("What the validation part chose.", chosen))
     return Report(CLAIM, rows, tables, WHY)

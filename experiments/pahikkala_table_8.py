@@ -49,6 +49,7 @@ def report(found: dict[str, Any]) -> Report:
     rows = [
         {"corpus": unit, "method": name, "tau-b": one["tau"], "depth": one["depth"], "alpha": one["alpha"]}
         for unit, methods in found.items()
+        if methods is not None
         for name, one in methods.items()
     ]
     means = [
