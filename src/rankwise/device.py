@@ -5,6 +5,7 @@ NumPy's own follow the array API; for torch and CuPy the few functions are added
 
 from functools import cache
 from importlib import import_module
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -35,14 +36,20 @@ def is_sparse(x: Any) -> bool:
     return hasattr(x, "tocsr")
 
 
+def stored(x: Any) -> int:
+    """How many numbers the array or sparse matrix x holds."""
+    if not is_sparse(x):
+        return prod(x.shape)
+    return int(x._nnz()) if library_of(x) == "torch" else int(x.nnz)
+
+
 def device_of(x: Any) -> Any:
     return x.device
 
 
 def on_device_of(like: Any, x: Any) -> Any:
     """x, an array of NumPy or of the same library, where `like` lies."""
-    xp = namespace(like)
-    return xp.asarray(x) if library_of(like) == "cupy" else xp.asarray(x, device=device_of(like))
+    return namespace(like).asarray(x, device=device_of(like))
 
 
 def some_rows(x: Any, rows: Any) -> Any:
@@ -78,39 +85,77 @@ def _namespace(library: str) -> Any:
     return {"torch": _Torch, "cupy": _CuPy}[library](import_module(library))
 
 
-class _Torch:
-    """torch, with the names and defaults of the array API."""
+class _Namespace:
+    """A library's own functions, but for those below, which follow the array API."""
 
-    def __init__(self, torch: Any) -> None:
-        self.torch = torch
+    def __init__(self, library: Any) -> None:
+        self.library = library
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.torch, name)
+        found = getattr(self.library, name)
         setattr(self, name, found)  # found directly the next time
         return found
 
+    def cumulative_sum(self, x: Any, axis: int = 0, dtype: Any = None, include_initial: bool = False) -> Any:
+        if not include_initial:
+            return self.cumsum(x, axis, dtype=dtype)
+        out = self.empty((x.shape[0] + 1, *x.shape[1:]), dtype=dtype or x.dtype, device=device_of(x))
+        out[:1] = 0
+        self.cumsum(x, axis, dtype=dtype, out=out[1:])
+        return out
+
+    def unique_values(self, x: Any) -> Any:
+        return self.unique(x)
+
+
+class _Torch(_Namespace):
     def astype(self, x: Any, dtype: Any, copy: bool = True) -> Any:
         return x.to(dtype, copy=copy)
 
     def take(self, x: Any, places: Any, axis: int = 0) -> Any:
-        return self.torch.index_select(x, axis, places)
+        return self.index_select(x, axis, places)
 
     def repeat(self, x: Any, repeats: Any) -> Any:
-        return self.torch.repeat_interleave(x, repeats)
+        return self.repeat_interleave(x, repeats)
 
     def argsort(self, x: Any, stable: bool = True) -> Any:
-        return self.torch.argsort(x, stable=stable)
+        return self.library.argsort(x, stable=stable)
 
-    def cumulative_sum(self, x: Any, axis: int = 0, dtype: Any = None, include_initial: bool = False) -> Any:
-        if not include_initial:
-            return self.torch.cumsum(x, axis, dtype=dtype)
-        out = x.new_zeros((x.shape[0] + 1, *x.shape[1:]), dtype=dtype)
-        self.torch.cumsum(x, axis, dtype=dtype, out=out[1:])
-        return out
+    def nonzero(self, x: Any) -> Any:
+        return self.library.nonzero(x, as_tuple=True)
 
 
-class _CuPy(_Torch):
-    """CuPy, likewise; its arrays lie on the current device."""
+class _CuPy(_Namespace):
+    """Arrays lie on CuPy's current device; its sort is stable."""
 
     def astype(self, x: Any, dtype: Any, copy: bool = True) -> Any:
         return x.astype(dtype, copy=copy)
+
+    def take(self, x: Any, places: Any, axis: int = 0) -> Any:
+        return self.library.take(x, places, axis=axis)
+
+    def repeat(self, x: Any, repeats: Any) -> Any:
+        ends = self.cumsum(repeats)
+        total = int(ends[-1]) if ends.shape[0] else 0
+        return self.take(x, self.searchsorted(ends, self.arange(total), side="right"))
+
+    def argsort(self, x: Any, stable: bool = True) -> Any:
+        return self.library.argsort(x)
+
+    def concat(self, arrays: Any, axis: int = 0) -> Any:
+        return self.concatenate(arrays, axis=axis)
+
+    def pow(self, x: Any, y: Any) -> Any:
+        return self.power(x, y)
+
+    def asarray(self, x: Any, dtype: Any = None, device: Any = None) -> Any:
+        return self.library.asarray(x, dtype=dtype)
+
+    def arange(self, n: int, dtype: Any = None, device: Any = None) -> Any:
+        return self.library.arange(n, dtype=dtype)
+
+    def zeros(self, shape: Any, dtype: Any = None, device: Any = None) -> Any:
+        return self.library.zeros(shape, dtype=dtype)
+
+    def empty(self, shape: Any, dtype: Any = None, device: Any = None) -> Any:
+        return self.library.empty(shape, dtype=dtype)

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from rankwise.device import library_of, stored
 from rankwise.losses import Loss
 from rankwise.solvers.base import Callback, Expansion, Objective, Result, Step
 from rankwise.solvers.bundle import Bundle
@@ -80,9 +81,11 @@ def make_solver(
     """
     if name not in ("auto", *SOLVERS):
         raise ValueError(f"solver is {name!r}: there are 'auto', {', '.join(map(repr, SOLVERS))}")
-    smooth = cheapest(X.shape[0], X.shape[1], X.size)
+    smooth = cheapest(X.shape[0], X.shape[1], stored(X))
     if name == "auto":
         name = smooth if loss.smooth else "smoothing"
+    if library_of(X) and name not in (*SMOOTH, "smoothing"):
+        raise ValueError(f"solver {name!r} takes arrays of NumPy only: for others take 'auto'")
     if name in SMOOTH and not loss.smooth:
         raise ValueError(f"solver {name!r} needs a smooth loss, and {loss} has a corner: take 'auto' or 'smoothing'")
     options: dict[str, Any] = {"tol": tol}

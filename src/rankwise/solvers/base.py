@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rankwise.arrays import Array, Floats
+from rankwise.device import namespace, on_device_of
 
 
 class Expansion(Protocol):
@@ -75,11 +76,12 @@ class Journal:
         self.history: list[Step] = []
         self.message = ""
         self.converged = False
-        zero = np.zeros(objective.size)
+        zero = origin(objective)
         with np.errstate(over="ignore"):  # told below, in a sentence
             at_zero = objective.at(zero)
-        self.start = at_zero if start is None or not np.any(start) else objective.at(np.array(start, dtype=np.float64))
-        norm = float(np.linalg.norm(at_zero.gradient))
+        here = point_of(objective, start)
+        self.start = objective.at(here) if bool((here != 0).any()) else at_zero
+        norm = length_of(at_zero.gradient)
         if not np.isfinite(norm * norm + at_zero.value):
             raise ValueError("the objective overflows at w = 0: scale the features, or take a smaller C")
         self.goal = tol * norm
@@ -87,7 +89,7 @@ class Journal:
 
     def goes_on(self, here: Expansion, detail: str = "") -> bool:
         """Write down where the solver stands; False when there is nothing left to do."""
-        norm = float(np.linalg.norm(here.gradient))
+        norm = length_of(here.gradient)
         seconds = time.perf_counter() - self.began
         step = Step(len(self.history), here.value, norm, seconds, detail)
         self.history.append(step)
@@ -103,6 +105,23 @@ class Journal:
         last = self.history[-1]
         message = self.message or message
         return Result(here.point, here.value, last.gradient_norm, last.iteration, self.converged, message, self.history)
+
+
+def origin(objective: Any) -> Floats:
+    """0, where the objective's points lie."""
+    zero: Floats = objective.zero if hasattr(objective, "zero") else np.zeros(objective.size)
+    return zero
+
+
+def point_of(objective: Any, start: Any) -> Floats:
+    """A copy of `start` where the objective's points lie, or the origin."""
+    zero = origin(objective)
+    return zero if start is None else zero + on_device_of(zero, start)
+
+
+def length_of(v: Floats) -> float:
+    """|v|."""
+    return float(namespace(v).linalg.norm(v))
 
 
 ROUNDING = 1e-9  # below this share of the value, a difference of values is mostly rounding

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, cg, minres
 
 from rankwise.arrays import Floats
+from rankwise.device import on_device_of, to_host
 from rankwise.solvers.base import Callback, Expansion, Journal, Objective, Result, decrease, require
+from rankwise.solvers.equations import lifted_inverse
 
 DECREASE = 1e-4  # Armijo's share of the slope
 SHORTEST = 1e-10
@@ -43,15 +44,21 @@ class Newton:
     def _step(self, here: Any, norm_at_zero: float) -> Floats:
         """∇²f⁻¹ ∇f."""
         if self.inner == "cholesky":
-            return _solve(here.hessian_matrix(), here.gradient)
-        size = here.gradient.size
-        product = LinearOperator((size, size), matvec=here.hessian, dtype=np.float64)
+            return lifted_inverse(here.hessian_matrix())(here.gradient)
+        gradient, size = to_host(here.gradient), here.gradient.shape[0]
+
+        def multiply(v: Floats) -> Floats:
+            product: Floats = to_host(here.hessian(on_device_of(here.gradient, v)))
+            return product
+
+        product = LinearOperator((size, size), matvec=multiply, dtype=np.float64)
         # The nearer the optimum the more exact: the steps' errors then shrink faster than the steps.
-        share = min(INNER_TOLERANCE, float(np.sqrt(np.linalg.norm(here.gradient) / norm_at_zero)))
+        share = min(INNER_TOLERANCE, float(np.sqrt(np.linalg.norm(gradient) / norm_at_zero)))
         # scipy's minres measures the residual against |∇²f| |step|, which is far larger than |∇f|
         solver, rtol = (cg, share) if self.inner == "cg" else (minres, 1e-9 * share)
-        step: Floats = solver(product, here.gradient, rtol=rtol, maxiter=max(100, 2 * size))[0]
-        return step
+        step = solver(product, gradient, rtol=rtol, maxiter=max(100, 2 * size))[0]
+        there: Floats = on_device_of(here.gradient, step)
+        return there
 
 
 def _line_search(objective: Objective, here: Expansion, direction: Floats) -> tuple[Expansion | None, float]:
@@ -66,16 +73,3 @@ def _line_search(objective: Objective, here: Expansion, direction: Floats) -> tu
         excess = -gained - length * slope
         length *= float(np.clip(-0.5 * length * slope / excess, 0.1, 0.5))
     return None, length
-
-
-def _solve(matrix: Floats, right: Floats) -> Floats:
-    """matrix⁻¹ right. Rounding can make a positive definite matrix of huge condition indefinite: then it is lifted."""
-    lift = float(np.finfo(float).eps) * float(np.trace(matrix))
-    while True:
-        try:
-            factor = linalg.cho_factor(matrix, lower=True, check_finite=False)
-            solution: Floats = linalg.cho_solve(factor, right, check_finite=False)
-            return solution
-        except linalg.LinAlgError:
-            matrix = matrix + lift * np.eye(right.size)
-            lift *= 10

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.arrays import Floats
-from rankwise.solvers.base import Callback, Objective, Result, Step, require
+from rankwise.solvers.base import Callback, Objective, Result, Step, length_of, origin, point_of, require
 from rankwise.solvers.newton import Newton
 
 SETTLED = 0.1  # an inner problem is left when its own gap, ½|∇|², is this share of the whole
@@ -28,7 +28,7 @@ class Smoothing:
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
         require(objective, "smoothing", "smoothed")
         run = _Run(objective, self, callback)
-        w = np.zeros(objective.size) if start is None else np.array(start, dtype=np.float64)
+        w = point_of(objective, start)
         width = 1.0
         while run.goes_on(w, width):
             wanted = 0.5 * self.tol * abs(run.value) / max(run.gap, 1e-300)
@@ -44,7 +44,7 @@ class _Run:
     def __init__(self, objective: Any, options: Smoothing, callback: Callback | None) -> None:
         self.objective, self.options, self.callback = objective, options, callback
         self.began = time.perf_counter()
-        self.value, self.bound, self.point = np.inf, -np.inf, np.zeros(objective.size)
+        self.value, self.bound, self.point = np.inf, -np.inf, origin(objective)
         self.iterations = 0
         self.history: list[Step] = []
         self.message = ""
@@ -60,7 +60,7 @@ class _Run:
         lost = smooth.bound_error > 0.5 * self.options.tol * abs(value)
         if value < self.value:
             self.value, self.point = value, w
-        norm = float(np.linalg.norm(smooth.gradient))
+        norm = length_of(smooth.gradient)
         relative = self.gap / max(abs(self.value), 1e-300)
         detail = f"width {width:.2g}, relative gap {relative:.2g}"
         step = Step(self.iterations, self.value, norm, time.perf_counter() - self.began, detail)

@@ -2,17 +2,19 @@
 (Steihaug), and Δ follows how well the model foretold the decrease (Lin and Moré's rule, with Lee and Lin's constants).
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from operator import mul
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
 from rankwise.arrays import Floats
-from rankwise.solvers.base import Callback, Expansion, Journal, Objective, Result, decrease, require
+from rankwise.solvers.base import Callback, Expansion, Journal, Objective, Result, decrease, length_of, require
+from rankwise.solvers.equations import inverse
 from rankwise.solvers.newton import Newton
 
 ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # Lee and Lin's η0, η1, η2
@@ -36,13 +38,13 @@ class TrustRegion:
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
         began = time.perf_counter()
         preconditioner = self._preconditioner(objective)
-        if isinstance(preconditioner, Sample) and (start is None or not np.any(start)):
+        if isinstance(preconditioner, Sample) and (start is None or not bool((start != 0).any())):
             start = Newton(SAMPLE_TOLERANCE)(preconditioner.objective).point
         journal = Journal(objective, start, self.tol, callback, began)
         here: Expansion = journal.start
         require(here, "trust-region", "hessian")
         precondition = preconditioner(here, 0)
-        radius = float(np.sqrt(here.gradient @ precondition(here.gradient)))
+        radius = math.sqrt(float(here.gradient @ precondition(here.gradient)))
         detail = ""
         while journal.goes_on(here, detail):
             if len(journal.history) > self.max_iter:
@@ -57,7 +59,7 @@ class TrustRegion:
             if ratio > ACCEPT:
                 here = there
                 precondition = preconditioner(here, products)
-            elif radius <= np.finfo(float).eps * max(1.0, float(np.linalg.norm(here.point))):
+            elif radius <= np.finfo(float).eps * max(1.0, length_of(here.point)):
                 return journal.result(here, "the trust region vanished: rounding allows no further decrease")
             detail = f"{products} products, radius {radius:.3g}"
         return journal.result(here)
@@ -67,7 +69,7 @@ class TrustRegion:
         if self.precondition is None:
             return lambda here, products: lambda v: v
         if self.precondition == "diagonal":
-            return lambda here, products: partial(np.multiply, 1.0 / here.hessian_diagonal())
+            return lambda here, products: partial(mul, 1.0 / here.hessian_diagonal())
         require(objective, "trust-region with a sampled preconditioner", "sampled")
         return Sample(objective.sampled(sample_size(objective.size), seed=0))
 
@@ -86,8 +88,7 @@ class Sample:
 
     def __call__(self, here: Expansion, products: int) -> Callable[[Floats], Floats]:
         if self.inverse is None or products >= STALE:
-            factor = linalg.cho_factor(self.objective.at(here.point).hessian_matrix(), check_finite=False)
-            self.inverse = partial(linalg.cho_solve, factor, check_finite=False)
+            self.inverse = inverse(self.objective.at(here.point).hessian_matrix())
         return self.inverse
 
 
@@ -112,13 +113,13 @@ def steihaug(
     Lengths are in the norm of M, whose inverse is `precondition`; M itself is not needed: M step and M direction follow
     the recurrences of step and direction, with the residual in place of the preconditioned one.
     """
-    step, M_step = np.zeros_like(here.gradient), np.zeros_like(here.gradient)
+    step, M_step = 0.0 * here.gradient, 0.0 * here.gradient
     residual = -here.gradient
     direction, M_direction = precondition(residual), residual
     square = float(residual @ direction)
     goal = INNER_TOLERANCE**2 * square
     products = 0
-    while square > goal and products < max(100, 2 * step.size):
+    while square > goal and products < max(100, 2 * step.shape[0]):
         curved = here.hessian(direction)
         products += 1
         length = square / float(direction @ curved)
@@ -137,11 +138,11 @@ def steihaug(
         direction = preconditioned + (square / previous) * direction
         M_direction = residual + (square / previous) * M_direction
     foretold = 0.5 * float(step @ (residual - here.gradient))
-    return step, float(np.sqrt(max(float(step @ M_step), 0.0))), foretold, products
+    return step, math.sqrt(max(float(step @ M_step), 0.0)), foretold, products
 
 
 def _to_boundary(dd: float, sd: float, ss: float, radius: float) -> float:
     """The positive length at which s + length · d leaves the ball, in the form that does not cancel."""
     a, b, c = dd, sd, ss - radius * radius
-    root = float(np.sqrt(b * b - a * c))
+    root = math.sqrt(b * b - a * c)
     return (root - b) / a if b < 0 else -c / (b + root)
