@@ -63,6 +63,7 @@ def load_model(path: str | Path) -> Any:
 def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any]:
     ranker = getattr(model, "ranker_", model)
     ranker = getattr(ranker, "best_ranker_", ranker)  # of a RankSVMCV
+    ranker = ranker.to_local() if hasattr(ranker, "to_local") else ranker  # of a cluster
     kind = type(ranker).__name__
     if kind not in LINEAR | KERNEL:
         raise ValueError(f"a {kind} cannot be saved: there are {', '.join(LINEAR | KERNEL)}")

@@ -6,6 +6,7 @@ expansion at a point: a question names its state, and brings what it is made of 
 """
 
 import asyncio
+import pickle
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -72,9 +73,10 @@ def content_of(partition: Partition) -> Any:
     return partition.content
 
 
-async def answer(request: Request, post: Post, dask_worker: Any) -> Reply:
-    """What this worker, and those it passes the request on to, know of the sum."""
-    others = [asyncio.ensure_future(_pass_on(dask_worker, *below, request)) for below in post.below.items()]
+async def answer(message: bytes, dask_worker: Any) -> Reply:
+    """What this worker, and those it passes the request on to, know of the sum; the message is a request and a post."""
+    request, post = pickle.loads(message)
+    others = [asyncio.ensure_future(_pass_on(dask_worker, to, below, request)) for to, below in post.below.items()]
     nodes: Nodes = {}
     for leaf, key in post.leaves.items():
         # One at a time: what was spilled comes back alone, and what was released meanwhile is not worked on any more.
@@ -90,14 +92,14 @@ async def answer(request: Request, post: Post, dask_worker: Any) -> Reply:
 
 async def _pass_on(worker: Any, address: str, post: Post, request: Request) -> Reply:
     from distributed.core import clean_exception
-    from distributed.protocol.pickle import dumps
 
-    arguments = dumps((request, post))
+    message = pickle.dumps((request, post))
+    packed = {"function": pickle.dumps(answer), "args": pickle.dumps((message,)), "kwargs": pickle.dumps({})}
     try:
-        found = await worker.rpc(address).run(function=dumps(answer), args=arguments, kwargs=dumps({}))
+        found = await worker.rpc(address).run(**packed)
     except OSError:  # it is gone; its partitions will be missed
-        return Reply({}, len(arguments))
+        return Reply({}, len(message))
     if found["status"] == "error":
         raise clean_exception(**found)[1]
     reply = found["result"]
-    return Reply(reply.nodes, reply.sent + len(arguments))
+    return Reply(reply.nodes, reply.sent + len(message))

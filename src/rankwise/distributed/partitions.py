@@ -7,6 +7,7 @@ lost partitions anew.
 
 import asyncio
 import itertools
+import pickle
 import uuid
 from collections.abc import Callable, Iterable
 from typing import Any, Self
@@ -104,12 +105,11 @@ class Partitions:
 
     async def _send(self, request: Request, posts: dict[str, Post]) -> dict[str, Any]:
         """What each worker answers, or why it did not."""
-        from distributed.protocol.pickle import dumps
-
         tasks = {}
         for address, post in posts.items():
-            self.traffic.bytes += len(dumps((request, post)))
-            asked = self.client.run(answer, request, post, workers=[address], on_error="return")
+            message = pickle.dumps((request, post))
+            self.traffic.bytes += len(message)
+            asked = self.client.run(answer, message, workers=[address], on_error="return")
             tasks[address] = asyncio.ensure_future(asked)
         waiting = set(tasks.values())
         while waiting:

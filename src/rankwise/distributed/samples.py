@@ -32,17 +32,16 @@ def _shares(data: Spread, n_rows: int, seed: int) -> list[Drawn]:
     """What is drawn of each partition, counted as the partition counts."""
     starts = np.concatenate(([0], np.cumsum(data.sizes)))
     queries, rows, kept, scales = draw(starts, n_rows, np.random.default_rng(seed))
-    within = rows - np.repeat(starts[queries], kept)
+    owner, place, begins = (np.empty(data.sizes.size, np.int64) for _ in range(3))
+    for i, codes in enumerate(data.places):
+        owner[codes], place[codes] = i, np.arange(codes.size)
+        begins[codes] = np.cumsum(data.sizes[codes]) - data.sizes[codes]
+    local_rows = rows - np.repeat(starts[queries] - begins[queries], kept)
     shares = []
-    for codes in data.places:
-        place = np.full(data.sizes.size, -1)
-        place[codes] = np.arange(codes.size)
-        own = place[queries] >= 0
+    for i in range(len(data.places)):
+        own = owner[queries] == i
         own_rows = np.repeat(own, kept)
-        local_starts = np.concatenate(([0], np.cumsum(data.sizes[codes])))
-        local, sizes = place[queries[own]], kept[own]
-        local_rows = within[own_rows] + np.repeat(local_starts[local], sizes)
-        shares.append((local, local_rows, sizes, scales[own_rows]))
+        shares.append((place[queries[own]], local_rows[own_rows], kept[own], scales[own_rows]))
     return shares
 
 

@@ -11,23 +11,24 @@ from scipy import sparse
 
 from rankwise.arrays import Array
 from rankwise.data.records import RankingData
+from rankwise.distributed.errand import Errand
 from rankwise.distributed.rows import Rows, threads
 
 QUERY = "qid"  # a column of this name holds the query ids, as in XGBoost
 
 
-def load(client: Any, X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
+def load(errand: Errand, X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
     """Futures of the `Rows` of each partition; a worker reads what it is to keep.
 
     X        a Dask DataFrame or array; or a path, a pattern or a list of paths of ranking files or Parquet folders
     y, qid   a Dask Series or array in the same partitions, or the name of a column; of files, of a column of theirs
     """
     if _is_files(X):
-        return _load_files(client, X, y, qid, weight)
+        return _load_files(errand, X, y, qid, weight)
     kind = type(X).__module__.split(".")[:2]
     if kind[0] == "dask" and hasattr(X, "to_delayed"):
         parts = _of_frame(X, y, qid, weight) if hasattr(X, "columns") else _of_array(X, y, qid, weight)
-        return list(client.compute(parts))
+        return errand.compute(parts)
     raise TypeError(
         f"X is a {type(X).__name__}: give a Dask DataFrame or array, or files; what is in memory is for RankSVM itself"
     )
@@ -39,18 +40,20 @@ def _is_files(X: Any) -> bool:
     return isinstance(X, Sequence) and bool(X) and all(isinstance(one, str | os.PathLike) for one in X)
 
 
-def _load_files(client: Any, X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
+def _load_files(errand: Errand, X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
     if weight is not None or not isinstance(y, str | None) or not isinstance(qid, str | None):
         raise ValueError("with files, y and qid are names of columns of theirs, and there are no weights")
     columns = {key: name for key, name in (("label", y), ("qid", qid)) if name is not None}
     given = [os.path.abspath(one) for one in ([X] if isinstance(X, str | os.PathLike) else X)]
-    files = client.submit(list_files, given, pure=False).result()
+    files = errand.submit(list_files, given).result()
     # Neighbours go to one worker: what it has of the tree of sums is then little to send.
-    threads = client.nthreads()
-    workers = np.repeat(sorted(threads), [threads[one] for one in sorted(threads)])
+    n_threads = errand.client.nthreads()
+    if not n_threads:
+        raise ConnectionError(f"the Dask scheduler {errand.client.scheduler.address} has no workers: start some")
+    workers = np.repeat(sorted(n_threads), [n_threads[one] for one in sorted(n_threads)])
     places = np.arange(len(files)) * workers.size // len(files)
     return [
-        client.submit(read_file, path, columns, workers=str(workers[k]), allow_other_workers=True, pure=False)
+        errand.submit(read_file, path, columns, workers=str(workers[k]), allow_other_workers=True)
         for path, k in zip(files, places, strict=True)
     ]
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.arrays import Array, Ints
+from rankwise.distributed.errand import Errand
 from rankwise.distributed.errors import telling
 from rankwise.distributed.holding import Partition
 from rankwise.distributed.partitions import Partitions
@@ -81,19 +82,20 @@ def spread(
     like     the columns to have, where they are for a model
     fold_of  from the number of queries to the fold of each: no partition then holds queries of two folds
     """
-    with telling(client):
-        read = load(client, *given)
-        facts: list[Facts] = client.gather(client.map(facts_of, read, pure=False))
+    with telling(client), Errand(client) as errand:
+        read = load(errand, *given)
+        facts: list[Facts] = client.gather([errand.submit(facts_of, one) for one in read])
         columns = _columns(facts, like)
         census = Census(facts)
-        rows, places = _whole_queries(client, read, census, columns)
+        rows, places = _whole_queries(errand, read, census, columns)
         folds = np.zeros(census.ids.size, np.int64) if fold_of is None else fold_of(census.ids.size)
         cut = [(i, int(k)) for i, codes in enumerate(places) for k in np.unique(folds[codes])]
-        made = [
-            client.submit(make, rows[i], folds[places[i]] == k, columns, build, options, pure=False) for i, k in cut
-        ]
-        partitions = Partitions(client, made)
+        partitions = Partitions(client, [])
         try:
+            for i, k in cut:
+                given_to = rows[i], folds[places[i]] == k, columns, build, options
+                partitions.futures.append(client.submit(make, *given_to, pure=False))
+            errand.release()  # the workers let go of the rows as soon as the partitions are made
             partitions.wait()
         except BaseException:
             partitions.release()
@@ -150,13 +152,11 @@ def _columns(facts: list[Facts], like: Columns | None) -> Columns:
     return Columns(n_features, first_index, names, labels)
 
 
-def _whole_queries(client: Any, read: list[Any], census: Census, columns: Columns) -> tuple[list[Any], list[Ints]]:
+def _whole_queries(errand: Errand, read: list[Any], census: Census, columns: Columns) -> tuple[list[Any], list[Ints]]:
     """Futures of rows of whole queries, and which queries; nothing moves where every query lies in one partition."""
-    kept = [codes[~census.split[codes]] for codes in census.codes]
-    filled = [i for i, codes in enumerate(kept) if codes.size]
-    places = [kept[i] for i in filled]
     if not census.split.any():
-        return [read[i] for i in filled], places
+        filled = [i for i, codes in enumerate(census.codes) if codes.size]
+        return [read[i] for i in filled], [census.codes[i] for i in filled]
     n_split, moved = int(census.split.sum()), int(census.sizes[census.split].sum())
     n_buckets = min(n_split, -(-moved * len(read) // int(census.sizes.sum())))
     if n_buckets * len(read) > MOST_PIECES:
@@ -165,16 +165,22 @@ def _whole_queries(client: Any, read: list[Any], census: Census, columns: Column
         )
     text = f"{n_split:,} of {census.ids.size:,} queries lie in several partitions: {moved:,} documents are moved"
     warnings.warn(text, stacklevel=4)
-    split = census.ids[census.split]
-    wide = [client.submit(widened, one, columns.n_features, columns.first_index, pure=False) for one in read]
-    pieces = [client.submit(parted, one, split, n_buckets, pure=False) for one in wide]
-    rows = [client.submit(_piece, pieces[i], 0, pure=False) for i in filled]
+    rows, places, pieces = [], [], []
+    for one, codes in zip(read, census.codes, strict=True):
+        whole = codes[~census.split[codes]]
+        if whole.size < codes.size:
+            wide = errand.submit(widened, one, columns.n_features, columns.first_index)
+            pieces.append(errand.submit(parted, wide, census.ids[census.split], n_buckets))
+            one = errand.submit(_piece, pieces[-1], 0)
+        if whole.size:
+            rows.append(one)
+            places.append(whole)
     bucket = census.ids % np.uint64(n_buckets)
     for b in range(n_buckets):
         gathered = np.flatnonzero(census.split & (bucket == b))
         if gathered.size:
-            parts = [client.submit(_piece, one, b + 1, pure=False) for one in pieces]
-            rows.append(client.submit(together, parts, f"gathered queries {b}", pure=False))
+            parts = [errand.submit(_piece, one, b + 1) for one in pieces]
+            rows.append(errand.submit(together, parts, f"gathered queries {b}"))
             places.append(gathered)
     return rows, places
 
