@@ -23,9 +23,6 @@ class Fit:
     goal: float | None = 1e-6
     small: Dataset | None = None
 
-    def dataset(self, quick: bool) -> Dataset:
-        return self.small if quick and self.small is not None else self.data
-
     @property
     def problem(self) -> str:
         return "" if self.loss is None else f", {self.loss.replace('_', ' ')}, C = {self.C:g}"
@@ -40,6 +37,7 @@ class Measure:
     shrinks: bool = False  # whether --quick makes it smaller in a way that `small` does not show
 
 
+SLOW = ("distinct-20k", "cadata", "mslr-tenth", "clicks", "landmarks")  # left out of --quick unless named
 LISTED = ("linearsvc", "liblinear-pairs")
 PEERS = (*LISTED, "liblinear", "xgboost", "lightgbm")
 WEB, TENTH, HUNDREDTH = WebSearch(), WebSearch(MSLR_QUERIES // 10), WebSearch(MSLR_QUERIES // 100)

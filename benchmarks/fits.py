@@ -83,7 +83,7 @@ def _first(made: Any, objective: Objective) -> dict[str, Any]:
     imports = time.perf_counter() - began
     imported = memory()[0] - held
     made.set_objective(objective)
-    tol = made.tolerances[len(made.tolerances) // 2]
+    tol = made.tolerances[len(made.tolerances) // 2 if made.ours else 0]
     began = time.perf_counter()
     _quiet(made, tol)
     seconds = imports + time.perf_counter() - began

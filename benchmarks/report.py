@@ -30,7 +30,7 @@ def write(folder: Path, targets: Path = HERE / "targets.toml") -> Path:
     page = (HERE if folder.resolve() == HERE / "results" else folder) / "README.md"
     drawn = [path.relative_to(page.parent) for path in pictures.draw(rows, folder)]
     text = [_head(rows), _targets(rows, wanted["target"]), *_fits(rows, wanted.get("lee_lin", {})), _measures(rows)]
-    text.append("## Pictures\n\n" + "\n\n".join(f"![{path.stem.replace('_', ' ')}]({path})" for path in drawn))
+    text += [f"![{path.stem.replace('_', ' ')}]({path})" for path in drawn]
     page.write_text("\n\n".join(part for part in text if part) + "\n")
     return page
 
@@ -91,7 +91,7 @@ def measured(rows: list[Row], target: Row) -> tuple[float | None, Row | None]:
 
 def _head(rows: list[Row]) -> str:
     seen = sorted({f"{row['machine']}, {row['cores']} cores; {row['versions']}" for row in rows})
-    return HEAD + "\n\n" + "\n".join(f"Measured on: {one}." for one in seen)
+    return "\n\n".join([HEAD, *(f"Measured on: {one}." for one in seen)])
 
 
 def _targets(rows: list[Row], targets: list[Row]) -> str:
@@ -177,7 +177,11 @@ def _measures(rows: list[Row]) -> str:
         (r["case"], r["what"], r["solver"], _number(r["value"]), r["unit"], r["note"]) for r in single if r["unit"]
     ]
     left = [(r["case"], r["what"], r["solver"], "", "", r["note"]) for r in rows if not r["unit"] and not r["goal"]]
-    return "## Other measurements\n\n" + _table(("command", "what", "who", "value", "", ""), lines + left)
+    return (
+        ""
+        if not rows
+        else "## Other measurements\n\n" + _table(("command", "what", "who", "value", "", ""), lines + left)
+    )
 
 
 def _table(head: tuple[str, ...], lines: list[Any]) -> str:

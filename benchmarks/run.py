@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks import report, solvers
-from benchmarks.cases import BENCHMARKS, Fit, Measure
+from benchmarks.cases import BENCHMARKS, SLOW, Fit, Measure
 from benchmarks.process import ROOT, StoppedError, fresh
 
 DATA = ROOT.parent / "shared" / "data"
@@ -50,7 +50,8 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(f"{unknown[0]!r} is none of {', '.join(BENCHMARKS)}")
     folder = Path(options.results) if options.results else RESULTS / "quick" if options.quick else RESULTS
     folder.mkdir(parents=True, exist_ok=True)
-    run(options.names or list(BENCHMARKS), folder, options)
+    usual = [name for name in BENCHMARKS if not (options.quick and name in SLOW)]
+    run(options.names or usual, folder, options)
     page = report.write(folder)
     print(f"{page}: the table of targets, all times and the pictures")
 
