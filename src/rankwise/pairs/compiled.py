@@ -68,64 +68,89 @@ class Graph(SweptGraph):
 
 @kernel
 def sweep(upward: bool, threshold: float, starts: Ints, n_levels: Ints, ranking: Any, v: Floats, out: Floats) -> None:
-    """Add above(v) if `upward`, else below(v), to out, for the queries between `starts`."""
+    """Add above(v) if `upward`, else below(v), to out, for the queries between `starts`.
+
+    Values are brought into the order of the scores first and the sums back from it afterwards: one after the other,
+    these reads hide each other's way to memory, which between the steps of a sweep they would not.
+    """
+    order, scores, levels = ranking
+    longest = 0
+    for q in range(n_levels.size):
+        longest = max(longest, starts[q + 1] - starts[q])
+    here, found = np.empty((longest, *v.shape[1:])), np.empty((longest, *v.shape[1:]))
     table = np.empty((n_levels.max(), *v.shape[1:]))
     for q in range(n_levels.size):
+        first, last = starts[q], starts[q + 1]
+        rows, query = order[first:last], (scores[first:last], levels[first:last])
         sums = table[: n_levels[q]]
         sums[:] = 0.0
+        for p in range(rows.size):
+            _set(here, p, v, rows[p])
         # Written out, so that each of the four is compiled for itself.
         if upward:
             if sums.shape[0] <= FEW_LEVELS:
-                _sweep_query(True, True, threshold, starts[q], starts[q + 1], ranking, v, sums, out)
+                _sweep_query(True, True, threshold, query, here, sums, found)
             else:
-                _sweep_query(True, False, threshold, starts[q], starts[q + 1], ranking, v, sums, out)
+                _sweep_query(True, False, threshold, query, here, sums, found)
         elif sums.shape[0] <= FEW_LEVELS:
-            _sweep_query(False, True, threshold, starts[q], starts[q + 1], ranking, v, sums, out)
+            _sweep_query(False, True, threshold, query, here, sums, found)
         else:
-            _sweep_query(False, False, threshold, starts[q], starts[q + 1], ranking, v, sums, out)
+            _sweep_query(False, False, threshold, query, here, sums, found)
+        for p in range(rows.size):
+            _add(out, rows[p], found, p)
 
 
 @kernel
-def _sweep_query(
-    upward: bool, few: bool, threshold: float, first: int, last: int, ranking: Any, v: Floats, sums: Floats, out: Floats
-) -> None:
-    order, scores, levels = ranking
-    k = sums.shape[0]
+def _sweep_query(upward: bool, few: bool, threshold: float, query: Any, v: Floats, sums: Floats, out: Floats) -> None:
+    """The sums of one query, its documents in the order of their scores."""
+    scores, levels = query
+    n, k = scores.size, sums.shape[0]
     sign, step = (-1.0, 1) if upward else (1.0, -1)
-    here, end = (first, last) if upward else (last - 1, first - 1)
+    here, end = (0, n) if upward else (n - 1, -1)
     entering = here
     while here != end:
         while entering != end and sign * (scores[here] - scores[entering]) < threshold:
-            node, row = _first_node(levels[entering], upward), order[entering]
-            if v.ndim == 1:  # decided when compiling, here and below
-                x = v[row]
-                while node > 0:
-                    sums[node - 1] += x
-                    node = _next_node(node, k, few, upward)
-            else:
-                while node > 0:
-                    _add(sums, node - 1, v, row)
-                    node = _next_node(node, k, few, upward)
+            node = _first_node(levels[entering], upward)
+            while node > 0:
+                _add(sums, node - 1, v, entering)
+                node = _next_node(node, k, few, upward)
             entering += step
-        node, row = _first_node(levels[here], not upward), order[here]
-        if v.ndim == 1:
-            total = 0.0
-            while node > 0:
-                total += sums[node - 1]
-                node = _next_node(node, k, few, not upward)
-            out[row] += total
-        else:
-            while node > 0:
-                _add(out, row, sums, node - 1)
-                node = _next_node(node, k, few, not upward)
+        node = _first_node(levels[here], not upward)
+        _clear(out, here)
+        while node > 0:
+            _add(out, here, sums, node - 1)
+            node = _next_node(node, k, few, not upward)
         here += step
+
+
+@kernel
+def _set(to: Floats, i: int, of: Floats, j: int) -> None:
+    """to[i] = of[j]."""
+    if of.ndim == 1:  # decided when compiling
+        to[i] = of[j]
+    else:
+        for c in range(of.shape[1]):
+            to[i, c] = of[j, c]
 
 
 @kernel
 def _add(to: Floats, i: int, of: Floats, j: int) -> None:
     """to[i] += of[j], without the temporary that Numba makes for a row."""
-    for c in range(of.shape[1]):
-        to[i, c] += of[j, c]
+    if of.ndim == 1:
+        to[i] += of[j]
+    else:
+        for c in range(of.shape[1]):
+            to[i, c] += of[j, c]
+
+
+@kernel
+def _clear(to: Floats, i: int) -> None:
+    """to[i] = 0."""
+    if to.ndim == 1:
+        to[i] = 0.0
+    else:
+        for c in range(to.shape[1]):
+            to[i, c] = 0.0
 
 
 @kernel
