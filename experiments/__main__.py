@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from experiments import pages, registry
-from experiments.units import Cache, UnitError, Worker
+from experiments.units import Cache, Unit, UnitError, Worker
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "experiments" / "results"
@@ -27,21 +27,21 @@ def main() -> int:
         for unit in chain.from_iterable(work.values()):
             cache.forget(unit)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    late: set[Path] = set()
     written = 0
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("", total=sum(map(len, work.values())))
         for name, module in chosen.items():
             try:
-                with Worker(options.data) as worker:
+                with Worker(options.data, options.patience) as worker:
                     for unit in work[name]:
                         progress.update(bar, description=f"{name}: {unit.name}")
-                        if unit not in cache:
-                            cache.keep(unit, worker.run(unit))
+                        _work_off(unit, worker, cache, late)
                         progress.advance(bar)
             except UnitError as error:  # the others go on: they may have taken an hour
                 console.print(f"{name}: {error}", markup=False)
                 continue
-            report = module.report({unit.name: cache.load(unit) for unit in work[name]})
+            report = module.report({unit.name: cache.load(unit) if unit in cache else None for unit in work[name]})
             pages.write(name, module.TITLE, report, options.out)
             written += 1
     console.print(f"{written} of {len(chosen)} experiments written to {options.out}")
@@ -61,6 +61,16 @@ def _at_hand(options: argparse.Namespace, console: Console) -> dict[str, ModuleT
     return found
 
 
+def _work_off(unit: Unit, worker: Worker, cache: Cache, late: set[Path]) -> None:
+    """What was late is tried again in the next run, but not by another experiment of this one."""
+    if unit in cache or cache.path(unit) in late:
+        return
+    try:
+        cache.keep(unit, worker.run(unit))
+    except TimeoutError:
+        late.add(cache.path(unit))
+
+
 def _arguments() -> argparse.Namespace:
     names = registry.names()
     parser = argparse.ArgumentParser(
@@ -72,6 +82,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, help="where the pages go: experiments/results, with --quick build/")
     parser.add_argument("--cache", type=Path, default=BUILD / "cache", help="where finished units are kept")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have finished")
+    parser.add_argument("--patience", type=float, default=1.0, help="times the limit of every unit: for a busy machine")
     options = parser.parse_args()
     for prefix in options.names:
         if not any(name.startswith(prefix) for name in names):

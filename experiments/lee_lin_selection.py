@@ -5,15 +5,14 @@ RankSVM goes up the grid from the last optimum. SVR is LIBLINEAR's by way of sci
 bounded.
 """
 
-import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 from sklearn.svm import LinearSVR
-from threadpoolctl import threadpool_limits
 
 from experiments.lee_lin_data import ORIGINALS, PAIRS, REAL, chosen, load, scaled
+from experiments.processor import timed
 from experiments.units import Unit
 from rankwise import RankingData, RankSVM, evaluate
 
@@ -61,22 +60,19 @@ def select(data: Path, name: str, model: str, quick: bool) -> dict[str, Any]:
 def at(data: Path, name: str, exponent: int, solver: str, tol: float) -> dict[str, Any]:
     """Test measures and seconds of L2-loss RankSVM at a given C."""
     train, _, test = load(data, name)
-    return timed(RankSVM(C=2.0**exponent, solver=solver, tol=tol, n_jobs=1), train, test, name)
+    return train_and_test(RankSVM(C=2.0**exponent, solver=solver, tol=tol, n_jobs=1), train, test, name)
 
 
 def fit(train: RankingData, test: RankingData, name: str, model: str, exponent: float) -> dict[str, Any]:
     """From zero, on one thread, as a user would who knows C."""
     ranker = make(model)
     ranker.set_params(C=scaled_for(model, exponent, name, train))
-    return timed(ranker, train, test, name)
+    return train_and_test(ranker, train, test, name)
 
 
-def timed(ranker: Any, train: RankingData, test: RankingData, name: str) -> dict[str, Any]:
-    """The process's own seconds: what else the machine does hardly counts."""
-    begin = time.process_time()
-    with threadpool_limits(1):
-        fitted(ranker, train)
-    return {"seconds": time.process_time() - begin} | measure(ranker, test, name)
+def train_and_test(ranker: Any, train: RankingData, test: RankingData, name: str) -> dict[str, Any]:
+    seconds, _ = timed(lambda: fitted(ranker, train))
+    return {"seconds": seconds} | measure(ranker, test, name)
 
 
 def make(model: str) -> Any:

@@ -1,6 +1,5 @@
 """Linear RankSVM against random forests on sparse data."""
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ from experiments.lee_lin_sparse import SAMPLES, make
 from experiments.lee_lin_trees import COLUMNS, FOREST, FORMATS
 from experiments.lee_lin_trees import make as make_trees
 from experiments.pages import Report, Table
+from experiments.processor import timed
 from experiments.units import Unit
 from rankwise import RankSVM, evaluate
 
@@ -41,9 +41,7 @@ def units(quick: bool) -> list[Unit]:
 def train_and_test(data: Path, name: str, model: str, trees: int, quick: bool) -> dict[str, float]:
     train, test = make(name, quick)
     ranker = RankSVM(C=1.0, n_jobs=1) if model == LINEAR else make_trees(FOREST, trees, train.n_features)
-    begin = time.process_time()
-    ranker.fit(train.X, train.y)
-    seconds = time.process_time() - begin
+    seconds, _ = timed(lambda: ranker.fit(train.X, train.y))
     table = evaluate(test.y, ranker.predict(test.X), test.qid, [PAIRS, LETOR])
     return dict(zip(COLUMNS, (seconds, float(table[PAIRS]), float(table[LETOR])), strict=True))
 

@@ -4,13 +4,12 @@ LightGBM's gradient boosting has learning rate 0.1 and depth 4; scikit-learn's r
 split and grow without limit. Seconds are the process's own, over all cores.
 """
 
-import time
 from math import isqrt
 from pathlib import Path
 from typing import Any
 
 from experiments.lee_lin_data import PAIRS, chosen, load
-from experiments.lee_lin_selection import measure, measures_of
+from experiments.lee_lin_selection import measures_of, train_and_test
 from experiments.units import Unit
 
 FOREST, BOOSTING = "random forests", "GBDT"
@@ -31,10 +30,7 @@ def make(model: str, n_trees: int, n_features: int) -> Any:
 def grow(data: Path, name: str, model: str, n_trees: int, quick: bool) -> dict[str, Any]:
     """Seconds of training and test measures."""
     train, _, test = load(data, name, quick)
-    trees = make(model, n_trees, train.n_features)
-    begin = time.process_time()
-    trees.fit(train.X, train.y)
-    return {"seconds": time.process_time() - begin} | measure(trees, test, name)
+    return train_and_test(make(model, n_trees, train.n_features), train, test, name)
 
 
 def units(counts: dict[str, dict[str, int]], quick: bool) -> list[Unit]:

@@ -64,8 +64,8 @@ def write_whole(path: Path, content: bytes) -> None:
 class Worker:
     """A process that works off units one by one; its data stay loaded between them, its memory goes with it."""
 
-    def __init__(self, data: Path) -> None:
-        self.data = data
+    def __init__(self, data: Path, patience: float = 1.0) -> None:
+        self.data, self.patience = data, patience
         self._process: Any = None
 
     def __enter__(self) -> Self:
@@ -75,7 +75,7 @@ class Worker:
         self._end()
 
     def run(self, unit: Unit) -> Any:
-        """What the unit returns; None when its time was up. Its exception is raised here, with its own traceback."""
+        """What the unit returns; TimeoutError when its time was up, its own exception as a UnitError."""
         if self._process is None:
             context = multiprocessing.get_context("spawn")
             self._pipe, theirs = context.Pipe()
@@ -83,9 +83,9 @@ class Worker:
             self._process.start()
             theirs.close()
         self._pipe.send((unit.work, unit.options))
-        if not self._pipe.poll(unit.limit):
+        if not self._pipe.poll(unit.limit * self.patience):
             self._end()
-            return None
+            raise TimeoutError(f"{unit.name} took longer than {unit.limit * self.patience:g} s")
         try:
             outcome, failure = self._pipe.recv()
         except EOFError:

@@ -25,7 +25,8 @@ def fail(data):
 
 def test_worker_bounds_every_unit_and_goes_on(tmp_path):
     with Worker(tmp_path) as worker:
-        assert worker.run(Unit("late", sleep, {"seconds": 60}, limit=0.2)) is None
+        with pytest.raises(TimeoutError, match="late took longer than"):
+            worker.run(Unit("late", sleep, {"seconds": 60}, limit=0.2))
         assert worker.run(Unit("early", double, {"number": 3})) == {"twice": 6, "folder": str(tmp_path)}
         with pytest.raises(UnitError, match=r"wrong failed:(?s:.*)no such number"):
             worker.run(Unit("wrong", fail))
@@ -36,9 +37,9 @@ def test_cache_tells_options_and_limits_apart(tmp_path):
     cache = Cache(tmp_path)
     unit = Unit("a", double, {"number": 1})
     assert unit not in cache
-    cache.keep(unit, None)
+    cache.keep(unit, {"found": 1})
     assert unit in cache
-    assert cache.load(unit) is None
+    assert cache.load(unit) == {"found": 1}
     assert Unit("another name", double, {"number": 1}) in cache
     assert Unit("a", double, {"number": 2}) not in cache
     assert Unit("a", double, {"number": 1}, limit=1.0) not in cache
@@ -56,15 +57,25 @@ def _module(units, seen):
     return SimpleNamespace(TITLE="A table", NEEDS=("mq2008",), units=lambda quick: units, report=report)
 
 
+def _silent(units, seen):
+    """The same, whatever was found."""
+
+    def report(found):
+        seen.append(found)
+        return Report("", [{"a": 1}], [], "")
+
+    return SimpleNamespace(TITLE="A table", NEEDS=(), units=lambda quick: units, report=report)
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """run(units, *arguments): the command with one experiment of these units; its exit code and what report saw."""
     (tmp_path / "data" / "mq2008").mkdir(parents=True)
 
-    def call(units, *arguments, data="data"):
+    def call(units, *arguments, data="data", module=_module):
         seen = []
         monkeypatch.setattr(registry, "names", lambda: ["lee_lin_table_1"])
-        monkeypatch.setattr(registry, "load", lambda name: _module(units, seen))
+        monkeypatch.setattr(registry, "load", lambda name: module(units, seen))
         options = ["--data", str(tmp_path / data), "--out", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")]
         monkeypatch.setattr("sys.argv", ["experiments", *arguments, *options])
         return command.main(), seen
@@ -112,6 +123,24 @@ def test_missing_data_is_skipped_and_said(run, capsys):
     assert code == 1
     assert not seen
     assert "lee_lin_table_1 is skipped: it needs mq2008 in" in " ".join(capsys.readouterr().err.split())
+
+
+def test_late_units_are_none_and_tried_again_next_time(run, monkeypatch):
+    asked = []
+
+    def late(self, unit):
+        asked.append(unit.name)
+        if unit.name == "late" and len(asked) < 3:
+            raise TimeoutError
+        return {"twice": 0}
+
+    monkeypatch.setattr(Worker, "run", late)
+    units = [Unit("late", double, {"number": 1}), Unit("the same", double, {"number": 1})]
+    seen = run(units, module=_silent)[1]
+    assert seen == [{"late": None, "the same": None}]
+    assert asked == ["late"]
+    asked += ["", ""]
+    assert run(units, module=_silent)[1] == [{"late": {"twice": 0}, "the same": {"twice": 0}}]
 
 
 def test_failing_experiment_is_said_and_nothing_written(run, tmp_path, capsys):
