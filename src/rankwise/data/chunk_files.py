@@ -3,14 +3,18 @@
     DIR/manifest.json            written last: a folder without it is no data set
     DIR/chunk-00000.npz, ...     some whole queries each: y, qid and X, or data, indices and indptr
 
-Rows are copied out by plain reads into buffers of the caller, never mapped, so that memory stays what the buffers are.
+Files are never mapped whole: a window of some rows is, and goes with its array, so that memory and addresses stay few.
 """
 
 import json
+import mmap
 import os
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,9 @@ from rankwise.data.streams import written_beside
 MANIFEST = "manifest.json"
 _FORMAT, _VERSION = "rankwise chunks", 1
 _BLOCK = 1 << 20  # bytes of a file looked at together
+_PAGE = 4096
+_HUGE = 1 << 21  # windows end at such places, where the system may map much at once
+_INDEX = {"indices": np.int32, "indptr": np.int64}
 
 
 @dataclass(frozen=True)
@@ -55,15 +62,12 @@ class ChunkFile:
         place = self.arrays[name]
         view = out.reshape(-1).view(np.uint8).data
         at = place.offset + first * place.row_bytes
-        handle = os.open(folder / self.file, os.O_RDONLY)
-        try:
+        with _opened(folder / self.file) as handle:
             while view:
                 n = os.preadv(handle, [view], at)
                 if not n:
                     raise ValueError(f"{folder / self.file} has become shorter since it was opened")
                 view, at = view[n:], at + n
-        finally:
-            os.close(handle)
 
     def array(self, folder: Path, name: str) -> Array:
         """All of an array."""
@@ -72,14 +76,29 @@ class ChunkFile:
         self.read(folder, name, 0, out)
         return out
 
-    def announce(self, folder: Path, name: str, first: int, last: int) -> None:
-        """Let the system fetch these rows, without waiting for them."""
+    def window(self, folder: Path, name: str, first: int, last: int) -> Array:
+        """The rows first, ..., last - 1 of an array, laid flat: mapped for as long as the array is there."""
         place = self.arrays[name]
-        if hasattr(os, "posix_fadvise"):
-            handle = os.open(folder / self.file, os.O_RDONLY)
-            at, size = place.offset + first * place.row_bytes, (last - first) * place.row_bytes
-            os.posix_fadvise(handle, at, size, os.POSIX_FADV_WILLNEED)
-            os.close(handle)
+        size = (last - first) * place.row_bytes
+        if not size:
+            return np.empty(0, place.dtype)
+        at = place.offset + first * place.row_bytes
+        begin, end = at - at % _HUGE, min(at + size + -(at + size) % _HUGE, self.bytes)
+        with _opened(folder / self.file) as handle:
+            # private, and so writable like any array: kernels are not compiled once more for one that is not
+            window = mmap.mmap(handle, end - begin, access=mmap.ACCESS_COPY, offset=begin)
+        return np.frombuffer(window, place.dtype, size // np.dtype(place.dtype).itemsize, at - begin)
+
+    def announce(self, folder: Path, name: str, first: int, last: int) -> None:
+        """Let the system fetch these rows, without waiting for them, if they are not in its cache."""
+        place = self.arrays[name]
+        at, size = place.offset + first * place.row_bytes, (last - first) * place.row_bytes
+        if hasattr(os, "posix_fadvise") and size:
+            with _opened(folder / self.file) as handle:
+                try:
+                    os.preadv(handle, [bytearray(1)], at + size // 2, os.RWF_NOWAIT)
+                except OSError:  # not there, or the file system cannot say
+                    os.posix_fadvise(handle, at, size, os.POSIX_FADV_WILLNEED)
 
     def check(self, folder: Path, thoroughly: bool) -> None:
         """One sentence where the file is missing, of another size, or (thoroughly) of another checksum."""
@@ -98,30 +117,38 @@ class ChunkFile:
             )
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
 def write_chunk(folder: Path, name: str, data: RankingData) -> ChunkFile:
     """Write some whole queries as one file."""
     path = folder / name
-    np.savez(path, allow_pickle=False, **npz_arrays(data))
-    return ChunkFile(name, len(data), path.stat().st_size, checksum(path), _places(path))
-
-
-def _places(path: Path) -> dict[str, Place]:
-    """Where the arrays of an NPZ file lie."""
     places = {}
-    with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
-        for member in archive.infolist():
-            file.seek(member.header_offset + 26)  # the lengths of the name and of the extra field
-            name_bytes, extra_bytes = np.frombuffer(file.read(4), "<u2").tolist()
-            file.seek(name_bytes + extra_bytes, os.SEEK_CUR)
-            version = np.lib.format.read_magic(file)
-            read_header = (
-                np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            )
-            shape, _, dtype = read_header(file)
-            if shape:
-                columns = int(np.prod(shape[1:]))
-                places[member.filename.removesuffix(".npy")] = Place(file.tell(), dtype.str, shape[0], columns)
-    return places
+    with open(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+        for key, found in npz_arrays(data).items():
+            array = found.astype(_INDEX.get(key, found.dtype), copy=False)
+            with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as member:
+                header = _header(array, file.tell())
+                if array.ndim:
+                    places[key] = Place(file.tell() + len(header), array.dtype.str, len(array), prod(array.shape[1:]))
+                member.write(header)
+                member.write(array.reshape(-1).view(np.uint8).data)
+    return ChunkFile(name, len(data), path.stat().st_size, checksum(path), places)
+
+
+def _header(array: Array, at: int) -> bytes:
+    """The header of a .npy file that stands at `at`, with as many spaces as put the array at the start of a page."""
+    told = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
+    magic, text = np.lib.format.magic(1, 0), repr(told).encode()
+    spaces = -(at + len(magic) + 2 + len(text) + 1) % _PAGE
+    text += b" " * spaces + b"\n"
+    return magic + len(text).to_bytes(2, "little") + text
 
 
 def checksum(path: Path) -> int:

@@ -1,6 +1,5 @@
 """Ranking data larger than memory: labels and queries are kept, rows of X are read from their chunks when asked for."""
 
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -21,9 +20,7 @@ AHEAD = 4  # parts that the system is asked to fetch before they are read
 
 
 class ChunkPart(NamedTuple):
-    """Queries first, ..., last - 1. `load` gives their rows of X; the arrays are used again by the next load of the
-    same thread, so copy what is to be kept.
-    """
+    """Queries first, ..., last - 1. `load` gives their rows of X, and memory is taken only while they are kept."""
 
     first: int
     last: int
@@ -63,7 +60,6 @@ class ChunkedData:
         by_chunk = [runs(one.array(folder, "qid")) for one in files]
         self.ids = np.concatenate(one_type([ids for ids, _ in by_chunk]))
         self.starts = np.cumsum([0, *np.concatenate([sizes for _, sizes in by_chunk])])
-        self._buffers = threading.local()
 
     def __len__(self) -> int:
         return self.n_rows
@@ -89,9 +85,8 @@ class ChunkedData:
     def chunk(self, i: int) -> RankingData:
         """All of one chunk."""
         rows = slice(int(self.row_starts[i]), int(self.row_starts[i + 1]))
-        X = self._rows(rows.start, rows.stop, lambda name, size, dtype: np.empty(size, dtype))
         qid = self.files[i].array(self.folder, "qid")
-        return RankingData(X, self.y[rows], qid, None, self.first_index, self.names)
+        return RankingData(self.rows(rows.start, rows.stop), self.y[rows], qid, None, self.first_index, self.names)
 
     def read_ahead(self) -> Iterator[RankingData]:
         """One chunk after another, the next being read while one is worked on."""
@@ -116,7 +111,7 @@ class ChunkedData:
         def load(i: int) -> Any:
             if i + AHEAD < len(spans):
                 self._announce(*spans[i + AHEAD])
-            return self._rows(*spans[i], self._buffer)
+            return self._window(*spans[i])
 
         def loader(i: int) -> Callable[[], Any]:
             return lambda: load(i)
@@ -124,55 +119,56 @@ class ChunkedData:
         return [ChunkPart(*cuts[i], slice(*spans[i]), loader(i)) for i in range(len(cuts))]
 
     def rows(self, low: int, high: int) -> Any:
-        """Rows low, ..., high - 1 of X, in arrays of their own."""
-        return self._rows(low, high, lambda name, size, dtype: np.empty(size, dtype))
+        """Rows low, ..., high - 1 of X, copied into arrays of their own."""
+        pieces = list(self._pieces(low, high))
+        if not self.is_sparse:
+            X = np.empty((high - low, self.n_features), self.dtype)
+            at = 0
+            for file, first, last in pieces:
+                file.read(self.folder, "X", first, X[at : at + last - first])
+                at += last - first
+            return X
+        bounds = [self._bounds(*piece) for piece in pieces]
+        begins = np.cumsum([0, *(int(one[-1] - one[0]) for one in bounds)]).tolist()
+        data, indices = np.empty(begins[-1], self.dtype), np.empty(begins[-1], np.int32)
+        for (file, _, _), bound, (begin, end) in zip(pieces, bounds, pairwise(begins), strict=True):
+            file.read(self.folder, "data", int(bound[0]), data[begin:end])
+            file.read(self.folder, "indices", int(bound[0]), indices[begin:end])
+        ends = [bound[1:] - bound[0] + begin for bound, begin in zip(bounds, begins, strict=False)]
+        return self._csr(data, indices, np.concatenate([[0], *ends]))
+
+    def _window(self, low: int, high: int) -> Any:
+        """The same rows where they lie; copied only where they lie in two files."""
+        pieces = list(self._pieces(low, high))
+        if len(pieces) > 1:
+            return self.rows(low, high)
+        file, first, last = pieces[0]
+        if not self.is_sparse:
+            return file.window(self.folder, "X", first, last).reshape(last - first, self.n_features)
+        bound = self._bounds(file, first, last)
+        data, indices = (file.window(self.folder, name, int(bound[0]), int(bound[-1])) for name in ("data", "indices"))
+        return self._csr(data, indices, bound - bound[0])
 
     def _pieces(self, low: int, high: int) -> Iterator[tuple[ChunkFile, int, int]]:
         """The chunks that hold these rows, each with the numbers that the rows have in it."""
-        first = int(np.searchsorted(self.row_starts, low, side="right")) - 1
-        for i in range(first, len(self.files)):
+        i = int(np.searchsorted(self.row_starts, low, side="right")) - 1
+        while i < len(self.files) and self.row_starts[i] < high:
             start = int(self.row_starts[i])
-            if start >= high:
-                return
             yield self.files[i], max(low - start, 0), min(high - start, self.files[i].rows)
+            i += 1
 
-    def _rows(self, low: int, high: int, room: Callable[[str, int, Any], Array]) -> Any:
-        if self.is_sparse:
-            return self._sparse_rows(low, high, room)
-        X = room("X", (high - low) * self.n_features, self.dtype).reshape(high - low, self.n_features)
-        at = 0
-        for file, first, last in self._pieces(low, high):
-            file.read(self.folder, "X", first, X[at : at + last - first])
-            at += last - first
-        return X
+    def _bounds(self, file: ChunkFile, first: int, last: int) -> Array:
+        """Where the entries of these rows begin in a chunk, and where those of the last one end."""
+        bounds = np.empty(last - first + 1, file.arrays["indptr"].dtype)
+        file.read(self.folder, "indptr", first, bounds)
+        return bounds
 
-    def _sparse_rows(self, low: int, high: int, room: Callable[[str, int, Any], Array]) -> Any:
+    def _csr(self, data: Array, indices: Array, indptr: Array) -> Any:
         from scipy.sparse import csr_array
 
-        ends = []
-        for file, first, last in self._pieces(low, high):
-            bounds = np.empty(last - first + 1, file.arrays["indptr"].dtype)
-            file.read(self.folder, "indptr", first, bounds)
-            ends.append((file, bounds))
-        starts = np.cumsum([0, *(int(bounds[-1] - bounds[0]) for _, bounds in ends)])
-        index = np.dtype(ends[0][0].arrays["indices"].dtype)
-        stored = room("data", int(starts[-1]), self.dtype), room("indices", int(starts[-1]), index)
-        indptr = np.zeros(high - low + 1, index)
-        at = 0
-        for (file, bounds), (begin, end) in zip(ends, pairwise(starts.tolist()), strict=True):
-            for name, out in zip(("data", "indices"), stored, strict=True):
-                file.read(self.folder, name, int(bounds[0]), out[begin:end])
-            indptr[at + 1 : at + bounds.size] = bounds[1:] - bounds[0] + begin
-            at += bounds.size - 1
-        return csr_array((*stored, indptr), shape=(high - low, self.n_features), copy=False)
-
-    def _buffer(self, name: str, size: int, dtype: Any) -> Array:
-        """Room that the thread has used before, where it is large enough."""
-        known = getattr(self._buffers, name, None)
-        if known is None or known.size < size:
-            known = np.empty(size, dtype)
-            setattr(self._buffers, name, known)
-        return known[:size]
+        index = np.int32 if data.size < 2**31 else np.int64
+        stored = (data, indices.astype(index, copy=False), indptr.astype(index))
+        return csr_array(stored, shape=(indptr.size - 1, self.n_features), copy=False)
 
     def _announce(self, low: int, high: int) -> None:
         if not self.is_sparse:
