@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from experiments import datasets
 from experiments.baselines import ListNet, RankNet
@@ -93,7 +94,7 @@ def tested(data: Path, name: str, method: str, fold: int, max_iter: int) -> list
     models, maps = MODELS[method](max_iter), []
     for model in models:
         extra = {"validation": (valid.X, valid.y, valid.qid)} if method == "Factorized" else {}
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), threadpool_limits(1):  # L-BFGS's vectors are too short to share
             warnings.simplefilter("ignore", ConvergenceWarning)  # max_iter is the budget
             model.fit(train.X, train.y, train.qid, **extra)
         maps.append(evaluate(valid.y, model.predict(valid.X), valid.qid, "map")["map"])
