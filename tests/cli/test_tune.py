@@ -120,28 +120,47 @@ def interrupt_after(monkeypatch, count):
     monkeypatch.setattr(Family, "judged", interrupted)
 
 
+def noted(journal):
+    """What a journal holds, without times, in the order of the grid."""
+    entries = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
+    for entry in entries:
+        assert entry.pop("seconds") >= 0
+    return sorted(entries, key=lambda entry: (entry["family"], entry["fold"], entry["strength"]))
+
+
 @pytest.mark.parametrize("judge", ["--folds", "--valid"])
 @pytest.mark.parametrize("count", [0, 1, 4, 5])
 def test_going_on_gives_what_would_have_been(files, tmp_path, monkeypatch, judge, count):
+    """Also every weight, to the last bit: the path goes on from where it was."""
     by = ["--folds", 2] if judge == "--folds" else ["--valid", files / "test.txt"]
     args = [files / "train.txt", *by, *GRID, "--jobs", 1]
-    expected = told(*args, "-o", tmp_path / "whole.json")
+    expected = told(*args, "-o", tmp_path / "whole.json", "--journal", tmp_path / "whole")
+    args += ["-o", tmp_path / "m.json", "--journal", tmp_path / "resumed"]
     with monkeypatch.context() as patch:
         interrupt_after(patch, count)
-        told_so = run("tune", *args, "-o", tmp_path / "m.json", code=130).stderr
-        assert "the same command goes on" in told_so
-        assert "interrupted" in told_so
-    journal = tmp_path / "m.json.journal"
+        run("tune", *args, code=130)
     assert not (tmp_path / "m.json").exists()
-    assert len(journal.read_text().splitlines()) == 1 + count
-    with open(journal, "a") as file:
+    assert len(noted(tmp_path / "resumed")) == count
+    with open(tmp_path / "resumed", "a") as file:
         file.write('{"family": 0, "fo')  # killed in the middle of a line
     with monkeypatch.context() as patch:
         interrupt_after(patch, 6 * (2 if judge == "--folds" else 1) - count)
-        assert told(*args, "-o", tmp_path / "m.json") == expected
-    assert not journal.exists()
-    whole, resumed = ((tmp_path / name).read_text() for name in ("whole.json", "m.json"))
-    assert whole == resumed
+        assert told(*args) == expected
+    assert noted(tmp_path / "resumed") == noted(tmp_path / "whole")
+    assert (tmp_path / "m.json").read_text() == (tmp_path / "whole.json").read_text()
+
+
+def test_the_journal_beside_the_model(files, tmp_path, monkeypatch):
+    """Stays after an interruption, goes when the model is there."""
+    args = ["tune", files / "train.txt", "--folds", 2, "--C", 1, "-o", tmp_path / "m.json"]
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 1)
+        said = run(*args, "--jobs", 1, code=130).stderr
+    assert f"1 fit noted in {tmp_path / 'm.json.journal'}: the same command goes on" in said
+    assert "rankwise: interrupted" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["m.json.journal"]
+    run(*args)
+    assert [path.name for path in tmp_path.iterdir()] == ["m.json"]
 
 
 def test_a_journal_that_was_named_is_kept_and_serves_again(files, tmp_path, monkeypatch):

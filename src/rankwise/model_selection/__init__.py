@@ -1,23 +1,20 @@
 """Choosing a model: folds of whole queries, cross-validation that always passes qid, and the path over C."""
 
-from importlib import import_module
-from typing import Any
+from rankwise.model_selection.curves import LearningCurve, learning_curve
+from rankwise.model_selection.letor_folds import LetorFolds
+from rankwise.model_selection.path import Path, c_path
+from rankwise.model_selection.ranksvm_cv import RankSVMCV
+from rankwise.model_selection.splits import QueryKFold
+from rankwise.model_selection.validation import CrossValidation, cross_validate
 
-_HOME = {
-    "QueryKFold": "splits",
-    "LetorFolds": "letor_folds",
-    "CrossValidation": "validation",
-    "cross_validate": "validation",
-    "LearningCurve": "curves",
-    "learning_curve": "curves",
-    "c_path": "path",
-    "RankSVMCV": "ranksvm_cv",
-}
-
-__all__ = list(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+__all__ = [
+    "CrossValidation",
+    "LearningCurve",
+    "LetorFolds",
+    "Path",
+    "QueryKFold",
+    "RankSVMCV",
+    "c_path",
+    "cross_validate",
+    "learning_curve",
+]
