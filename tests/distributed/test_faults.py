@@ -41,6 +41,7 @@ def test_options(ranker, sentence):
         ranker.fit("nowhere.txt")
 
 
+@pytest.mark.slow
 def test_data(client, frame):
     cut = dd.from_pandas(frame, npartitions=2)
     X = cut[["a", "b"]]
@@ -58,6 +59,7 @@ def test_data(client, frame):
             DaskRankSVM().fit(*given)
 
 
+@pytest.mark.slow
 def test_numbers(client, frame):
     frame.loc[3, "b"] = np.nan
     with pytest.raises(ValueError, match="partition 0 holds a feature that is not a finite number"):
@@ -67,6 +69,7 @@ def test_numbers(client, frame):
         DaskRankSVM().fit(dd.from_pandas(frame, npartitions=2), "label", sample_weight="weight")
 
 
+@pytest.mark.slow
 def test_columns_of_files(client, frame, tmp_path):
     for name, columns in (("one", ["a", "b", "label", "qid"]), ("two", ["b", "a", "label", "qid"])):
         frame[columns].to_parquet(tmp_path / f"{name}.parquet")
@@ -74,6 +77,7 @@ def test_columns_of_files(client, frame, tmp_path):
         DaskRankSVM().fit(tmp_path)
 
 
+@pytest.mark.slow
 def test_nothing_to_learn(client, frame):
     frame["label"] = 1
     cut = dd.from_pandas(frame, npartitions=2)
@@ -83,6 +87,7 @@ def test_nothing_to_learn(client, frame):
         np.testing.assert_allclose(ranker.coef_, 0.0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(SPLIT)
 def test_empty_partitions_and_single_precision(client, frame):
     frame[["a", "b"]] = frame[["a", "b"]].astype(np.float32)
@@ -92,6 +97,7 @@ def test_empty_partitions_and_single_precision(client, frame):
     np.testing.assert_allclose(DaskRankSVM().fit(half, "label").coef_, expected.coef_, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_lost_data_that_nobody_can_make_again(client, frame):
     """A future given to the cluster by hand, and taken back."""
     (held,) = client.scatter([frame[["a", "b"]].to_numpy()])
@@ -115,6 +121,7 @@ def test_predictions(client, frame):
         ranker.predict(da.zeros((5, 3)))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(SPLIT)
 def test_measures_that_look_at_all_labels(client):
     """The highest label of ERR, and the two of AUC, are those of all partitions together."""

@@ -1,0 +1,158 @@
+"""A Dask cluster of processes on this machine against threads in one, and both against the cost model of docs/scale.md.
+
+    seconds = passes · n (d b + PAIR_WORK) / (cores · speed) + Hessians · 2 m d² / (cores · flops) + rounds · latency
+
+where a Hessian is written out of m rows: all of them, or of a sample. `speed` and `flops` are measured first, on one
+block and one core, `latency` on a cluster with nothing to do. Data are made where they are used, block after block.
+
+    python -m benchmarks.cluster --gigabytes 0.5 1 2 --workers 1 2
+"""
+
+import argparse
+import re
+import statistics
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rankwise import RankSVM
+from rankwise.problems import PAIR_WORK
+from rankwise.solvers import WORTH_SAMPLING
+from rankwise.solvers.trust_region import sample_size
+
+FEATURES, DOCUMENTS, LEVELS = 136, 120, (0.5, 1.0, 1.8, 2.5)
+BLOCK_BYTES = 1 << 26  # of X in a partition
+OPTIONS: dict[str, Any] = {"C": 1e-4, "tol": 1e-6}
+HESSIANS = 6  # of the sample: a few Newton steps of its own, and one or two as preconditioners
+
+
+def block(i: int, n: int, dtype: Any) -> tuple[Any, Any, Any]:
+    """Rows of whole queries, from one ranking function for all blocks."""
+    rng = np.random.default_rng(i)
+    X = rng.standard_normal((n, FEATURES), dtype=np.float32).astype(dtype)
+    weights = np.random.default_rng(2**32).standard_normal(FEATURES) / np.sqrt(FEATURES)
+    y = np.digitize(X @ weights + rng.standard_normal(n), LEVELS).astype(np.float64)
+    return X, y, np.repeat(np.arange(n // DOCUMENTS) + i * (n // DOCUMENTS), DOCUMENTS)
+
+
+def sizes(gigabytes: float, dtype: Any) -> tuple[int, int]:
+    """Blocks, and rows in each."""
+    width = FEATURES * np.dtype(dtype).itemsize
+    rows = max(DOCUMENTS, BLOCK_BYTES // width // DOCUMENTS * DOCUMENTS)
+    return max(1, round(gigabytes * 1e9 / (rows * width))), rows
+
+
+def on_threads(gigabytes: float, dtype: Any, n_threads: int, repeats: int) -> Iterator[dict[str, Any]]:
+    n, rows = sizes(gigabytes, dtype)
+    X, y, qid = (np.concatenate(parts) for parts in zip(*(block(i, rows, dtype) for i in range(n)), strict=True))
+    for _ in range(repeats):
+        yield timed(RankSVM(**OPTIONS, n_jobs=n_threads), X, y, qid)
+
+
+def on_cluster(gigabytes: float, dtype: Any, n_workers: int, repeats: int) -> Iterator[dict[str, Any]]:
+    """The latency of a round, then fits to data that lie on the workers already."""
+    import dask
+    import dask.array as da
+    from distributed import Client, LocalCluster, wait
+
+    from rankwise.distributed import DaskRankSVM
+
+    n, rows = sizes(gigabytes, dtype)
+    options = {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": 0}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        parts = [dask.delayed(block)(i, rows, dtype) for i in range(n)]
+        X = da.concatenate([da.from_delayed(one[0], (rows, FEATURES), dtype) for one in parts])
+        y, qid = (da.concatenate([da.from_delayed(one[k], (rows,), float) for one in parts]) for k in (1, 2))
+        held = client.persist([X, y, qid])
+        wait(held)
+        waits = [latency(client) for _ in range(50)]
+        for _ in range(repeats):
+            yield timed(DaskRankSVM(**OPTIONS), *held) | {"latency": statistics.median(waits)}
+
+
+def latency(client: Any) -> float:
+    began = time.perf_counter()
+    client.run(int)
+    return time.perf_counter() - began
+
+
+def timed(ranker: Any, X: Any, y: Any, qid: Any) -> dict[str, Any]:
+    began = time.perf_counter()
+    ranker.fit(X, y, qid)
+    seconds, result = time.perf_counter() - began, ranker.result_
+    solving = result.history[-1].seconds
+    products = sum(int(found[1]) for step in result.history if (found := re.match(r"(\d+) products", step.detail)))
+    return {
+        "seconds": seconds,
+        "before": seconds - solving,  # checked, copied where need be, sorted by level
+        "rounds": getattr(result, "rounds", 0),
+        "sent": getattr(result, "bytes", 0),
+        "passes": 2 + result.iterations + products,  # at zero, at the start, and at every step and product
+        "hessians": HESSIANS,
+        "objective": result.value,
+    }
+
+
+def speeds(dtype: Any) -> tuple[float, float]:
+    """Bytes a second of one core in a Hessian product, and operations a second where a Hessian is written out."""
+    from rankwise.losses import parse
+    from rankwise.problems import build
+
+    rows = sizes(0.1, dtype)[1]
+    X, y, qid = block(0, rows, dtype)
+    here = build(X, y, qid, loss=parse("squared_hinge"), C=1.0, n_jobs=1).at(np.zeros(FEATURES))
+    product, matrix = (median_time(work) for work in (lambda: here.hessian(np.ones(FEATURES)), here.hessian_matrix))
+    return (X.nbytes + PAIR_WORK * rows) / product, 2 * rows * FEATURES**2 / matrix
+
+
+def median_time(work: Any) -> float:
+    times = []
+    for _ in range(9):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def predicted(found: dict[str, Any], n_rows: int, itemsize: int, cores: int, measured: tuple[float, float]) -> float:
+    """What the cost model says of a fit."""
+    speed, flops = measured
+    sampled = n_rows >= WORTH_SAMPLING * sample_size(FEATURES)
+    written_out = sample_size(FEATURES) if sampled else n_rows
+    passes = found["passes"] * n_rows * (FEATURES * itemsize + PAIR_WORK) / speed
+    hessians = found["hessians"] * 2 * written_out * FEATURES**2 / flops
+    return (passes + hessians) / cores + found["rounds"] * found.get("latency", 0.0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gigabytes", type=float, nargs="+", default=[0.5])
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--dtype", default="float64")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--no-threads", action="store_true", help="leave out the fits by threads in one process")
+    asked = parser.parse_args()
+    measured = speeds(asked.dtype)
+    print(f"a core: {measured[0] / 1e9:.2f} GB/s in products, {measured[1] / 1e9:.1f} GFLOP/s in Hessians")
+    print("GB     engine     seconds (best)  before  predicted  passes  rounds  MB sent  ms a round  objective")
+    for gigabytes in asked.gigabytes:
+        n_blocks, rows = sizes(gigabytes, asked.dtype)
+        engines = [("threads", on_threads)] * (not asked.no_threads) + [("workers", on_cluster)]
+        for cores in asked.workers:
+            for name, engine in engines:
+                found = list(engine(gigabytes, asked.dtype, cores, asked.repeats))
+                every = sorted(one["seconds"] for one in found[1:] or found)
+                best = min(found, key=lambda one: one["seconds"])
+                told = predicted(best, n_blocks * rows, np.dtype(asked.dtype).itemsize, cores, measured)
+                print(
+                    f"{gigabytes:<6g} {cores} {name}  {statistics.median(every):7.2f} ({every[0]:.2f})  "
+                    f"{best['before']:6.2f}  {told:9.2f}  {best['passes']:6d}  {best['rounds']:6d}  "
+                    f"{best['sent'] / 1e6:7.2f}  {1e3 * best.get('latency', 0.0):10.1f}  {best['objective']:.12g}",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
