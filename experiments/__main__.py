@@ -1,6 +1,7 @@
 """Run the experiments named, or all on the data at hand: python -m experiments [NAME ...] --data FOLDER [--quick]"""
 
 import argparse
+import signal
 import sys
 from itertools import chain
 from pathlib import Path
@@ -99,6 +100,7 @@ def _begins(name: str, prefix: str, names: list[str]) -> bool:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the worker is ended with us
     try:
         sys.exit(main())
     except KeyboardInterrupt:

@@ -17,7 +17,7 @@ from experiments.units import Unit
 from rankwise import RankingData, RankSVM, evaluate
 
 GRID = tuple(range(-15, 11))
-COARSE = tuple(range(-15, 11, 5))  # on synthetic data, where a fit may take seconds: for all but L2-loss RankSVM
+COARSE = tuple(range(-15, 11, 5))  # where a fit takes seconds: L1-loss SVR; on synthetic data all but L2-loss RankSVM
 L2, L1, PARTIAL = "L2-loss RankSVM", "L1-loss RankSVM", "L2-loss RankSVM, adjacent levels only"
 SVR_L2, SVR_L1 = "L2-loss SVR", "L1-loss SVR"
 SVR_PASSES, MOST_STEPS = 300, 60  # a fit at a C too large to be of use must not take for ever
@@ -44,7 +44,8 @@ def units(names: tuple[str, ...], models: tuple[str, ...], quick: bool) -> list[
 def select(data: Path, name: str, model: str, quick: bool) -> dict[str, Any]:
     """The validation measures along the grid, and for each measure the best C with its test measures and seconds."""
     train, valid, test = load(data, name, quick)
-    grid = COARSE if quick or not (name in REAL or model in (L2, PARTIAL)) else GRID
+    fine = model in (L2, PARTIAL) or (name in REAL and model != SVR_L1)
+    grid = GRID if fine and not quick else COARSE
     ranker = make(model)
     checked = {}
     with warnings.catch_warnings():
