@@ -1,6 +1,8 @@
 """Files of every format: what is written reads back to the same bits, and what is wrong is told in one sentence."""
 
+import csv
 import io
+import sys
 
 import numpy as np
 import pandas as pd
@@ -55,3 +57,230 @@ def test_round_trip(tmp_path_factory, record, sparse, kind):
     )
     assert read.first_index == first_index
     assert read.names is None if names is None else list(read.names) == names
+
+
+def test_the_csv():
+    data = RankingData(np.array([[0.5, 0.0], [1e-7, -3.0]]), [1, 0.25], ["a,b", "c"], ["", 'says "x"'])
+    file = io.BytesIO()
+    write_data(file, data, format="csv")
+    assert file.getvalue().decode() == 'label,qid,f1,f2,comment\n1,"a,b",0.5,0,\n0.25,c,1e-07,-3,"says ""x"""\n'
+    peer = pd.read_csv(io.BytesIO(file.getvalue()), keep_default_na=False)
+    assert peer["qid"].tolist() == ["a,b", "c"]
+    assert peer["comment"].tolist() == ["", 'says "x"']
+    assert (peer[["f1", "f2"]].to_numpy() == data.X).all()
+
+
+@given(records())
+def test_csv_is_what_the_csv_module_writes(record):
+    file = io.BytesIO()
+    write_data(file, record, format="csv")
+    rows = list(csv.reader(io.StringIO(file.getvalue().decode(), newline="")))
+    assert [row[1] for row in rows[1:]] == [str(one) for one in record.qid.tolist()]
+    first = 2 + record.n_features
+    assert (np.array([row[2:first] for row in rows[1:]], record.X.dtype) == record.X).all()
+    mine = io.StringIO(newline="")
+    csv.writer(mine, quoting=csv.QUOTE_ALL, lineterminator="\r\n").writerows(rows)  # quotes and line ends of others
+    mine = io.BytesIO(mine.getvalue().encode())
+    read = read_data(mine, format="csv", dtype=record.X.dtype, comments=True)
+    assert read.X.tobytes() == record.X.tobytes()
+    assert read.comments is None or list(read.comments) == list(record.comments)
+
+
+FOREIGN = "doc,relevance,query,bm25,title_len\nd1,1,q1,0.5,3\nd2,0,q1,0.25,4\n\nd3,2,q2,1.5,\n"
+
+
+def test_columns_of_other_names(tmp_path):
+    (tmp_path / "t.csv").write_text(FOREIGN)
+    options = {"label": "relevance", "qid": "query", "features": ["title_len", "bm25"], "missing": -1}
+    read = read_data(tmp_path / "t.csv", **options)
+    assert read.X.tolist() == [[3, 0.5], [4, 0.25], [-1, 1.5]]
+    assert list(read.names) == ["title_len", "bm25"]
+    assert read.qid.tolist() == ["q1", "q1", "q2"]
+    pd.read_csv(tmp_path / "t.csv").to_parquet(tmp_path / "t.parquet")
+    other = read_data(tmp_path / "t.parquet", **options)
+    assert other.X.tolist() == read.X.tolist()
+    assert other.qid.tolist() == read.qid.tolist()
+    alone = read_data(tmp_path / "t.csv", **options | {"qid": None})
+    assert alone.qid.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "words"),
+    [
+        ("label,qid,f1\n1,1,x\n", {}, r"t.csv, line 2, column 'f1': found 'x', expected a finite number"),
+        ("label,qid,f1\n1,1,inf\n", {}, "found 'inf', expected a finite number"),
+        (
+            "label,qid,f1\n1,1,1e999\n",
+            {},
+            r"line 2, column 'f1': found '1e999', expected a number that float64 can hold",
+        ),
+        ("label,qid,f1\n1,1,1e39\n", {"dtype": np.float32}, "holds a number that float32 cannot hold"),
+        ("label,qid,f1\n1,1,1\n0,1,\n", {}, "line 3, column 'f1': found '', expected a number .missing=0.0"),
+        ("label,qid,f1\n1,1,1\nNA,1,2\n", {"missing": 0}, "line 3, column 'label': found 'NA'"),
+        ("label,qid,f1\n1,,1\n", {}, "line 2, column 'qid': found '', expected a query id"),
+        ("label,qid,f1\n\n1,1\n", {}, "line 3: found 2 cells, expected 3, as in the header"),
+        ("label,qid,f1\n1,1,2,3\n", {}, "line 2: found 4 cells, expected 3"),
+        ('label,qid,f1\n1,"1,2\n', {}, "line 2, column 'qid': .* expected a quote that is closed on the same line"),
+        ("label,query,f1\n1,1,2\n", {}, r"has no column 'qid' for query ids \(its columns: 'label', 'query', 'f1'\)"),
+        ("label,qid,f1,f1\n1,1,2,2\n", {}, "two columns called 'f1'"),
+        ("label,qid,f1\n1,1,2\n", {"n_features": 2}, "has 1 features, 2 are expected"),
+        ("label,qid,f1\n", {}, "there are no rows to read"),
+        ("", {}, "there are no rows to read"),
+    ],
+)
+def test_csv_faults(tmp_path, text, options, words):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(ValueError, match=words):
+        read_data(tmp_path / "t.csv", **options)
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        ({"label": [1, 0], "qid": [1, 1], "f1": ["a", "b"]}, r"column 'f1' holds .*string, expected numbers"),
+        ({"label": [1, 0], "qid": [1, 1], "f1": [1.0, np.nan]}, r"column 'f1': row 1 .*"),
+        (
+            {"label": [1, 0], "qid": [1, 1], "f1": [1.0, np.inf]},
+            "column 'f1': row 1 holds inf, expected a finite number",
+        ),
+        ({"label": [1, None], "qid": [1, 1], "f1": [1.0, 2.0]}, "column 'label': row 1 "),
+        ({"label": [1, 0], "qid": ["a", None], "f1": [1.0, 2.0]}, "column 'qid': row 1 has no query id"),
+        ({"qid": [1, 1], "f1": [1.0, 2.0]}, "has no column 'label' for labels"),
+    ],
+)
+def test_frame_faults(frame, words):
+    with pytest.raises(ValueError, match=words):
+        from_frame(pd.DataFrame(frame))
+
+
+def test_frames():
+    frame = pd.DataFrame(
+        {
+            "qid": pd.Categorical(["b", "a", "b"]),
+            "clicks": np.array([1, 2, 3], np.int16),
+            "label": [True, False, True],
+            "bm25": np.array([0.5, 1.5, 2.5], np.float32),
+        },
+        index=["x", "y", "z"],
+    )
+    data = from_frame(frame)
+    assert list(data.names) == ["clicks", "bm25"]
+    assert data.X.tolist() == [[1, 0.5], [2, 1.5], [3, 2.5]]
+    assert data.X.dtype == np.float64
+    assert data.y.tolist() == [1, 0, 1]
+    assert data.qid.tolist() == ["b", "a", "b"]
+    assert from_frame(frame, features=["bm25"]).X.dtype == np.float32
+    assert from_frame(frame.set_index("qid")).qid.tolist() == ["b", "a", "b"]  # pandas keeps ids as the index at times
+    again = to_frame(data)
+    assert again.columns.tolist() == ["label", "qid", "clicks", "bm25"]
+    assert from_frame(again).X.tolist() == data.X.tolist()
+
+
+def test_parts_of_a_table_in_a_folder(tmp_path):
+    frame = pd.DataFrame({"label": [0, 1, 2], "qid": [1, 1, 2], "a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 6.0]})
+    for i, name in enumerate(["part-2", "part-10", "part-1"]):
+        (frame if i else frame[["b", "qid", "a", "label"]]).assign(qid=frame.qid + 10 * i).to_parquet(
+            tmp_path / f"{name}.parquet"
+        )
+    data = read_data(tmp_path)
+    assert data.qid.tolist() == [21, 21, 22, 1, 1, 2, 11, 11, 12]
+    assert data.X.tolist() == [[1, 4], [2, 5], [3, 6]] * 3  # whatever the order of the columns in each file
+    frame.rename(columns={"a": "c"}).to_parquet(tmp_path / "part-3.parquet")
+    with pytest.raises(ValueError, match="has other features than expected: 'a' is not in both"):
+        read_data(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match=r"empty is a folder without .parquet files"):
+        read_data(tmp_path / "empty")
+
+
+def test_npz_is_scipys_too(tmp_path):
+    X = csr_array(np.array([[0, 2.0], [3, 0]]))
+    write_data(tmp_path / "t.npz", RankingData(X, [1, 0], [1, 1]))
+    assert (load_npz(tmp_path / "t.npz").toarray() == X.toarray()).all()
+    np.savez(tmp_path / "own.npz", X=np.array([[1, 2], [3, 4]]), y=[1, 0], qid=["a", "a"])
+    read = read_data(tmp_path / "own.npz")
+    assert read.X.dtype == np.float64
+    assert read.qid.tolist() == ["a", "a"]
+
+
+def test_what_is_no_npz_or_parquet(tmp_path):
+    np.savez(tmp_path / "less.npz", X=np.zeros((2, 2)), y=[1, 0])
+    with pytest.raises(ValueError, match=r"less.npz lacks qid: ranking data are X, y and qid"):
+        read_data(tmp_path / "less.npz")
+    np.savez(tmp_path / "pickled.npz", X=np.zeros((1, 1)), y=[1], qid=np.array([None]))
+    for name in ("pickled.npz", "text.npz"):
+        if name == "text.npz":
+            (tmp_path / name).write_text("1 qid:1 1:2\n")
+        with pytest.raises(ValueError, match=f"{name} is no NPZ file, or is damaged"):
+            read_data(tmp_path / name)
+    (tmp_path / "text.parquet").write_text("1 qid:1 1:2\n")
+    with pytest.raises(ValueError, match=r"text.parquet is no Parquet file, or is damaged"):
+        read_data(tmp_path / "text.parquet")
+
+
+def test_formats_go_by_the_suffix(tmp_path):
+    data = RankingData(np.array([[0.5, 2.0]]), [1], [7])
+    for name in ("t.csv.gz", "t.TSV", "t.pq", "t.npz", "t.txt.xz", "t.svm", "plain"):
+        write_data(tmp_path / name, data)
+        assert (read_data(tmp_path / name).X == data.X).all()
+    assert (tmp_path / "plain").read_text() == "1 qid:7 1:0.5 2:2\n"
+    assert read_data([tmp_path / "t.csv.gz"] * 2).X.shape == (2, 2)
+    with pytest.raises(ValueError, match=r".prquet is the suffix of no known format"):
+        write_data(tmp_path / "t.prquet", data)
+    with pytest.raises(ValueError, match="several formats, csv and npz"):
+        read_data([tmp_path / "t.csv.gz", tmp_path / "t.npz"])
+    with pytest.raises(ValueError, match="parquet cannot go to standard output"):
+        write_data("-", data, format="parquet")
+    with pytest.raises(ValueError, match="format is 'xls'"):
+        read_data(tmp_path / "t.npz", format="xls")
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        read_data(tmp_path / "t.npz", n_feature=3)
+
+
+def test_wide_sparse_data_are_no_csv(tmp_path):
+    wide = csr_array((np.ones(3), np.arange(3) * 400_000, [0, 1, 2, 3]), shape=(3, 2**20))
+    with pytest.raises(ValueError, match=r"CSV has a cell for every zero, here 3,145,728 for 3 values"):
+        write_data(tmp_path / "t.csv", RankingData(wide, [0, 1, 0], [1, 1, 1]))
+    assert not list(tmp_path.iterdir())
+    write_data(tmp_path / "t.parquet", RankingData(wide, [0, 1, 0], [1, 1, 1]))
+    read = read_data(tmp_path / "t.parquet")
+    assert read.X.shape == wide.shape
+    assert (wide != read.X).nnz == 0
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz", "letor"])
+def test_what_is_not_finite_is_not_written(tmp_path, kind):
+    (tmp_path / "data").write_text("precious")
+    for X, y, words in ((np.array([[1.0], [np.nan]]), [0, 1], "nan"), (np.ones((2, 1)), [0, np.inf], "inf")):
+        with pytest.raises(ValueError, match=words):
+            write_data(tmp_path / "data", RankingData(X, y, [1, 1]), format=kind)
+    assert (tmp_path / "data").read_text() == "precious"
+    assert [one.name for one in tmp_path.iterdir()] == ["data"]
+
+
+def test_large_sums_are_no_fault(tmp_path):
+    data = RankingData(np.array([[1e308, 1e308]]), [1], [1])
+    write_data(tmp_path / "t.npz", data)
+    assert (read_data(tmp_path / "t.npz").X == data.X).all()
+
+
+def test_without_pyarrow(tmp_path, monkeypatch):
+    data = RankingData(np.ones((2, 1)), [0, 1], [1, 1])
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for name in ("t.csv", "t.npz", "t.txt"):
+        write_data(tmp_path / name, data)
+        assert len(read_data(tmp_path / name)) == 2
+    for use in (lambda: write_data(tmp_path / "t.parquet", data), lambda: to_frame(data)):
+        with pytest.raises(ImportError, match=r"pip install rankwise\[parquet\]"):
+            use()
+
+
+def test_real_data(letor_data, tmp_path):
+    path = letor_data / "mq2008" / "S1.txt.xz"
+    data = read_letor(path, comments=True)
+    for name in ("t.csv", "t.parquet", "t.npz"):
+        write_data(tmp_path / name, data)
+        read = read_data(tmp_path / name, comments=True)
+        assert read.X.tobytes() == data.X.tobytes()
+        assert (read.qid == data.qid).all()
+        assert (read.comments == data.comments).all()

@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -76,20 +75,19 @@ def _to_chunks(sources: list[str], target: str, options: dict[str, Any]) -> Any:
     from rankwise.data.chunks import open_chunks
     from rankwise.data.files import stream_data
 
-    with tempfile.TemporaryDirectory(dir=Path(target).resolve().parent) as spool, doing(f"writing {target}") as tell:
+    spool = Path(target).with_name(f".{Path(target).name}.stdin")
+    with doing(f"writing {target}") as tell:
 
         def progress(text: str) -> None:
             stop_here()
             tell(text)
 
-        # standard input is gone through twice, so it needs a file
-        files = [_spooled(spool) if one == "-" else one for one in sources]
-        write_chunks(target, stream_data(files, progress=progress, **options), progress=progress)
+        try:
+            if "-" in sources:  # what is gone through twice needs a file
+                with open(spool, "wb") as file:
+                    shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+            files = [str(spool) if one == "-" else one for one in sources]
+            write_chunks(target, stream_data(files, progress=progress, **options), progress=progress)
+        finally:
+            spool.unlink(missing_ok=True)
     return open_chunks(target)
-
-
-def _spooled(folder: str) -> str:
-    path = Path(folder) / "stdin"
-    with open(path, "wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
-    return str(path)

@@ -1,0 +1,152 @@
+"""rankwise convert, and the other commands on what it writes."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from rankwise import load_model, load_sample, make_ranking, open_chunks, read_data, write_letor
+from rankwise.cli.app import app
+from rankwise.data.sample import SAMPLE_FEATURES
+
+RANKWISE = [sys.executable, "-c", "from rankwise.cli import main; main()"]
+
+
+def run(*args, stdin=None, code=0):
+    done = CliRunner().invoke(app, [str(arg) for arg in args], input=stdin)
+    assert done.exit_code == code, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    for split in ("train", "test"):
+        write_letor(folder / f"{split}.txt", load_sample(split))
+    return folder
+
+
+def test_there_and_back(files, tmp_path):
+    text = (files / "train.txt").read_text()
+    names = [tmp_path / name for name in ("a.parquet", "b.csv.gz", "c.npz", "d.tsv", "e.txt")]
+    for source, target in zip([files / "train.txt", *names], names, strict=False):
+        told = run("convert", source, target).stderr
+        assert told.startswith("1,381 documents, 80 queries, 13 features written to ")
+    assert names[-1].read_text() == text
+
+
+def test_pipes(files):
+    text = (files / "test.txt").read_text()
+    table = run("convert", "-", "-", "--to", "csv", stdin=text).stdout
+    assert table.startswith("label,qid,f1,f2,")
+    assert run("convert", "-", "-", "--from", "csv", stdin=table).stdout == text
+
+
+def test_commands_read_every_format(files, tmp_path):
+    run("train", files / "train.txt", "-o", tmp_path / "text.json", "--C", 0.01)
+    expected = run("predict", tmp_path / "text.json", files / "test.txt").stdout
+    for suffix in ("parquet", "csv", "npz", "chunks"):
+        for split in ("train", "test"):
+            run("convert", files / f"{split}.txt", tmp_path / f"{split}.{suffix}", "--to", suffix)
+        data, model = tmp_path / f"train.{suffix}", tmp_path / f"{suffix}.json"
+        run("train", data, "-o", model, "--C", 0.01, "--valid", tmp_path / f"test.{suffix}")
+        np.testing.assert_array_equal(load_model(model).coef_, load_model(tmp_path / "text.json").coef_)
+        assert run("predict", model, tmp_path / f"test.{suffix}").stdout == expected
+        assert "ndcg@5" in run("evaluate", model, tmp_path / f"test.{suffix}", "-m", "ndcg@5").stdout
+
+
+def test_names_go_with_the_model_and_order_the_columns(files, tmp_path):
+    sample = load_sample("train")
+    table = "label,qid," + ",".join(SAMPLE_FEATURES) + "\n"
+    table += "".join(
+        f"{y:g},{q}," + ",".join(map(repr, row)) + "\n"
+        for y, q, row in zip(sample.y, sample.qid, sample.X.tolist(), strict=True)
+    )
+    (tmp_path / "train.csv").write_text(table)
+    run("train", tmp_path / "train.csv", "-o", tmp_path / "m.json", "--C", 0.01)
+    assert "out_of_stock" in run("inspect", tmp_path / "m.json").stdout
+    rows = [line.split(",") for line in table.splitlines()]
+    turned = [",".join([*row[:2], *row[:1:-1]]) for row in rows]
+    (tmp_path / "turned.csv").write_text("\n".join(turned) + "\n")
+    scores = run("predict", tmp_path / "m.json", tmp_path / "train.csv").stdout
+    assert run("predict", tmp_path / "m.json", tmp_path / "turned.csv").stdout == scores
+    shown = [run("evaluate", tmp_path / "m.json", tmp_path / name).stdout for name in ("train.csv", "turned.csv")]
+    assert shown[0] == shown[1]
+    (tmp_path / "other.csv").write_text(table.replace("clicks", "taps"))
+    assert "'clicks' is not in both" in run("predict", tmp_path / "m.json", tmp_path / "other.csv", code=1).stderr
+
+
+def test_columns_by_name(tmp_path):
+    (tmp_path / "t.csv").write_text("doc,rel,query,a,b\nx,1,q,2,3\ny,0,q,4,5\n")
+    columns = ["--label", "rel", "--qid", "query", "--feature", "b", "--feature", "a"]
+    run("convert", tmp_path / "t.csv", tmp_path / "t.parquet", *columns, "--float32")
+    read = read_data(tmp_path / "t.parquet")
+    assert read.X.tolist() == [[3, 2], [5, 4]]
+    assert read.X.dtype == np.float32
+
+
+def test_chunks_of_several_files_and_a_pipe(files, tmp_path):
+    data = load_sample("train")
+    write_letor(tmp_path / "a.txt.gz", data.select(data.qid <= 40))
+    write_letor(tmp_path / "b.txt", data.select(data.qid > 40))
+    told = run("convert", tmp_path / "a.txt.gz", tmp_path / "b.txt", tmp_path / "chunks", "--to", "chunks").stderr
+    assert told.startswith("1,381 documents, 80 queries, 13 features written to ")
+    assert (open_chunks(tmp_path / "chunks", verify=True).read().X == data.X).all()
+    command = [*RANKWISE, "convert", "-", str(tmp_path / "piped"), "--to", "chunks"]
+    subprocess.run(command, input=(files / "train.txt").read_bytes(), check=True, capture_output=True)
+    assert (open_chunks(tmp_path / "piped").read().X == data.X).all()
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.txt.gz", "b.txt", "chunks", "piped"]
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["convert", "TRAIN"], 2, "give what to read and, last, where to write"),
+        (["convert", "TRAIN", "OUT.xyz"], 2, ".xyz is the suffix of no known format"),
+        (["convert", "TRAIN", "OUT", "--to", "xls"], 2, "'xls' is none of letor, csv"),
+        (["convert", "missing.csv", "OUT.txt"], 1, "missing.csv: No such file"),
+        (["convert", "TRAIN", "no/where/t.csv"], 1, "there is no folder"),
+        (["convert", "TRAIN", "-", "--to", "npz"], 1, "npz cannot go to standard output"),
+        (["convert", "TRAIN", "OUT.npz", "--from", "csv"], 1, "has no column 'label'"),
+    ],
+)
+def test_what_cannot_be_converted(files, tmp_path, args, code, words):
+    places = {"TRAIN": str(files / "train.txt")}
+    args = [places.get(arg, arg.replace("OUT", str(tmp_path / "out"))) for arg in args]
+    assert words in " ".join(run(*args, code=code).stderr.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupted_conversion_leaves_nothing(tmp_path):
+    write_letor(tmp_path / "part.txt", make_ranking(2000, 40, 30, random_state=0))
+    command = [*RANKWISE, "convert", *[str(tmp_path / "part.txt")] * 20, str(tmp_path / "chunks"), "--to", "chunks"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / ".chunks.partial").exists():
+        time.sleep(0.01)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    told = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert told.strip().splitlines()[-1] == "rankwise: interrupted"
+    assert [path.name for path in tmp_path.iterdir()] == ["part.txt"]
+
+
+@pytest.mark.slow
+def test_a_killed_conversion_never_opens(tmp_path):
+    write_letor(tmp_path / "part.txt", make_ranking(2000, 40, 30, random_state=0))
+    command = [*RANKWISE, "convert", *[str(tmp_path / "part.txt")] * 20, str(tmp_path / "chunks"), "--to", "chunks"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while not list(tmp_path.glob(".chunks.partial/*.npz")):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert not (tmp_path / "chunks").exists()
+    with pytest.raises(ValueError, match="holds no chunks"):
+        open_chunks(tmp_path / ".chunks.partial")
+    run("convert", tmp_path / "part.txt", tmp_path / "chunks", "--to", "chunks")
+    assert open_chunks(tmp_path / "chunks", verify=True).n_queries == 2000
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["chunks", "part.txt"]
