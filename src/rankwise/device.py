@@ -3,6 +3,7 @@
 NumPy's own follow the array API; for torch and CuPy the few functions are added here that they call otherwise.
 """
 
+import warnings
 from functools import cache
 from importlib import import_module
 from math import prod
@@ -52,6 +53,11 @@ def on_device_of(like: Any, x: Any) -> Any:
     return namespace(like).asarray(x, device=device_of(like))
 
 
+def fused(x: Any) -> bool:
+    """Whether x is of torch and on a GPU, where `device_kernels` can be used."""
+    return library_of(x) == "torch" and bool(x.is_cuda)
+
+
 def some_rows(x: Any, rows: Any) -> Any:
     """x[rows], for a slice or an array of row numbers of NumPy."""
     if isinstance(rows, slice) or isinstance(x, np.ndarray):
@@ -65,6 +71,58 @@ def to_host(x: Any) -> Any:
     if library == "torch":
         return x.detach().cpu().numpy()
     return x.get() if library == "cupy" else np.asarray(x)
+
+
+def finite_rows(X: Any) -> bool:
+    """Whether all of a matrix is finite, found without another of its size."""
+    xp, step = namespace(X), max(1, (1 << 28) // X.shape[1])
+    return all(bool(xp.isfinite(X[first : first + step]).all()) for first in range(0, X.shape[0], step))
+
+
+def check_device(device: Any) -> None:
+    """One sentence where arrays cannot be moved there."""
+    move(np.zeros(1), device)
+
+
+def move(x: Any, device: str | None) -> Any:
+    """x, an array of NumPy or a CSR matrix of SciPy, on a device: see `RankSVM`."""
+    if device in (None, "cpu"):
+        return x
+    library, _, place = str(device).partition(":")
+    if library == "cuda":
+        library, place = "torch", str(device)
+    if library not in LIBRARIES:
+        raise ValueError(f"device is {device!r}: there are 'cpu', 'cuda', 'cuda:1', 'torch:cpu', 'cupy', ...")
+    try:
+        return _MOVES[library](x, place)
+    except ImportError:
+        raise ImportError(f"device={device!r} needs {library}: pip install 'rankwise[{library}]'") from None
+
+
+def _to_torch(x: Any, place: str) -> Any:
+    torch = import_module("torch")
+    if place.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError("device is 'cuda', and torch finds no GPU that it could use")
+    if not is_sparse(x):
+        return torch.as_tensor(np.ascontiguousarray(x), device=place or "cpu")
+    parts = (torch.as_tensor(one, device=place or "cpu") for one in (x.indptr, x.indices, x.data))
+    return torch_csr(*parts, x.shape)
+
+
+def torch_csr(ends: Any, columns: Any, values: Any, shape: tuple[int, int]) -> Any:
+    """A CSR matrix of torch."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
+        return import_module("torch").sparse_csr_tensor(ends, columns, values, size=shape)
+
+
+def _to_cupy(x: Any, place: str) -> Any:
+    cupy = import_module("cupy")
+    with cupy.cuda.Device(int(place or 0)):
+        return import_module("cupyx.scipy.sparse").csr_matrix(x) if is_sparse(x) else cupy.asarray(x)
+
+
+_MOVES = {"torch": _to_torch, "cupy": _to_cupy}
 
 
 def memory_left(like: Any) -> int:
@@ -123,6 +181,9 @@ class _Torch(_Namespace):
 
     def nonzero(self, x: Any) -> Any:
         return self.library.nonzero(x, as_tuple=True)
+
+    def ascontiguousarray(self, x: Any) -> Any:
+        return x.contiguous()
 
 
 class _CuPy(_Namespace):

@@ -6,7 +6,7 @@ float32 values are read as they are and summed in float64: on a GPU under torch 
 from functools import cached_property
 from typing import Any
 
-from rankwise.device import device_of, library_of, memory_left, namespace, on_device_of
+from rankwise.device import device_of, fused, memory_left, namespace, on_device_of
 
 PART_BYTES = 1 << 33  # of X, whose queries are gone through at once
 BLOCK_BYTES = 1 << 28  # of X, turned into float64 at once
@@ -90,7 +90,7 @@ class DenseRows(DeviceFeatures):
         return self.xp.astype(self.X[:, first:last], self.xp.float64)
 
     def _fused(self, v: Any) -> bool:
-        return v.ndim == 1 and library_of(self.X) == "torch" and self.X.is_cuda and not self._wide
+        return v.ndim == 1 and not self._wide and fused(self.X)
 
     def _block(self, rows: slice) -> Any:
         return self.X[rows] if self._wide else self.xp.astype(self.X[rows], self.xp.float64)

@@ -1,4 +1,8 @@
-"""X v and Xᵀ g for float32 rows on a GPU under torch: X is read once, as it is, and summed in float64."""
+"""Kernels for torch on a GPU, each for what array functions would do in many passes over memory.
+
+X v and Xᵀ g read float32 rows once, as they are, and add up in float64; partial sums are kept apart and added in a
+fixed order, so that results do not change from run to run.
+"""
 
 from typing import Any
 
@@ -6,12 +10,14 @@ import torch
 import triton
 import triton.language as tl
 
-COLUMNS = 64  # columns of X that a program has at hand at a time
-ROWS = 32  # and rows
+ROWS = 16  # of X that a program has at hand at a time
+COLUMNS = 32  # and columns
 PROGRAMS = 2048  # that share the rows of X in Xᵀ g, each with sums of its own
+ELEMENTS = 1024  # of a vector that a program does
 
 
 def dot(X: Any, v: Any) -> Any:
+    """X v."""
     n, d = X.shape
     out = torch.empty(n, dtype=torch.float64, device=X.device)
     with torch.cuda.device(X.device):
@@ -20,6 +26,7 @@ def dot(X: Any, v: Any) -> Any:
 
 
 def transposed_dot(X: Any, g: Any) -> Any:
+    """Xᵀ g."""
     n, d = X.shape
     rows = max(ROWS, ROWS * triton.cdiv(n, PROGRAMS * ROWS))
     programs = triton.cdiv(n, rows)
@@ -27,21 +34,42 @@ def transposed_dot(X: Any, g: Any) -> Any:
     with torch.cuda.device(X.device):
         grid = (programs, triton.cdiv(d, COLUMNS))
         _transposed_dot[grid](X, g.contiguous(), sums, n, d, X.stride(0), rows, ROWS, COLUMNS)
-    return sums.sum(0)  # always in the same order
+    return sums.sum(0)
+
+
+def add_differences(total: Any, prefix: Any, start: Any, end: Any) -> None:
+    """total += prefix[end] - prefix[start], by rows."""
+    n, width = total.shape[0], 1 if total.ndim == 1 else total.shape[1]
+    columns = 1 if width == 1 else 64
+    rows = ELEMENTS // columns
+    if n:
+        with torch.cuda.device(total.device):
+            grid = (triton.cdiv(n, rows), triton.cdiv(width, columns))
+            _add_differences[grid](total, prefix, start, end, n, width, rows, columns)
+
+
+def bisect(scores: Any, first: Any, last: Any, threshold: float, upward: bool, steps: int) -> Any:
+    """See `pairs.portable.Ranking.bisect`."""
+    n = scores.shape[0]
+    out = torch.empty_like(first)
+    limit = torch.full((1,), threshold, dtype=torch.float64, device=scores.device)  # a plain number would be a float32
+    if n:
+        with torch.cuda.device(scores.device):
+            _bisect[(triton.cdiv(n, ELEMENTS),)](scores, first, last, limit, out, n, steps, upward, ELEMENTS)
+    return out
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _dot(X, v, out, n, d, stride, ROWS: tl.constexpr, COLUMNS: tl.constexpr):  # type: ignore[no-untyped-def]
     rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     inside = rows < n
-    total = tl.zeros((ROWS,), tl.float64)
+    total = tl.zeros((ROWS, COLUMNS), tl.float64)
     for first in range(0, d, COLUMNS):
         columns = first + tl.arange(0, COLUMNS)
-        there = inside[:, None] & (columns < d)[None, :]
-        x = tl.load(X + rows[:, None] * stride + columns[None, :], there, 0.0)
+        x = tl.load(X + rows[:, None] * stride + columns[None, :], inside[:, None] & (columns < d)[None, :], 0.0)
         w = tl.load(v + columns, columns < d, 0.0)
-        total += tl.sum(x.to(tl.float64) * w[None, :], 1)
-    tl.store(out + rows, total, inside)
+        total += x.to(tl.float64) * w[None, :]
+    tl.store(out + rows, tl.sum(total, 1), inside)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -53,8 +81,41 @@ def _transposed_dot(  # type: ignore[no-untyped-def]
     total = tl.zeros((ROWS, COLUMNS), tl.float64)
     for first in range(0, rows_each, ROWS):
         rows = begin + first + tl.arange(0, ROWS)
-        there = (rows < n)[:, None] & (columns < d)[None, :]
-        x = tl.load(X + rows[:, None] * stride + columns[None, :], there, 0.0)
+        x = tl.load(X + rows[:, None] * stride + columns[None, :], (rows < n)[:, None] & (columns < d)[None, :], 0.0)
         factor = tl.load(g + rows, rows < n, 0.0)
         total += x.to(tl.float64) * factor[:, None]
     tl.store(sums + tl.program_id(0) * d + columns, tl.sum(total, 0), columns < d)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _add_differences(  # type: ignore[no-untyped-def]
+    total, prefix, start, end, n, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr
+):
+    rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    there = (rows < n)[:, None] & (columns < width)[None, :]
+    low = tl.load(start + rows, rows < n, 0).to(tl.int64)
+    high = tl.load(end + rows, rows < n, 0).to(tl.int64)
+    here = total + rows[:, None] * width + columns[None, :]
+    sums = tl.load(prefix + high[:, None] * width + columns[None, :], there, 0.0)
+    sums -= tl.load(prefix + low[:, None] * width + columns[None, :], there, 0.0)
+    tl.store(here, tl.load(here, there, 0.0) + sums, there)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _bisect(  # type: ignore[no-untyped-def]
+    scores, first, last, limit, out, n, steps, UPWARD: tl.constexpr, ELEMENTS: tl.constexpr
+):
+    places = tl.program_id(0).to(tl.int64) * ELEMENTS + tl.arange(0, ELEMENTS)
+    inside = places < n
+    own = tl.load(scores + places, inside, 0.0)
+    low, high = tl.load(first + places, inside, 0), tl.load(last + places, inside, 0)
+    threshold = tl.load(limit)
+    for _ in range(steps):
+        middle = (low + high) // 2
+        unsettled = low < high
+        apart = tl.load(scores + middle, inside & unsettled, 0.0) - own
+        there = apart >= threshold if UPWARD else -apart < threshold
+        high = tl.where(unsettled & there, middle, high)
+        low = tl.where(unsettled & (there == 0), middle + 1, low)
+    tl.store(out + places, low, inside)

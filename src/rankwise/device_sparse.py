@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from rankwise.device import device_of, library_of, namespace, on_device_of
-from rankwise.device_features import DeviceFeatures
+from rankwise.device import device_of, is_sparse, library_of, namespace, on_device_of, torch_csr
+from rankwise.device_features import DenseRows, DeviceFeatures
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,7 @@ class Csr:
     def matrix(self) -> Any:
         """As the library has it, for products."""
         if library_of(self.values) == "torch":
-            import torch
-
-            return torch.sparse_csr_tensor(self.ends, self.columns, self.values, size=self.shape)
+            return torch_csr(self.ends, self.columns, self.values, self.shape)
         if library_of(self.values) == "cupy":
             from cupyx.scipy.sparse import csr_matrix
         else:
@@ -97,6 +95,11 @@ class SparseRows(DeviceFeatures):
         dense = xp.zeros((last - first) * self.n_rows, dtype=xp.float64, device=device_of(self.X))
         dense[part.columns * (last - first) + part.rows] = part.values
         return xp.reshape(dense, (self.n_rows, last - first))
+
+
+def rows_on_device(X: Any) -> DeviceFeatures:
+    """X and its products, dense or sparse, where it lies."""
+    return SparseRows(csr_of(X)) if is_sparse(X) else DenseRows(X)
 
 
 def csr_of(X: Any) -> Csr:

@@ -26,7 +26,7 @@ KERNEL = {  # score = Σ dual_coef_r · kernel(x, reference_r)
     "KernelRankRLS": "rankwise.estimators.kernel_rankrls",
 }
 TOLD = ("gradient_norm", "iterations", "converged", "message", "gap")
-OF_THE_RUN = ("callback", "verbose", "n_jobs")  # parameters that say nothing of the model
+OF_THE_RUN = ("callback", "verbose", "n_jobs", "device")  # parameters that say nothing of the model
 
 
 def save_model(model: Any, path: str | Path, feature_names: Sequence[str] | None = None, first_index: int = 1) -> None:

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from rankwise import costs as costs_of
 from rankwise.arrays import Array, Floats, Ints, finite
-from rankwise.device import is_sparse, library_of, on_device_of, some_rows, to_host
+from rankwise.device import library_of, on_device_of, some_rows, to_host
 from rankwise.features import Features
 from rankwise.linear_risk import LinearRisk
 from rankwise.losses import Loss
@@ -123,13 +123,9 @@ def build_from_pairs(
 def _features(X: Any, n_jobs: int | None) -> Any:
     """X and its products, wherever it lies."""
     if library_of(X):
-        if is_sparse(X):
-            from rankwise.device_sparse import SparseRows, csr_of
+        from rankwise.device_sparse import rows_on_device
 
-            return SparseRows(csr_of(X))
-        from rankwise.device_features import DenseRows
-
-        return DenseRows(X)
+        return rows_on_device(X)
     n_threads = _threads(X, n_jobs)
     return StoredFeatures(X, 0, X.shape[0], n_threads) if hasattr(X, "load") else Features(X, n_threads)
 

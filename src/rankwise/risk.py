@@ -51,15 +51,13 @@ class PairHessian:
 
     def half(self, v: Array) -> Floats:
         """M v, where M + Mᵀ is the Hessian: c (½ D v - below(v)) has one sum where L v has two."""
-        xp = namespace(v)
-        total: Floats = xp.zeros_like(v)
+        total: Any = None
         for curvature, graph in self.terms:
             sums = graph.below(v)
+            sums -= v * (0.5 * graph.degree)[:, None]
             sums *= -curvature
-            total += sums
-            xp.multiply(v, 0.5 * curvature * graph.degree[:, None], out=sums)
-            total += sums
-        return total
+            total = sums if total is None else total + sums
+        return total  # type: ignore[no-any-return]
 
     def diagonal(self) -> Floats:
         (first, *others) = [curvature * graph.degree for curvature, graph in self.terms]

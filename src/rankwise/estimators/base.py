@@ -9,6 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from rankwise.arrays import Floats
+from rankwise.device import library_of, move, on_device_of, to_host
+from rankwise.device_sparse import rows_on_device
+from rankwise.estimators.on_device import check_fit, check_rows
 from rankwise.features import Features
 from rankwise.memory import memory_at_hand
 from rankwise.metrics import evaluate
@@ -26,11 +29,14 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     __metadata_request__score: ClassVar = {"qid": True}
 
     coef_: Floats
+    takes_devices = False  # whether fit takes arrays of torch and CuPy
 
     def _check_fit(self, X: Any, y: Any, sample_weight: Any, reset: bool = True) -> tuple[Any, Floats, Floats | None]:
         """X dense C-ordered or CSR in float32 or float64, y and the weights in float64."""
         if is_stored(X):
             raise ValueError(f"{type(self).__name__} takes rows in memory: give data.read(), or take RankSVM")
+        if library_of(X):
+            return check_fit(self, X, y, sample_weight, reset)
         wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "y_numeric": True}
         X, y = validate_data(self, X, y, reset=reset, **wanted)
         if issparse(X) and not X.has_canonical_format:
@@ -39,7 +45,9 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         check_room_for_weights(X.shape[1])
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return X, np.asarray(y, dtype=np.float64), sample_weight
+        device = getattr(self, "device", None)
+        weights = None if sample_weight is None else move(sample_weight, device)
+        return move(X, device), move(np.asarray(y, dtype=np.float64), device), weights
 
     def predict(self, X: Any) -> Floats:
         """Scores, one a row, in the order of the rows given; the larger the better.
@@ -51,8 +59,11 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             if X.shape[1] != self.n_features_in_:
                 raise ValueError(f"the rows have {X.shape[1]} features, the model has {self.n_features_in_}")
             return StoredFeatures(X, 0, X.shape[0], 1).scores(self.coef_)
+        if library_of(X):
+            scores: Floats = rows_on_device(check_rows(self, X, reset=False)).scores(on_device_of(X, self.coef_))
+            return scores
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return Features(X).scores(self.coef_)
+        return Features(X).scores(to_host(self.coef_))
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """The mean NDCG@10 over queries, each weighing as much as its documents do on average (docs/metrics.md)."""

@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from rankwise import losses
+from rankwise.device import library_of, on_device_of, to_host
 from rankwise.estimators.base import Ranker, check_room_for_weights, is_stored, positive, whole
 from rankwise.objective import RegularizedRisk
 from rankwise.problems import Pairing, build, build_from_pairs, query_weights
@@ -72,10 +74,14 @@ class RankSVM(Ranker):
         queries, as SVM^rank has it.
     random_state : int, RandomState or None, default=None
         For the solvers that draw at random.
+    device : str, default=None
+        Where to move arrays of NumPy for the fit: "cuda", "cuda:1", ... (torch), "cupy", "torch:cpu"; None: nowhere.
+        Arrays of torch and CuPy are worked on where they lie, whatever it says.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        Of NumPy, or where X lay if that was an array of torch or CuPy.
     n_iter_ : int
         Steps taken.
     n_queries_ : int
@@ -95,6 +101,7 @@ class RankSVM(Ranker):
     """
 
     _state: StochasticState
+    takes_devices = True
 
     def __init__(
         self,
@@ -113,6 +120,7 @@ class RankSVM(Ranker):
         rescaling: str = "slack",
         normalize_pairs: str = "sum",
         random_state: Any = None,
+        device: str | None = None,
     ) -> None:
         self.C = C
         self.loss = loss
@@ -129,6 +137,7 @@ class RankSVM(Ranker):
         self.rescaling = rescaling
         self.normalize_pairs = normalize_pairs
         self.random_state = random_state
+        self.device = device
 
     def fit(
         self,
@@ -159,7 +168,7 @@ class RankSVM(Ranker):
             Rows (better, worse) to learn from instead of y and qid.
         pair_weight : array of shape (n_pairs,), default=None
         """
-        pairing = self._pairing()
+        pairing, at_host = self._pairing(), library_of(X) is None
         if pairs is None:
             if pair_weight is not None:
                 raise ValueError("pair_weight goes with pairs: give both, or sample_weight")
@@ -175,7 +184,11 @@ class RankSVM(Ranker):
         else:
             options: Any = {"loss": losses.parse(self.loss), "normalize": pairing.normalize, "n_jobs": self.n_jobs}
             objective = build_from_pairs(X, pairs, pair_weight, C=positive("C", self.C), **options)
-        return self._solve(solver, objective)
+        self._solve(solver, objective)
+        if at_host:
+            self.coef_ = to_host(self.coef_)
+            self.result_: Result = replace(self.result_, point=self.coef_)
+        return self
 
     def _solver(self, X: Any) -> Any:
         """The solver for rows of the shape of X; what cannot work is refused here."""
@@ -190,8 +203,8 @@ class RankSVM(Ranker):
         if not objective.any:
             warnings.warn("no preference pair that weighs anything: all weights are 0", stacklevel=3)
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
-        if start is not None and start.size != objective.size:
-            raise ValueError(f"warm_start: the last fit had {start.size} features, X has {objective.size}")
+        if start is not None and start.shape[0] != objective.size:
+            raise ValueError(f"warm_start: the last fit had {start.shape[0]} features, X has {objective.size}")
         self._keep(solver(objective, start, self._report), objective)
         return self
 
@@ -217,6 +230,7 @@ class RankSVM(Ranker):
     def _objective(self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Any = None) -> RegularizedRisk:
         if query_weight is not None:
             by_row = query_weights(query_weight, Queries(qid, X.shape[0]))
+            by_row = on_device_of(X, by_row) if library_of(X) else by_row
             sample_weight = by_row if sample_weight is None else sample_weight * by_row
         self.n_queries_ = len(Queries(qid, X.shape[0]))
         options: Any = {"loss": losses.parse(self.loss), "C": positive("C", self.C), "n_jobs": self.n_jobs}
@@ -243,6 +257,8 @@ class RankSVM(Ranker):
             raise ValueError(
                 "pairs given to fit are taken as they are: scope, costs, rescaling and a scheme do not apply"
             )
+        if self.device is not None or library_of(X):
+            raise ValueError("fit takes pairs for arrays of NumPy only, and without a device")
         return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
 
     def _keep(self, result: Result, objective: RegularizedRisk) -> None:

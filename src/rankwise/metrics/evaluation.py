@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.arrays import Array, Floats, finite
+from rankwise.device import library_of, to_host
 from rankwise.metrics.measures import Measure, parse
 from rankwise.queries import Queries
 
@@ -87,6 +88,8 @@ def evaluate(
     asked = [parse(one) for one in ([measures] if isinstance(measures, (str, Measure)) else measures)]
     if not asked:
         raise ValueError("measures is empty: name at least one, such as 'ndcg@10'")
+    # the kernels are of the host; a score and a label a document are little beside what made them
+    y, scores, qid = (to_host(one) if library_of(one) else one for one in (y, scores, qid))
     labels = finite(y, "y")
     predicted = finite(scores, "scores")
     if labels.size != predicted.size:

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankwise import losses
 from rankwise.arrays import Floats
+from rankwise.device import to_host
 from rankwise.estimators.base import positive
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.features import Features
@@ -66,7 +67,7 @@ def c_path(
     results: list[Any] = [None] * chosen.size
     for place, result in zip(order.tolist(), walked, strict=True):
         results[place] = result
-    return Path(chosen, np.array([result.point for result in results]), results)
+    return Path(chosen, np.array([to_host(result.point) for result in results]), results)
 
 
 def walk(ranker: RankSVM, data: tuple[Any, ...], Cs: Iterable[float], start: Floats | None = None) -> Iterator[Result]:

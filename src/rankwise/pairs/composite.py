@@ -37,6 +37,7 @@ class SumRanking:
 class SumGraph(PairGraph):
     def __init__(self, layout: Layout, graphs: list[PairGraph]) -> None:
         self.layout = layout
+        self.xp = graphs[0].xp
         self.graphs = graphs
 
     def below(self, v: Array) -> Floats:
@@ -71,6 +72,7 @@ class CostRanking:
 class CostGraph(PairGraph):
     def __init__(self, costs: CostEngine, graph: PairGraph) -> None:
         self.layout = costs.layout
+        self.xp = graph.xp
         self.costs = costs
         self.graph = graph
 

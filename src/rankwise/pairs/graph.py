@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rankwise.arrays import Array, Floats, Ints
+from rankwise.device import namespace
 
 
 @dataclass(frozen=True)
@@ -115,4 +116,5 @@ class PairGraph(ABC):
 
     def counted(self) -> tuple[Floats, Floats]:
         """below(1), above(1)."""
-        return self.sums(np.ones(self.layout.n_rows))
+        level = self.layout.level
+        return self.sums(namespace(level).ones_like(level, dtype=self.xp.float64))

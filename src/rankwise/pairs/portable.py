@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from rankwise.device import device_of, namespace, on_device_of
+from rankwise.device import device_of, fused, namespace, on_device_of
 from rankwise.pairs.graph import Layout, PairGraph
 
 BASE = 8  # sides at a digit, where there are more levels; up to so many levels are one digit
@@ -116,10 +116,15 @@ class Ranking:
         return digits
 
     @cached_property
+    def sorted_rows(self) -> Any:
+        """The rows as the first digit sorts them."""
+        return self.fixed.xp.take(self.row, self.in_digits[0].moved)
+
+    @cached_property
     def place(self) -> Any:
         """For each row, where the digits have moved it to."""
-        row = self.row
-        for digit in self.in_digits:
+        row = self.sorted_rows
+        for digit in self.in_digits[1:]:
             row = self.fixed.xp.take(row, digit.moved)
         return self.fixed.xp.argsort(row)
 
@@ -128,8 +133,12 @@ class Ranking:
         `upward`, as much as its own and the threshold.
         """
         xp, fixed, scores = self.fixed.xp, self.fixed, self.scores
-        low, high = fixed.first, fixed.last
-        for _ in range(fixed.longest.bit_length()):
+        low, high, steps = fixed.first, fixed.last, fixed.longest.bit_length()
+        if fused(scores):
+            from rankwise.device_kernels import bisect
+
+            return bisect(scores, low, high, threshold, upward, steps)
+        for _ in range(steps):
             middle = (low + high) // 2
             apart = xp.take(scores, xp.minimum(middle, fixed.last - 1)) - scores
             there = apart >= threshold if upward else -apart < threshold
@@ -205,25 +214,31 @@ class Graph(PairGraph):
         """The sums of v over the runs, by row; without v, the numbers of documents in them."""
         xp, ranking = self.xp, self.ranking
         before, after = ranking.fixed.weights or (None, None)
-        here = (
-            None if v is None else xp.take(_scaled(xp.astype(v, xp.float64, copy=False), before), ranking.row, axis=0)
-        )
+        here = None
+        if v is not None:
+            here = xp.take(_scaled(xp.astype(v, xp.float64, copy=False), before), ranking.sorted_rows, axis=0)
         total = xp.zeros_like(ranking.scores if here is None else here)
         for i, (digit, of_digit) in enumerate(zip(ranking.in_digits, runs, strict=True)):
             total = xp.take(total, digit.moved, axis=0) if i else total
             prefix = None
             if here is not None:
-                here = xp.take(here, digit.moved, axis=0)
+                here = xp.take(here, digit.moved, axis=0) if i else here
                 prefix = prefix_sums(xp, here)
             for run in of_digit:
-                total[run.first : run.last, ...] += _run_sums(xp, prefix, run)
+                _add_sums(xp, total[run.first : run.last, ...], prefix, run)
         return _scaled(xp.take(total, ranking.place, axis=0), None if v is None else after)
 
 
-def _run_sums(xp: Any, prefix: Any, run: Run) -> Any:
+def _add_sums(xp: Any, total: Any, prefix: Any, run: Run) -> None:
+    """Add the sums over the run to `total`, a view."""
     if prefix is None:
-        return xp.astype(run.end - run.start, xp.float64)
-    return xp.take(prefix, run.end, axis=0) - xp.take(prefix, run.start, axis=0)
+        total += xp.astype(run.end - run.start, xp.float64)
+    elif fused(total):
+        from rankwise.device_kernels import add_differences
+
+        add_differences(total, prefix, run.start, run.end)
+    else:
+        total += xp.take(prefix, run.end, axis=0) - xp.take(prefix, run.start, axis=0)
 
 
 def _scaled(v: Any, weights: Any) -> Any:
@@ -262,8 +277,8 @@ def prefix_sums(xp: Any, v: Any) -> Any:
         return xp.cumulative_sum(v, include_initial=True)
     n, width = v.shape
     blocks = -(-(n + 1) // BLOCK)
-    padded = xp.zeros((blocks * BLOCK, width), dtype=v.dtype, device=device_of(v))
-    padded[1 : n + 1, :] = v
+    padded = xp.empty((blocks * BLOCK, width), dtype=v.dtype, device=device_of(v))
+    padded[:1, :], padded[1 : n + 1, :], padded[n + 1 :, :] = 0.0, v, 0.0
     sums = xp.cumulative_sum(xp.reshape(padded, (blocks, BLOCK, width)), axis=1)
     if blocks > 1:
         sums += prefix_sums(xp, sums[:, -1, :])[:blocks, None, :]
