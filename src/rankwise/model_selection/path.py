@@ -8,7 +8,7 @@ optimum hardly moves any more, the last solution is already good enough (docs/se
 
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,15 +21,16 @@ from rankwise.device import to_host
 from rankwise.estimators.base import positive
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.features import Features
-from rankwise.linear_risk import LinearRisk
+from rankwise.linear_risk import LinearExpansion, LinearRisk
 from rankwise.objective import RegularizedRisk
 from rankwise.problems import build
-from rankwise.solvers import Callback, Result
+from rankwise.solvers import Callback, Newton, Result, TrustRegion
 from rankwise.threads import thread_count
 
 CS = tuple(2.0**k for k in range(-15, 11))
 DIRECTIONS = ("up", "down")
 SELECTION_TOL = 1e-3  # what is gained beyond it does not show in any measure
+SETTLED = 0.5  # of the gradient that a change of C makes, what may be left of it
 SIDE_BY_SIDE = 1 << 28  # bytes of X up to which each thread may hold the rows of a fold of its own
 
 
@@ -87,30 +88,64 @@ def follow(
     """`walk` for an objective at C = 1 that is built already."""
     data_term: Any = _Remembering(unit.data)
     for C in Cs:
-        result = solver(RegularizedRisk(data_term, float(C) * unit.C), start, callback)
+        objective = RegularizedRisk(data_term, float(C) * unit.C)
+        result = _moving(solver, objective, start)(objective, start, callback)
         start = result.point
         if not result.converged:
             warnings.warn(f"RankSVM did not converge at C = {C:g}: {result.message}", ConvergenceWarning, stacklevel=2)
         yield result
 
 
+def _moving(solver: Any, objective: RegularizedRisk, start: Floats | None) -> Any:
+    """The solver with a tolerance by which it cannot end where it starts: a gradient that is small beside C |∇R(0)|
+    is still the whole of what changed with C.
+    """
+    if start is None or not isinstance(solver, Newton | TrustRegion):
+        return solver
+    here, at_zero = (objective.at(w).gradient for w in (start, objective.zero))
+    changed = float(here @ here) ** 0.5 / max(float(at_zero @ at_zero) ** 0.5, 1e-300)
+    return replace(solver, tol=min(solver.tol, SETTLED * changed)) if changed > 0 else solver
+
+
 class _Remembering:
-    """risk(X w) that is not computed again where the last C's solver ended and the next one's begins, nor at zero."""
+    """risk(X w) that is not computed again where the last C's solver ended and the next one's begins, nor at zero.
+
+    Where one begins, the Hessian is the last one that was written out: it is near enough for a first step, and the
+    next is taken anew.
+    """
 
     def __init__(self, data: LinearRisk) -> None:
         self._data = data
         self._seen: list[tuple[Any, Any]] = []  # (point, what is known there): zero first, then the last other point
+        self.half_hessian: Any = None
 
     def at(self, w: Floats) -> Any:
         for point, expansion in self._seen:
             if bool((point == w).all()):
+                expansion.old = True
                 return expansion
         self._seen[1:] = []
-        self._seen.append((w + 0.0, self._data.at(w)))  # a copy: a solver may go on with w itself
+        self._seen.append((w + 0.0, _Known(self, self._data.at(w))))  # a copy: a solver may go on with w itself
         return self._seen[-1][1]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._data, name)
+
+
+class _Known:
+    """What is known of the risk at a point; `old` once it is asked for again."""
+
+    def __init__(self, memory: _Remembering, expansion: LinearExpansion) -> None:
+        self._memory, self._expansion = memory, expansion
+        self.old = False
+
+    def half_hessian(self) -> Any:
+        if not self.old or self._memory.half_hessian is None:
+            self._memory.half_hessian = self._expansion.half_hessian()
+        return self._memory.half_hessian
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._expansion, name)
 
 
 def check_strengths(Cs: Any) -> Floats:
