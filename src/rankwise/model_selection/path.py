@@ -24,13 +24,14 @@ from rankwise.features import Features
 from rankwise.linear_risk import LinearExpansion, LinearRisk
 from rankwise.objective import RegularizedRisk
 from rankwise.problems import build
-from rankwise.solvers import Callback, Newton, Result, TrustRegion
+from rankwise.solvers import Callback, Newton, Result, Smoothing, TrustRegion
 from rankwise.threads import thread_count
 
 CS = tuple(2.0**k for k in range(-15, 11))
 DIRECTIONS = ("up", "down")
 SELECTION_TOL = 1e-3  # what is gained beyond it does not show in any measure
 SETTLED = 0.5  # of the gradient that a change of C makes, what may be left of it
+NARROW = 0.03  # how far the hinge's corner is rounded at first, where there is a start
 SIDE_BY_SIDE = 1 << 28  # bytes of X up to which each thread may hold the rows of a fold of its own
 
 
@@ -100,6 +101,8 @@ def _moving(solver: Any, objective: RegularizedRisk, start: Floats | None) -> An
     """The solver with a tolerance by which it cannot end where it starts: a gradient that is small beside C |∇R(0)|
     is still the whole of what changed with C.
     """
+    if start is not None and isinstance(solver, Smoothing):
+        return replace(solver, width=NARROW)
     if start is None or not isinstance(solver, Newton | TrustRegion):
         return solver
     here, at_zero = (objective.at(w).gradient for w in (start, objective.zero))
