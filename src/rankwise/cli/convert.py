@@ -3,6 +3,7 @@
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,17 +78,28 @@ def _to_chunks(sources: list[str], target: str, options: dict[str, Any]) -> Any:
 
     spool = Path(target).with_name(f".{Path(target).name}.stdin")
     with doing(f"writing {target}") as tell:
-
-        def progress(text: str) -> None:
-            stop_here()
-            tell(text)
-
         try:
             if "-" in sources:  # what is gone through twice needs a file
                 with open(spool, "wb") as file:
                     shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
             files = [str(spool) if one == "-" else one for one in sources]
-            write_chunks(target, stream_data(files, progress=progress, **options), progress=progress)
+            write_chunks(target, stream_data(files, progress=_progress(tell), **options))
         finally:
             spool.unlink(missing_ok=True)
     return open_chunks(target)
+
+
+def _progress(tell: Callable[[str], None]) -> Callable[[int, int | None], None]:
+    """Rows done, and the time left once their number is known."""
+    known_since: list[float] = []
+
+    def progress(done: int, total: int | None) -> None:
+        stop_here()
+        if total is None:
+            tell(f"{done:,} documents")
+            return
+        known_since.append(time.perf_counter())
+        left = (known_since[-1] - known_since[0]) * (total - done) / done
+        tell(f"{done:,} of {total:,} documents, {left:.0f} s left")
+
+    return progress

@@ -6,7 +6,7 @@ rows lie apart is only found when all is written: the chunks are then dealt out 
 """
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,7 @@ from rankwise.queries import cut
 CHUNK_BYTES = 1 << 26
 
 
-def write_chunks(
-    folder: Any,
-    blocks: RankingData | Iterable[RankingData],
-    *,
-    chunk_bytes: int = CHUNK_BYTES,
-    progress: Callable[[str], None] = lambda text: None,
-) -> None:
+def write_chunks(folder: Any, blocks: RankingData | Iterable[RankingData], *, chunk_bytes: int = CHUNK_BYTES) -> None:
     """Write ranking data, or an iterable of blocks of them that are alike, to a folder that `open_chunks` opens.
 
     A chunk takes `chunk_bytes` and the rest of a query. A query keeps the order of its rows, and queries come in the
@@ -43,7 +37,7 @@ def write_chunks(
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir()
     try:
-        _fill(partial, [blocks] if isinstance(blocks, RankingData) else blocks, chunk_bytes, progress)
+        _fill(partial, [blocks] if isinstance(blocks, RankingData) else blocks, chunk_bytes)
         _replace(path, partial)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
@@ -59,17 +53,15 @@ def _replace(path: Path, partial: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _fill(folder: Path, blocks: Iterable[RankingData], chunk_bytes: int, progress: Callable[[str], None]) -> None:
+def _fill(folder: Path, blocks: Iterable[RankingData], chunk_bytes: int) -> None:
     writer = _Writer(folder, chunk_bytes)
     for block in blocks:
         writer.add(block)
-        progress(f"{writer.rows:,} documents")
     files = writer.finish()
     ids = np.concatenate(one_type(writer.ids))
     if np.unique(ids).size < ids.size:
         from rankwise.data.chunk_gather import gather
 
-        progress("rows of a query lie apart: putting them together")
         files = gather(folder, files, ids, np.concatenate(writer.sizes), writer.known, chunk_bytes)
     write_manifest(folder, writer.known, files)
 

@@ -60,10 +60,14 @@ def read_data(source: Any, *, format: str | None = None, **options: Any) -> Rank
 
 
 def stream_data(
-    source: Any, *, format: str | None = None, progress: Callable[[str], None] = lambda text: None, **options: Any
+    source: Any,
+    *,
+    format: str | None = None,
+    progress: Callable[[int, int | None], None] = lambda done, total: None,
+    **options: Any,
 ) -> Iterator[RankingData]:
-    """The same data as blocks of rows, so that they need not fit into memory; without comments. Text must be in files:
-    it is looked through before it is read.
+    """The same data as blocks of rows, so that they need not fit into memory; without comments. Ranking text must be in
+    files: it is looked through before it is read. `progress` is told the rows done, and all there are or None.
     """
     reading = Reading(**options | {"comments": False})
     sources, kind = _sources(source, format)
@@ -72,8 +76,11 @@ def stream_data(
 
         yield from letor_stream([Path(one) for one in sources], reading, progress)
         return
+    done = 0
     for block in table_blocks(sources, kind, reading):
         yield finished(block, reading, ", ".join(map(str, sources)))
+        done += len(block)
+        progress(done, None)
 
 
 def write_data(target: Any, data: RankingData, *, format: str | None = None) -> None:

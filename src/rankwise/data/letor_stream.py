@@ -15,28 +15,36 @@ from rankwise.data.records import RankingData
 from rankwise.data.streams import Text, open_bytes, streamed
 from rankwise.threads import share, thread_count
 
+Progress = Callable[[int, int | None], None]
+
 
 @dataclass(frozen=True)
 class _Shape:
+    rows: int
     n_features: int
     zero_based: bool
     dense: bool
 
 
-def letor_stream(paths: list[Path], reading: Reading, progress: Callable[[str], None]) -> Iterator[RankingData]:
-    """Blocks of rows, alike in their columns; a file is opened twice."""
+def letor_stream(paths: list[Path], reading: Reading, progress: Progress) -> Iterator[RankingData]:
+    """Blocks of rows, alike in their columns; a file is read twice. `progress` is told the rows done and, when they are
+    known, all there are.
+    """
     n_threads = thread_count(reading.n_jobs)
     shape = _look_through(paths, reading, n_threads, progress)
     dtype = np.dtype(reading.dtype or np.float64)
     options = Options(shape.n_features, shape.dense, dtype, reading.missing, False, n_threads)
     seen = Seen(zero_based=shape.zero_based)
+    done = 0
     for text in _texts(paths):
         part = read_part([text], options, seen, whole=True)
         if part is not None:
             yield RankingData(part.X, part.y, part.qid, None, part.base)
+            done += part.y.size
+            progress(done, shape.rows)
 
 
-def _look_through(paths: list[Path], reading: Reading, n_threads: int, progress: Callable[[str], None]) -> _Shape:
+def _look_through(paths: list[Path], reading: Reading, n_threads: int, progress: Progress) -> _Shape:
     rows, entries, largest, zero_based = 0, 0, -1, bool(reading.zero_based)
     for text in _texts(paths):
         counts = np.array(share(lambda chunk: count(chunk.data), list(text.chunks()), n_threads), np.int64).reshape(
@@ -46,12 +54,12 @@ def _look_through(paths: list[Path], reading: Reading, n_threads: int, progress:
         entries += int(counts[:, 1].sum())
         largest = max(largest, int(counts[:, 2].max(initial=-1)))
         zero_based |= bool(counts[:, 3].any())
-        progress(f"looking through, {rows:,} documents")
+        progress(rows, None)
     if not rows:
         raise LetorError("there are no rows to read", ", ".join(map(str, paths)))
     n_features = reading.n_features or max(largest + zero_based, 1)
     dense = reading.dense if reading.dense is not None else 2 * entries >= rows * n_features
-    return _Shape(n_features, zero_based, dense)
+    return _Shape(rows, n_features, zero_based, dense)
 
 
 def _texts(paths: list[Path]) -> Iterator[Text]:
