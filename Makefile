@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test lint test-slow test-kill bench bench-quick papers papers-quick format clean clean-kernels
+.PHONY: help setup demo test lint test-slow test-kill bench bench-quick papers papers-quick format clean clean-kernels test-gpu bench-gpu
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -50,6 +50,12 @@ bench: $(PEERS)  ## speed against peers: benchmarks/README.md and its tables, ma
 
 bench-quick: $(PEERS)  ## the same in minutes, with smaller data: benchmarks/results/quick
 	$(BIN)/python -m benchmarks --quick
+
+test-gpu:        ## the tests of fits on a device, by PYTHON as it is: for a machine with a GPU
+	PYTHONPATH=src $(PYTHON) -m pytest -q tests/device
+
+bench-gpu:       ## what a GPU does, likewise
+	PYTHONPATH=src:. $(PYTHON) -m benchmarks.device --largest
 
 DATA ?= ../shared/data
 

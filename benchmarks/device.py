@@ -62,7 +62,7 @@ def letor(device, scale):
     yield {"what": "X' g", "seconds": seconds, "TB/s": round(X.nbytes / seconds / 1e12, 3)}
     seconds, _ = timed(here.hessian_matrix, device)
     yield {"what": "Hessian matrix", "seconds": seconds}
-    del here
+    here = None  # its memory
     best = make_solver("newton", loss, X, tol=1e-10)(objective).value
     for name in ("newton", "trust-region-sampled"):
         solve = make_solver(name, loss, X, tol=1e-10)

@@ -39,9 +39,9 @@ def is_sparse(x: Any) -> bool:
 
 def stored(x: Any) -> int:
     """How many numbers the array or sparse matrix x holds."""
-    if not is_sparse(x):
-        return prod(x.shape)
-    return int(x._nnz()) if library_of(x) == "torch" else int(x.nnz)
+    if library_of(x) == "torch":
+        return int(x._nnz()) if is_sparse(x) else prod(x.shape)
+    return int(x.size)
 
 
 def device_of(x: Any) -> Any:
@@ -96,7 +96,7 @@ def move(x: Any, device: str | None) -> Any:
     try:
         return _MOVES[library](x, place)
     except ImportError:
-        raise ImportError(f"device={device!r} needs {library}: pip install 'rankwise[{library}]'") from None
+        raise ValueError(f"device {device!r} needs {library}: pip install 'rankwise[{library}]'") from None
 
 
 def _to_torch(x: Any, place: str) -> Any:
@@ -113,7 +113,7 @@ def torch_csr(ends: Any, columns: Any, values: Any, shape: tuple[int, int]) -> A
     """A CSR matrix of torch."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
-        return import_module("torch").sparse_csr_tensor(ends, columns, values, size=shape)
+        return import_module("torch").sparse_csr_tensor(ends, columns, values, size=shape, check_invariants=False)
 
 
 def _to_cupy(x: Any, place: str) -> Any:

@@ -119,6 +119,9 @@ def train(
             help="Train on a Dask cluster, whose workers read the files, or on N processes here.",
         ),
     ] = None,
+    device: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Train there: cuda, cuda:1 or cupy; on the CPU if not given.")
+    ] = None,
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
@@ -131,6 +134,7 @@ def train(
     options = {"C": C, "alpha": alpha, "loss": loss, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs}
     options |= {"pairs": pairs, "scope": scope, "costs": costs, "rescaling": rescaling, "random_state": seed}
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
+    options |= {"device": device}
     asked = work.Training(model, data, output, options, normalize, valid, measure, names, float32)
     if dask is None:
         work.train(asked, as_json)

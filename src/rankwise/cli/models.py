@@ -51,6 +51,7 @@ def _estimator(name: str, given: dict[str, Any]) -> Any:
 
 def _check(name: str, given: dict[str, Any]) -> None:
     from rankwise.costs import known as known_costs
+    from rankwise.device import check_device
     from rankwise.estimators.base import positive, whole
     from rankwise.pairs.schemes import SCHEMES
     from rankwise.problems import NORMALIZATIONS, RESCALINGS
@@ -71,6 +72,7 @@ def _check(name: str, given: dict[str, Any]) -> None:
         "rescaling": partial(_one_of, list(RESCALINGS)),
         "normalize_pairs": partial(_one_of, list(NORMALIZATIONS)),
         "n_jobs": thread_count,
+        "device": check_device,
     }
     for key, value in given.items():
         if key in checks:

@@ -113,6 +113,8 @@ class KernelRankSVM(KernelRanker):
         How landmarks are found: any documents, centres of clusters, or documents drawn by approximate leverage scores.
     random_state : int, RandomState or None, default=None
         For the landmarks.
+    device : str, default=None
+        Where to move the features that the kernel is mapped to, as in RankSVM; the map itself is computed on the CPU.
 
     Attributes
     ----------
@@ -154,6 +156,7 @@ class KernelRankSVM(KernelRanker):
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Callback | None = None,
+        device: str | None = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -171,11 +174,12 @@ class KernelRankSVM(KernelRanker):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.device = device
 
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
         """Learn `dual_coef_` from objects X with labels y; `qid` and `sample_weight` as for RankSVM."""
         features, y, sample_weight = self._mapped(X, y, sample_weight)
-        names = ("C", "loss", "solver", "tol", "max_iter", "n_jobs", "verbose", "callback")
+        names = ("C", "loss", "solver", "tol", "max_iter", "n_jobs", "verbose", "callback", "device")
         linear = RankSVM(**{name: getattr(self, name) for name in names})
         linear.fit(features, y, qid, sample_weight)
         self.dual_coef_ = self.map_.coefficients(linear.coef_)

@@ -1,9 +1,10 @@
 """What estimators check of arrays of torch and CuPy, which stay where they are; scikit-learn checks those of NumPy."""
 
+from dataclasses import replace
 from typing import Any
 
 from rankwise.arrays import finite
-from rankwise.device import finite_rows, is_sparse, library_of, namespace, on_device_of
+from rankwise.device import finite_rows, is_sparse, library_of, namespace, on_device_of, to_host
 
 
 def check_fit(ranker: Any, X: Any, y: Any, sample_weight: Any, reset: bool) -> tuple[Any, Any, Any]:
@@ -15,6 +16,12 @@ def check_fit(ranker: Any, X: Any, y: Any, sample_weight: Any, reset: bool) -> t
     if sample_weight is not None:
         sample_weight = finite(on_device_of(X, sample_weight), "sample_weight", X.shape[0])
     return X, y, sample_weight
+
+
+def bring_back(ranker: Any) -> None:
+    """What was learnt on a device from arrays of NumPy, as arrays of NumPy."""
+    ranker.coef_ = to_host(ranker.coef_)
+    ranker.result_ = replace(ranker.result_, point=ranker.coef_)
 
 
 def check_rows(ranker: Any, X: Any, reset: bool) -> Any:

@@ -1,20 +1,28 @@
 """RankRLS: a linear ranker that regresses the differences of labels on differences of features, for every pair."""
 
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
+from rankwise import losses
 from rankwise.arrays import Array, Floats
+from rankwise.device import library_of
 from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.on_device import bring_back
+from rankwise.least_squares.pairwise import pairwise
 from rankwise.least_squares.regression import Regression, cheapest, regression
+from rankwise.preferences import Preferences
 from rankwise.queries import Queries
+from rankwise.solvers import make_solver
 from rankwise.solvers.base import Result
 from rankwise.solvers.spectral import solve
 
 SOLVERS = ("auto", "primal", "dual", "cg")
+ON_DEVICE = {"auto": "auto", "primal": "newton", "cg": "trust-region-diagonal"}
 NO_PAIR = "no preference pair: in every query all labels are equal; all weights are 0"
 
 
@@ -41,10 +49,14 @@ class RankRLS(Ranker):
         Products "cg" may take; not to have converged by then is a ConvergenceWarning.
     n_jobs : int, default=None
         Threads; None or -1 for all cores. The result does not depend on it.
+    device : str, default=None
+        Where to move arrays of NumPy for the fit, as in RankSVM. There, and for arrays of torch and CuPy, it is solved
+        as a problem over pairs, by solver "auto", "primal" (Newton's method) or "cg" (in a trust region).
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        Of NumPy, or where X lay if that was an array of torch or CuPy.
     dual_coef_ : ndarray of shape (n_documents,)
         With solver "dual" only: coef_ = Xᵀ dual_coef_.
     n_iter_ : int
@@ -63,6 +75,8 @@ class RankRLS(Ranker):
     (2,)
     """
 
+    takes_devices = True
+
     def __init__(
         self,
         alpha: float = 1.0,
@@ -72,6 +86,7 @@ class RankRLS(Ranker):
         tol: float = 1e-6,
         max_iter: int = 10_000,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.ties = ties
@@ -80,6 +95,7 @@ class RankRLS(Ranker):
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.device = device
 
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
         """Learn `coef_` from the rows X with labels y.
@@ -97,10 +113,16 @@ class RankRLS(Ranker):
         alpha = positive("alpha", self.alpha)
         if self.solver not in SOLVERS:
             raise ValueError(f"solver is {self.solver!r}: there are {', '.join(map(repr, SOLVERS))}")
+        at_host = library_of(X) is None
         X, y, sample_weight = self._check_fit(X, y, sample_weight)
+        self.__dict__.pop("dual_coef_", None)
+        if library_of(X):
+            self._solve_on_device(X, y, qid, sample_weight, alpha)
+            if at_host:
+                bring_back(self)
+            return self
         problem = prepared(self, X, y, qid, sample_weight)
         name = cheapest(X.shape[0], X.shape[1], X.size) if self.solver == "auto" else self.solver
-        self.__dict__.pop("dual_coef_", None)
         if name != "dual":
             return self._solve(problem, name, alpha)
         dual = problem.comparisons.transposed_root(solve(*problem.gram(), alpha))
@@ -109,6 +131,20 @@ class RankRLS(Ranker):
         self.n_iter_ = 1
         self.result_ = outcome(problem, self.coef_, alpha, (1, True, "solved by dual equations"))
         return self
+
+    def _solve_on_device(self, X: Any, y: Any, qid: Any, sample_weight: Any, alpha: float) -> None:
+        if self.solver not in ON_DEVICE:
+            raise ValueError(f"solver {self.solver!r} takes arrays of NumPy only: for others take 'auto'")
+        objective = pairwise(X, y, qid, sample_weight, alpha, ties=self.ties, scaling=self.scaling)
+        self.n_queries_ = objective.risk.starts.size - 1
+        if not Preferences(y, qid).any:
+            warnings.warn(NO_PAIR, stacklevel=3)
+        tol, max_iter = positive("tol", self.tol), int(positive("max_iter", self.max_iter))
+        solver = make_solver(ON_DEVICE[self.solver], losses.squared(), X, tol=min(tol, 1e-9), max_iter=max_iter)
+        found = solver(objective)
+        self.coef_, self.n_iter_ = found.point, found.iterations
+        scaled = {"value": 2 * alpha * found.value, "gradient_norm": 2 * alpha * found.gradient_norm}
+        self.result_ = replace(found, **scaled)
 
     def _solve(self, problem: Any, name: str, alpha: float) -> Self:
         """By "primal" equations, or by "cg"."""

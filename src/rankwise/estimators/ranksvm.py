@@ -2,7 +2,6 @@
 
 import sys
 import warnings
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,8 +12,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from rankwise import losses
-from rankwise.device import library_of, on_device_of, to_host
+from rankwise.device import library_of, on_device_of
 from rankwise.estimators.base import Ranker, check_room_for_weights, is_stored, positive, whole
+from rankwise.estimators.on_device import bring_back
 from rankwise.objective import RegularizedRisk
 from rankwise.problems import Pairing, build, build_from_pairs, query_weights
 from rankwise.queries import Queries
@@ -186,8 +186,7 @@ class RankSVM(Ranker):
             objective = build_from_pairs(X, pairs, pair_weight, C=positive("C", self.C), **options)
         self._solve(solver, objective)
         if at_host:
-            self.coef_ = to_host(self.coef_)
-            self.result_: Result = replace(self.result_, point=self.coef_)
+            bring_back(self)
         return self
 
     def _solver(self, X: Any) -> Any:

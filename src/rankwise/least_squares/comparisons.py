@@ -137,9 +137,7 @@ def compare(labels: Floats, queries: Queries, weights: Floats | None, ties: str,
     """ties     "include": all pairs of one query; "exclude": those of different labels
     scaling  "pairs": every pair weighs the same; "query": those of a query weigh 1 / the weight of its documents
     """
-    for name, value, known in (("ties", ties, TIES), ("scaling", scaling, SCALINGS)):
-        if value not in known:
-            raise ValueError(f"{name} is {value!r}: there are {', '.join(map(repr, known))}")
+    check_options(ties, scaling)
     omega = np.ones(labels.size) if weights is None else weights
     if ties == "include":
         slot, starts = queries.codes, np.arange(len(queries) + 1)
@@ -154,6 +152,12 @@ def compare(labels: Floats, queries: Queries, weights: Floats | None, ties: str,
         against = against - own
     factor = np.ones(len(queries)) if scaling == "pairs" else _ratio(np.ones(len(queries)), total)
     return Comparisons(slot.astype(np.int32), starts, omega, factor, own, against)
+
+
+def check_options(ties: str, scaling: str) -> None:
+    for name, value, known in (("ties", ties, TIES), ("scaling", scaling, SCALINGS)):
+        if value not in known:
+            raise ValueError(f"{name} is {value!r}: there are {', '.join(map(repr, known))}")
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
