@@ -74,6 +74,11 @@ class ChunkedData:
         return self.n_rows, self.n_features
 
     @property
+    def size(self) -> int:
+        """How many numbers X holds."""
+        return self.nbytes // (self.dtype.itemsize + (4 if self.is_sparse else 0))
+
+    @property
     def n_queries(self) -> int:
         return int(self.ids.size)
 
@@ -117,6 +122,12 @@ class ChunkedData:
             return lambda: load(i)
 
         return [ChunkPart(*cuts[i], slice(*spans[i]), loader(i)) for i in range(len(cuts))]
+
+    def load(self, low: int, high: int) -> Any:
+        """Rows low, ..., high - 1 of X where they lie, while the system fetches those that a pass needs soon."""
+        ahead = AHEAD * (high - low)
+        self._announce(min(low + ahead, self.n_rows), min(high + ahead, self.n_rows))
+        return self._window(low, high)
 
     def rows(self, low: int, high: int) -> Any:
         """Rows low, ..., high - 1 of X, copied into arrays of their own."""
