@@ -109,7 +109,7 @@ def relative(values: list[float], optimum: float) -> Any:
 def seconds_to(found: dict[str, list[float]], optimum: float, gap: float) -> str:
     """When the relative function value first was below `gap`."""
     below = np.flatnonzero(np.abs(np.array(found["value"]) / optimum - 1) <= gap)
-    return f"{found['seconds'][below[0]]:.2f}" if below.size else f"> {found['seconds'][-1]:.0f}"
+    return f"{found['seconds'][below[0]]:.2f}" if below.size else f"> {found['seconds'][-1]:.2g}"
 
 
 def stopping_value(found: dict[str, list[float]], tol: float = 1e-3) -> float | None:

@@ -61,10 +61,18 @@ def write(name: str, title: str, report: Report, folder: Path) -> None:
     writer.writerows(report.rows)
     write_whole(folder / f"{name}.csv", rows.getvalue().encode())
     if report.picture is not None:
-        drawn = io.BytesIO()
-        report.picture.savefig(drawn, format="png", dpi=110, metadata={"Software": None})
-        write_whole(folder / f"{name}.png", drawn.getvalue())
+        write_whole(folder / f"{name}.png", png(report.picture))
     write_whole(folder / f"{name}.md", page(name, title, report).encode())
+
+
+def png(figure: Any) -> bytes:
+    """In a palette: a third of the size, and no difference to the eye."""
+    from PIL import Image
+
+    drawn, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=100)
+    Image.open(drawn).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    return small.getvalue()
 
 
 def page(name: str, title: str, report: Report) -> str:
