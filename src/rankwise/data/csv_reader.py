@@ -14,7 +14,7 @@ import numpy as np
 from rankwise.arrays import Array
 from rankwise.data import csv_kernels as kernels
 from rankwise.data.columns import Columns, Reading, find_columns, plain_ids
-from rankwise.data.letor_scan import gather
+from rankwise.data.letor_strings import byte_runs
 from rankwise.data.records import RankingData
 from rankwise.data.streams import Chunk, streamed
 from rankwise.threads import share, thread_count
@@ -125,13 +125,9 @@ def _texts(chunk: Chunk, places: Array) -> Array:
     """One text a row, decoded once for each run of equal ones."""
     if not len(places):
         return np.empty(0, "U1")
-    width = max(int((places[:, 1] - places[:, 0]).max()), 1)
-    letters = np.zeros((len(places), width), np.uint8)
-    gather(chunk.data, places, letters)
-    codes = letters.view(f"S{width}").ravel()
-    first = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
-    texts = [_unquoted(one.decode(errors="backslashreplace")) for one in codes[first].tolist()]
-    return np.repeat(np.array(texts), np.diff(first, append=len(codes)))
+    codes, first = byte_runs(chunk.data, places)
+    texts = [_unquoted(one.decode(errors="backslashreplace")) for one in codes.tolist()]
+    return np.repeat(np.array(texts), np.diff(first, append=len(places)))
 
 
 def _unquoted(text: str) -> str:

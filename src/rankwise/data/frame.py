@@ -72,8 +72,7 @@ def _batch(pa: Any, data: RankingData) -> Any:
         by_column = np.ascontiguousarray(data.X.T)
         columns |= dict(zip(column_names(data), by_column, strict=True))
     else:
-        X = data.X if data.X.has_canonical_format else data.X.copy()
-        X.sum_duplicates()
+        X = data.canonical
         columns[INDICES] = pa.LargeListArray.from_arrays(X.indptr.astype(np.int64), X.indices.astype(np.int32))
         columns[VALUES] = pa.LargeListArray.from_arrays(X.indptr.astype(np.int64), X.data)
         known: dict[str, Any] = {"n_features": data.n_features, "first_index": data.first_index}

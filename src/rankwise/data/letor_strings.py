@@ -28,17 +28,23 @@ def _ids(chunk: Chunk, places: Array) -> Array:
     """One string a row, decoded once for each run of equal ids."""
     if not len(places):
         return np.empty(0, "U1")
-    width = int((places[:, 1] - places[:, 0]).max())
+    codes, first = byte_runs(chunk.data, places)
+    try:
+        decoded = np.char.decode(codes, "utf-8")
+    except UnicodeDecodeError:
+        bad = next(row for row, code in zip(first.tolist(), codes, strict=True) if not _is_utf8(code))
+        raise explain(chunk.text, chunk.offset + int(places[bad, 0]), QUERY_ENCODING) from None
+    return np.repeat(decoded, np.diff(first, append=len(places)))
+
+
+def byte_runs(data: Array, places: Array) -> tuple[Array, Array]:
+    """What stands at (begin, end) of each row, once for each run of rows where it is the same; the runs' first rows."""
+    width = max(int((places[:, 1] - places[:, 0]).max()), 1)
     letters = np.zeros((len(places), width), np.uint8)
-    gather(chunk.data, places, letters)
+    gather(data, places, letters)
     codes = letters.view(f"S{width}").ravel()
     first = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
-    try:
-        decoded = np.char.decode(codes[first], "utf-8")
-    except UnicodeDecodeError:
-        bad = next(row for row in first.tolist() if not _is_utf8(codes[row]))
-        raise explain(chunk.text, chunk.offset + int(places[bad, 0]), QUERY_ENCODING) from None
-    return np.repeat(decoded, np.diff(first, append=len(codes)))
+    return codes[first], first
 
 
 def _is_utf8(code: bytes) -> bool:

@@ -72,10 +72,11 @@ def _tails(record: RankingData) -> Strings:
 
 
 def _blocks(record: RankingData, heads: Strings, tails: Strings) -> Iterator[Callable[[], bytes]]:
-    for rows in row_blocks(record.X):
+    X = record.X if isinstance(record.X, np.ndarray) else record.canonical
+    for rows in row_blocks(X):
 
         def text(rows: slice = rows) -> bytes:
-            ends, columns, values = _entries(record.X[rows], record.first_index if rows.start == 0 else None)
+            ends, columns, values = _entries(X[rows], record.first_index if rows.start == 0 else None)
             bad = np.flatnonzero(~np.isfinite(values))
             if bad.size:
                 row = rows.start + int(np.searchsorted(ends, bad[0], side="right"))
@@ -96,10 +97,8 @@ def _entries(block: Any, base: int | None) -> tuple[Array, Array, Array]:
         written[0, kept] = True
         rows, columns = np.nonzero(written)
         return np.cumsum(np.bincount(rows, minlength=n_rows)), columns, block[rows, columns]
-    block = block.copy() if not block.has_canonical_format else block
-    block.sum_duplicates()
     ends, columns, values = block.indptr[1:], block.indices, block.data
-    missing = np.setdiff1d(kept, columns[: ends[0]]) if n_rows else kept
+    missing = np.setdiff1d(kept, columns[: ends[0]])
     if missing.size:
         places = np.searchsorted(columns[: ends[0]], missing)
         columns, values = np.insert(columns, places, missing), np.insert(values, places, 0)

@@ -32,8 +32,7 @@ def npz_arrays(data: RankingData) -> dict[str, Array]:
     if isinstance(data.X, np.ndarray):
         arrays["X"] = np.ascontiguousarray(data.X)
     else:
-        X = data.X if data.X.has_canonical_format else data.X.copy()
-        X.sum_duplicates()
+        X = data.canonical
         arrays |= {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
         arrays["format"] = np.array(b"csr")
     for name, texts in (("names", data.names), ("comments", data.comments)):

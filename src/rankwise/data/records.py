@@ -58,6 +58,13 @@ class RankingData:
         comments = None if self.comments is None else np.asarray(self.comments, dtype=object)[chosen]
         return RankingData(self.X[chosen], self.y[chosen], self.qid[chosen], comments, self.first_index, self.names)
 
+    @property
+    def canonical(self) -> Any:
+        """A sparse X with its columns in order and none twice."""
+        X = self.X if self.X.has_canonical_format else self.X.copy()
+        X.sum_duplicates()
+        return X
+
     def __repr__(self) -> str:
         shape = f"{len(self)} rows, {self.n_features} features, {self.n_queries} queries"
         kind = "dense" if isinstance(self.X, np.ndarray) else "sparse"
