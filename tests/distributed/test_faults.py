@@ -19,7 +19,11 @@ def frame():
     return pd.DataFrame(columns | {"qid": np.repeat(np.arange(8), 5)})
 
 
-def test_there_is_no_cluster():
+def test_there_is_no_cluster(monkeypatch):
+    def none():
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr("distributed.default_client", none)
     with pytest.raises(ValueError, match=r"there is no Dask cluster: make a distributed\.Client first"):
         DaskRankSVM().fit("nowhere.txt")
 
@@ -30,6 +34,7 @@ def test_there_is_no_cluster():
         (DaskRankSVM(solver="sgd"), "solver 'sgd' looks at single pairs"),
         (DaskRankSVM(solver="newton", loss="hinge"), "needs a smooth loss"),
         (DaskRankSVM(costs=np.eye(3)), "costs of single documents or levels"),
+        (DaskRankSVM(device="cuda"), "the workers of a cluster compute on their CPUs"),
         (DaskRankSVM(C=-1), "C must be a positive number"),
         (DaskRankRLS(solver="dual"), "on a cluster there are 'auto', 'primal', 'cg'"),
         (DaskRankSVMCV(Cs=[]), "Cs is empty"),

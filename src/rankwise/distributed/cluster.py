@@ -22,6 +22,11 @@ def current_client(given: Any = None) -> Any:
         raise ValueError("there is no Dask cluster: make a distributed.Client first") from None
 
 
+def check_device(ranker: Any) -> None:
+    if ranker.device is not None:
+        raise ValueError(f"device is {ranker.device!r}: the workers of a cluster compute on their CPUs, leave it out")
+
+
 class OnCluster:
     """Mixed into an estimator before its class in memory, `local`."""
 

@@ -3,7 +3,7 @@
 import warnings
 from typing import Any, Self
 
-from rankwise.distributed.cluster import OnCluster
+from rankwise.distributed.cluster import OnCluster, check_device
 from rankwise.distributed.regression import DistributedRegression, build_regression
 from rankwise.distributed.results import with_traffic
 from rankwise.distributed.spread import spread
@@ -28,6 +28,7 @@ class DaskRankRLS(OnCluster, RankRLS):
         alpha = positive("alpha", self.alpha)
         if self.solver not in SOLVERS:
             raise ValueError(f"solver is {self.solver!r}: on a cluster there are {', '.join(map(repr, SOLVERS))}")
+        check_device(self)
         given = X, y, qid, sample_weight
         data = spread(self.client, given, build_regression, self.ties, self.scaling, self.n_jobs)
         with data.partitions:

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from rankwise import losses
-from rankwise.distributed.cluster import OnCluster
+from rankwise.distributed.cluster import OnCluster, check_device
 from rankwise.distributed.results import with_traffic
 from rankwise.distributed.risk import build_rows, distributed_objective
 from rankwise.distributed.spread import spread
@@ -61,4 +61,5 @@ def check_options(ranker: RankSVM) -> None:
         raise ValueError(f"solver {ranker.solver!r} looks at single pairs, which lie on many workers: take 'auto'")
     if ranker.costs is not None and not isinstance(ranker.costs, str):
         raise ValueError("costs of single documents or levels cannot be cut into partitions: give a name")
+    check_device(ranker)
     ranker._solver(np.empty((1, 1)))

@@ -44,6 +44,10 @@ class DistributedRisk:
         self.risk = risk
         self.samples = {} if samples is None else samples  # drawn once for all losses
 
+    @property
+    def zero(self) -> Floats:
+        return np.zeros(self.features.n_features)
+
     def at(self, w: Floats) -> "DistributedExpansion":
         state = self.features.partitions.state(expand, self.risk.loss, w)
         sums = state.ask(sums_of)
