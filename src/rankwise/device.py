@@ -112,7 +112,7 @@ def _to_torch(x: Any, place: str) -> Any:
 def torch_csr(ends: Any, columns: Any, values: Any, shape: tuple[int, int]) -> Any:
     """A CSR matrix of torch."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
+        warnings.filterwarnings("ignore", "Sparse (CSR tensor support is in beta|invariant checks are implicitly)")
         return import_module("torch").sparse_csr_tensor(ends, columns, values, size=shape, check_invariants=False)
 
 

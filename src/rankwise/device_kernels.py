@@ -10,9 +10,9 @@ import torch
 import triton
 import triton.language as tl
 
-ROWS = 16  # of X that a program has at hand at a time
-COLUMNS = 32  # and columns
-PROGRAMS = 2048  # that share the rows of X in Xᵀ g, each with sums of its own
+ROWS = 8  # of X that a program has at hand at a time
+COLUMNS, WIDE = 32, 256  # and columns, in X v and in Xᵀ g at most
+PROGRAMS = 8448  # that share the rows of X in Xᵀ g, each with sums of its own
 ELEMENTS = 1024  # of a vector that a program does
 
 
@@ -21,7 +21,7 @@ def dot(X: Any, v: Any) -> Any:
     n, d = X.shape
     out = torch.empty(n, dtype=torch.float64, device=X.device)
     with torch.cuda.device(X.device):
-        _dot[(triton.cdiv(n, ROWS),)](X, v.contiguous(), out, n, d, X.stride(0), ROWS, COLUMNS)
+        _dot[(triton.cdiv(n, ROWS),)](X, v.contiguous(), out, n, d, X.stride(0), ROWS, COLUMNS, num_warps=1)
     return out
 
 
@@ -32,8 +32,9 @@ def transposed_dot(X: Any, g: Any) -> Any:
     programs = triton.cdiv(n, rows)
     sums = torch.empty((programs, d), dtype=torch.float64, device=X.device)
     with torch.cuda.device(X.device):
-        grid = (programs, triton.cdiv(d, COLUMNS))
-        _transposed_dot[grid](X, g.contiguous(), sums, n, d, X.stride(0), rows, ROWS, COLUMNS)
+        columns = min(WIDE, max(COLUMNS, triton.next_power_of_2(d)))
+        grid = (programs, triton.cdiv(d, columns))
+        _transposed_dot[grid](X, g.contiguous(), sums, n, d, X.stride(0), rows, ROWS, columns, num_warps=2)
     return sums.sum(0)
 
 

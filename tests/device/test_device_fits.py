@@ -114,6 +114,8 @@ def test_path_and_kernel(put, place):
     options = {"C": 0.1, "n_components": 40, "random_state": 0, "tol": 1e-8}
     here, there = (KernelRankSVM(device=device, **options).fit(X, y, q).predict(X) for device in (None, place))
     np.testing.assert_allclose(there, here, atol=1e-6)
+    lying = KernelRankSVM(**options).fit(put(X), put(y), q)
+    np.testing.assert_allclose(lying.predict(put(X)), here, atol=1e-6)
 
 
 @pytest.mark.parametrize(

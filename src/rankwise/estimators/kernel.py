@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from rankwise.arrays import Array, Floats, Ints
+from rankwise.device import library_of, on_device_of, to_host
 from rankwise.estimators.base import Ranker, positive
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.kernels import Kernel, KernelMap
@@ -39,6 +40,7 @@ class KernelRanker(Ranker):
     def _mapped(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Array, Floats | None]:
         """The features of the training objects, the labels and the weights, all checked."""
         self.map_ = self.new_map()
+        X, y, sample_weight = (to_host(one) if library_of(one) else one for one in (X, y, sample_weight))
         if self._takes_objects(X):
             X, y = list(X), validate_data(self, X="no_validation", y=y, y_numeric=True)
             check_consistent_length(X, y)
@@ -67,6 +69,7 @@ class KernelRanker(Ranker):
         Kernel values are computed in blocks: memory does not grow with the number of objects times that of references.
         """
         check_is_fitted(self)
+        X = to_host(X) if library_of(X) else X
         X = list(X) if self._takes_objects(X) else validate_data(self, X, **self._rows_wanted(), reset=False)
         return self.map_.scores(X, self.dual_coef_)
 
@@ -114,7 +117,8 @@ class KernelRankSVM(KernelRanker):
     random_state : int, RandomState or None, default=None
         For the landmarks.
     device : str, default=None
-        Where to move the features that the kernel is mapped to, as in RankSVM; the map itself is computed on the CPU.
+        Where to move the features that the kernel is mapped to, as in RankSVM: "cuda", ... The map itself, and
+        predictions, are computed on the CPU; so they are for X of torch or CuPy, whose features then lie beside it.
 
     Attributes
     ----------
@@ -178,11 +182,13 @@ class KernelRankSVM(KernelRanker):
 
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
         """Learn `dual_coef_` from objects X with labels y; `qid` and `sample_weight` as for RankSVM."""
+        like = X
         features, y, sample_weight = self._mapped(X, y, sample_weight)
+        features = on_device_of(like, features) if library_of(like) else features
         names = ("C", "loss", "solver", "tol", "max_iter", "n_jobs", "verbose", "callback", "device")
         linear = RankSVM(**{name: getattr(self, name) for name in names})
         linear.fit(features, y, qid, sample_weight)
-        self.dual_coef_ = self.map_.coefficients(linear.coef_)
+        self.dual_coef_ = self.map_.coefficients(to_host(linear.coef_))
         self.result_: Result = linear.result_
         self.n_iter_, self.n_queries_ = linear.n_iter_, linear.n_queries_
         return self

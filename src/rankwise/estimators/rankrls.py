@@ -197,7 +197,8 @@ def _conjugate_gradients(problem: Any, alpha: float, tol: float, max_iter: int) 
     def multiply(v: Floats) -> Floats:
         nonlocal products
         products += 1
-        return problem.product(v) + alpha * v
+        product: Floats = problem.product(v) + alpha * v
+        return product
 
     diagonal = problem.diagonal() + alpha
     square = (problem.size, problem.size)

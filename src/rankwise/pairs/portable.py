@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from rankwise.device import device_of, fused, namespace, on_device_of
+from rankwise.device import device_of, fused, library_of, namespace
+from rankwise.pairs.digits import Digit, Fixed
 from rankwise.pairs.graph import Layout, PairGraph
 
-BASE = 8  # sides at a digit, where there are more levels; up to so many levels are one digit
 BLOCK = 256  # rows of a matrix whose prefix sums are made one after another
 
 
@@ -25,68 +25,10 @@ class Engine:
         self._fixed: dict[Any, Fixed] = {}  # by where the scores lie
 
     def ranked(self, scores: Any) -> "Ranking":
-        where = namespace(scores), device_of(scores)
+        where = library_of(scores) or namespace(scores), str(device_of(scores))
         if where not in self._fixed:
             self._fixed[where] = Fixed(self.layout, scores)
         return Ranking(self._fixed[where], scores)
-
-
-class Fixed:
-    """What does not depend on the scores. Places 0, 1, ... count through the queries."""
-
-    def __init__(self, layout: Layout, like: Any) -> None:
-        self.layout = layout
-        self.xp = xp = namespace(like)
-        n, n_queries = layout.n_rows, layout.starts.shape[0] - 1
-        self.ints = xp.int32 if BASE * (n + 1) < 2**31 else xp.int64
-        starts = on_device_of(like, layout.starts)
-        self.sizes = starts[1:] - starts[:-1]
-        self.longest = int(xp.max(self.sizes)) if n else 0
-        self.query = xp.repeat(xp.arange(n_queries, dtype=xp.int32, device=device_of(like)), self.sizes)
-        self.first, self.last = (xp.astype(xp.take(ends, self.query), self.ints) for ends in (starts[:-1], starts[1:]))
-        self.rows = None if layout.rows is None else on_device_of(like, layout.rows)
-        self.level = self.grouped(on_device_of(like, layout.level))
-        n_levels = int(xp.max(on_device_of(like, layout.n_levels))) if n_queries else 1
-        n_digits = 1
-        while BASE**n_digits < n_levels:
-            n_digits += 1
-        self.base = next(base for base in range(1, BASE + 1) if base**n_digits >= n_levels)
-        self.shifts = [self.base**i for i in range(n_digits)]  # of the digits, the lowest first
-        self.bounds = [self._bounds(shift) for shift in self.shifts]
-        self.weights = None if layout.weights is None else self._scaled(on_device_of(like, layout.weights))
-
-    def grouped(self, by_row: Any) -> Any:
-        """Values by row, query after query."""
-        return by_row if self.rows is None else self.xp.take(by_row, self.rows, axis=0)
-
-    def order(self, keys: Any) -> Any:
-        """The places that sort grouped keys within each query."""
-        xp = self.xp
-        order = xp.argsort(keys, stable=True)
-        if self.sizes.shape[0] > 1:
-            order = xp.take(order, xp.argsort(xp.take(self.query, order), stable=True))
-        return order
-
-    def _bounds(self, shift: int) -> list[int]:
-        """How many documents have a digit below 0, 1, ..., base."""
-        xp = self.xp
-        digit = (self.level // shift) % self.base
-        below = [xp.sum(xp.astype(digit < k, xp.int64)) for k in range(1, self.base)]
-        return [0, *(int(one) for one in below), self.layout.n_rows]
-
-    def _scaled(self, weights: Any) -> tuple[Any, Any]:
-        """Weights, by row, to multiply by before and after a sum; those before are at most about 1 in each query.
-
-        The scales are powers of 2, so that nothing is rounded.
-        """
-        xp = self.xp
-        grouped = self.grouped(weights)
-        largest = xp.take(xp.take(grouped, self.order(grouped)), self.last - 1)  # of each place's query
-        exponent = xp.round(xp.log2(xp.where(largest > 0, largest, xp.ones_like(largest))))
-        scale = xp.pow(xp.full_like(exponent, 2.0), exponent)
-        if self.rows is not None:
-            scale = xp.take(scale, xp.argsort(self.rows))
-        return weights / scale, weights * scale
 
 
 class Ranking:
@@ -105,7 +47,7 @@ class Ranking:
         return Graph(self, float(threshold))
 
     @cached_property
-    def in_digits(self) -> list["Digit"]:
+    def in_digits(self) -> list[Digit]:
         """The digits, the highest first: each moves the documents once more."""
         level = self.level
         digits = []
@@ -126,7 +68,7 @@ class Ranking:
         row = self.sorted_rows
         for digit in self.in_digits[1:]:
             row = self.fixed.xp.take(row, digit.moved)
-        return self.fixed.xp.argsort(row)
+        return self.fixed.xp.astype(self.fixed.xp.argsort(row), self.fixed.ints)
 
     def bisect(self, threshold: float, upward: bool) -> Any:
         """For each document, the first place in its query whose score is more than its own less the threshold, or, if
@@ -149,36 +91,6 @@ class Ranking:
 
 
 @dataclass(frozen=True)
-class Digit:
-    """One problem of several sides: the documents sorted by this digit, and before that as they were.
-
-    moved   from which place each came
-    digits  of the documents before they moved
-    to      to[k * (n + 1) + p]: where the first of digit k goes to among those from place p on
-    bounds  how many documents have a digit below 0, 1, ...
-    """
-
-    moved: Any
-    digits: Any
-    to: Any
-    bounds: list[int]
-
-    @classmethod
-    def of(cls, fixed: Fixed, digits: Any, bounds: list[int]) -> "Digit":
-        xp, base = fixed.xp, fixed.base
-        sides = xp.arange(base, dtype=digits.dtype, device=device_of(digits))
-        counted = xp.zeros((base, digits.shape[0] + 1), dtype=xp.int8, device=device_of(digits))
-        counted[:, 1:] = xp.astype(digits[None, :] == sides[:, None], xp.int8)
-        to = xp.cumulative_sum(xp.reshape(counted, (-1,)), dtype=fixed.ints)
-        return cls(xp.argsort(xp.astype(digits, xp.int8), stable=True), digits, to, bounds)
-
-    def side(self, k: int) -> Any:
-        """The part of `to` for digit k."""
-        width = self.digits.shape[0] + 1
-        return self.to[k * width : (k + 1) * width]
-
-
-@dataclass(frozen=True)
 class Run:
     """Documents at the places [first, last) have the partners at the places [start, end), one such run each."""
 
@@ -189,12 +101,17 @@ class Run:
 
 
 class Graph(PairGraph):
-    """`runs`: for each digit, the runs of the worse and of the better partners."""
+    """Only what sums need is kept of the ranking.
+
+    rows, moves, place  the rows as the first digit sorts them, how the others move them on, and the way back
+    runs                for each digit, the runs of the worse and of the better partners
+    """
 
     def __init__(self, ranking: Ranking, threshold: float) -> None:
-        self.layout = ranking.fixed.layout
-        self.xp = ranking.fixed.xp
-        self.ranking = ranking
+        self.fixed = ranking.fixed
+        self.layout, self.xp = self.fixed.layout, self.fixed.xp
+        self.rows, self.place = ranking.sorted_rows, ranking.place
+        self.moves = [None, *(digit.moved for digit in ranking.in_digits[1:])]
         self.runs = _runs(ranking, threshold)
 
     def below(self, v: Any) -> Any:
@@ -207,26 +124,29 @@ class Graph(PairGraph):
         return self._sums(v, [worse + better for worse, better in self.runs])
 
     def counted(self) -> tuple[Any, Any]:
-        ones = None if self.ranking.fixed.weights is None else self.xp.ones_like(self.ranking.scores)
+        level = self.fixed.level
+        ones = None if self.fixed.weights is None else self.xp.ones_like(level, dtype=self.xp.float64)
         return self.below(ones), self.above(ones)
 
     def _sums(self, v: Any, runs: list[list[Run]]) -> Any:
         """The sums of v over the runs, by row; without v, the numbers of documents in them."""
-        xp, ranking = self.xp, self.ranking
-        before, after = ranking.fixed.weights or (None, None)
-        here = None
-        if v is not None:
-            here = xp.take(_scaled(xp.astype(v, xp.float64, copy=False), before), ranking.sorted_rows, axis=0)
-        total = xp.zeros_like(ranking.scores if here is None else here)
-        for i, (digit, of_digit) in enumerate(zip(ranking.in_digits, runs, strict=True)):
-            total = xp.take(total, digit.moved, axis=0) if i else total
-            prefix = None
+        xp = self.xp
+        before, after = self.fixed.weights or (None, None)
+        here = prefix = None
+        if v is None:
+            total = xp.zeros_like(self.fixed.level, dtype=xp.float64)
+        else:
+            here = xp.take(_scaled(xp.astype(v, xp.float64, copy=False), before), self.rows, axis=0)
+            total = xp.zeros_like(here)
+        for moved, of_digit in zip(self.moves, runs, strict=True):
+            if moved is not None:
+                total = xp.take(total, moved, axis=0)
+                here = None if here is None else xp.take(here, moved, axis=0)
             if here is not None:
-                here = xp.take(here, digit.moved, axis=0) if i else here
                 prefix = prefix_sums(xp, here)
             for run in of_digit:
                 _add_sums(xp, total[run.first : run.last, ...], prefix, run)
-        return _scaled(xp.take(total, ranking.place, axis=0), None if v is None else after)
+        return _scaled(xp.take(total, self.place, axis=0), None if v is None else after)
 
 
 def _add_sums(xp: Any, total: Any, prefix: Any, run: Run) -> None:
