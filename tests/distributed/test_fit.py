@@ -94,7 +94,7 @@ def test_frames_with_columns_or_series(client, data):
 
 @pytest.mark.filterwarnings(SPLIT)
 def test_files(client, data, tmp_path):
-    """LETOR files that cut queries, of which some lack the last features; and a folder of Parquet files."""
+    """LETOR files that cut queries, of which some lack the last features; folders of Parquet files and of chunks."""
     from rankwise.data.files import write_data
 
     thin = data.X.copy()
@@ -111,8 +111,10 @@ def test_files(client, data, tmp_path):
         found = DaskRankSVM(C=0.01).fit(given)
         np.testing.assert_allclose(found.coef_, expected.coef_, **CLOSE)
     expected = rankwise.RankSVM(C=0.01).fit(data.X, data.y, data.qid)
-    found = DaskRankSVM(C=0.01).fit(tmp_path / "folder")
-    np.testing.assert_allclose(found.coef_, expected.coef_, **CLOSE)
+    write_data(tmp_path / "chunks", data, format="chunks")
+    for folder in ("folder", "chunks"):
+        found = DaskRankSVM(C=0.01).fit(tmp_path / folder)
+        np.testing.assert_allclose(found.coef_, expected.coef_, **CLOSE)
 
 
 @pytest.mark.slow

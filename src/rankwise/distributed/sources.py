@@ -53,29 +53,41 @@ def _load_files(errand: Errand, X: Any, y: Any, qid: Any, weight: Any) -> list[A
     workers = np.repeat(sorted(n_threads), [n_threads[one] for one in sorted(n_threads)])
     places = np.arange(len(files)) * workers.size // len(files)
     return [
-        errand.submit(read_file, path, columns, workers=str(workers[k]), allow_other_workers=True)
-        for path, k in zip(files, places, strict=True)
+        errand.submit(read_file, *file, columns, workers=str(workers[k]), allow_other_workers=True)
+        for file, k in zip(files, places, strict=True)
     ]
 
 
-def list_files(given: list[str]) -> list[str]:
-    """Patterns and folders of Parquet files as the files they stand for; looked up where the files are read."""
+def list_files(given: list[str]) -> list[tuple[str, int | None]]:
+    """Patterns and folders as the files, or chunks of a folder, that they stand for; looked up where they are read."""
+    from rankwise.data.chunk_files import read_manifest
+    from rankwise.data.files import format_of
     from rankwise.data.parquet import parquet_files
 
-    found: list[str] = []
+    found: list[tuple[str, int | None]] = []
     for one in given:
         paths = [one] if os.path.exists(one) else sorted(glob.glob(one))
         if not paths:
             raise FileNotFoundError(f"{one}: the workers see no such file")
-        for path in paths:
-            found += map(str, parquet_files(Path(path)))
+        for path in map(Path, paths):
+            if format_of(path) == "chunks":
+                found += [(str(path), i) for i in range(len(read_manifest(path)[1]))]
+            else:
+                found += [(str(file), None) for file in parquet_files(path)]
     return found
 
 
-def read_file(path: str, columns: dict[str, str]) -> Rows:
-    from rankwise.data.files import read_data
+def read_file(path: str, chunk: int | None, columns: dict[str, str]) -> Rows:
+    """A file, or one chunk of a folder."""
+    if chunk is None:
+        from rankwise.data.files import read_data
 
-    return Rows(read_data(path, n_jobs=threads(None), **columns), None, path)
+        return Rows(read_data(path, n_jobs=threads(None), **columns), None, path)
+    from rankwise.data.chunk_files import read_manifest
+    from rankwise.data.chunks import ChunkedData
+
+    known, files = read_manifest(Path(path))
+    return Rows(ChunkedData(Path(path), known, [files[chunk]]).chunk(0), None, f"{path}, chunk {chunk}")
 
 
 def _of_frame(X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
