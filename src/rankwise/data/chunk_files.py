@@ -4,6 +4,7 @@
     DIR/chunk-00000.npz, ...     some whole queries each: y, qid and X, or data, indices and indptr
 
 Files are never mapped whole: a window of some rows is, and goes with its array, so that memory and addresses stay few.
+Reading ahead is the system's: asking it for what comes next (posix_fadvise) made a cold pass slower, never faster.
 """
 
 import json
@@ -88,17 +89,6 @@ class ChunkFile:
             # private, and so writable like any array: kernels are not compiled once more for one that is not
             window = mmap.mmap(handle, end - begin, access=mmap.ACCESS_COPY, offset=begin)
         return np.frombuffer(window, place.dtype, size // np.dtype(place.dtype).itemsize, at - begin)
-
-    def announce(self, folder: Path, name: str, first: int, last: int) -> None:
-        """Let the system fetch these rows, without waiting for them, if they are not in its cache."""
-        place = self.arrays[name]
-        at, size = place.offset + first * place.row_bytes, (last - first) * place.row_bytes
-        if hasattr(os, "posix_fadvise") and size:
-            with _opened(folder / self.file) as handle:
-                try:
-                    os.preadv(handle, [bytearray(1)], at + size // 2, os.RWF_NOWAIT)
-                except OSError:  # not there, or the file system cannot say
-                    os.posix_fadvise(handle, at, size, os.POSIX_FADV_WILLNEED)
 
     def check(self, folder: Path, thoroughly: bool) -> None:
         """One sentence where the file is missing, of another size, or (thoroughly) of another checksum."""

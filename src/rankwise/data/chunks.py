@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,13 +11,12 @@ import numpy as np
 
 from rankwise.arrays import Array, Floats
 from rankwise.data.chunk_files import ChunkFile, read_manifest
-from rankwise.data.columns import joined, one_type
+from rankwise.data.columns import one_type
 from rankwise.data.records import RankingData
 from rankwise.queries import cut
 from rankwise.threads import share, thread_count
 
 PART_BYTES = 1 << 22  # rows of X read together: they stay in cache
-AHEAD = 4  # parts that the system is asked to fetch before they are read
 
 
 class ChunkPart(NamedTuple):
@@ -76,7 +76,7 @@ class ChunkedData:
     @property
     def size(self) -> int:
         """How many numbers X holds."""
-        return self.nbytes // (self.dtype.itemsize + (4 if self.is_sparse else 0))
+        return sum(one.arrays["data"].rows if self.is_sparse else one.rows * self.n_features for one in self.files)
 
     @property
     def n_queries(self) -> int:
@@ -105,29 +105,17 @@ class ChunkedData:
 
     def read(self) -> RankingData:
         """All of the data, in memory."""
-        return joined([self.chunk(i) for i in range(len(self.files))])
+        return RankingData(self.rows(0, self.n_rows), self.y, self.qid, None, self.first_index, self.names)
 
     def parts(self, max_bytes: int = PART_BYTES) -> list[ChunkPart]:
         """The data cut into runs of whole queries, each of that many bytes of X and the rest of a query."""
         step = max(1, max_bytes * self.n_rows // max(self.nbytes, 1))
         cuts = cut(self.starts, step)
-        spans = [(int(self.starts[first]), int(self.starts[last])) for first, last in cuts]
-
-        def load(i: int) -> Any:
-            if i + AHEAD < len(spans):
-                self._announce(*spans[i + AHEAD])
-            return self._window(*spans[i])
-
-        def loader(i: int) -> Callable[[], Any]:
-            return lambda: load(i)
-
-        return [ChunkPart(*cuts[i], slice(*spans[i]), loader(i)) for i in range(len(cuts))]
-
-    def load(self, low: int, high: int) -> Any:
-        """Rows low, ..., high - 1 of X where they lie, while the system fetches those that a pass needs soon."""
-        ahead = AHEAD * (high - low)
-        self._announce(min(low + ahead, self.n_rows), min(high + ahead, self.n_rows))
-        return self._window(low, high)
+        spans = [slice(int(self.starts[first]), int(self.starts[last])) for first, last in cuts]
+        return [
+            ChunkPart(*queries, rows, partial(self.load, rows.start, rows.stop))
+            for queries, rows in zip(cuts, spans, strict=True)
+        ]
 
     def rows(self, low: int, high: int) -> Any:
         """Rows low, ..., high - 1 of X, copied into arrays of their own."""
@@ -148,8 +136,8 @@ class ChunkedData:
         ends = [bound[1:] - bound[0] + begin for bound, begin in zip(bounds, begins, strict=False)]
         return self._csr(data, indices, np.concatenate([[0], *ends]))
 
-    def _window(self, low: int, high: int) -> Any:
-        """The same rows where they lie; copied only where they lie in two files."""
+    def load(self, low: int, high: int) -> Any:
+        """The same rows where they lie, mapped while they are kept; copied only where they lie in two files."""
         pieces = list(self._pieces(low, high))
         if len(pieces) > 1:
             return self.rows(low, high)
@@ -180,11 +168,6 @@ class ChunkedData:
         index = np.int32 if data.size < 2**31 else np.int64
         stored = (data, indices.astype(index, copy=False), indptr.astype(index))
         return csr_array(stored, shape=(indptr.size - 1, self.n_features), copy=False)
-
-    def _announce(self, low: int, high: int) -> None:
-        if not self.is_sparse:
-            for file, first, last in self._pieces(low, high):
-                file.announce(self.folder, "X", first, last)
 
 
 def runs(qid: Array) -> tuple[Array, Array]:
