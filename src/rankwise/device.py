@@ -45,7 +45,7 @@ def stored(x: Any) -> int:
 
 
 def device_of(x: Any) -> Any:
-    return x.device
+    return x.data.device if library_of(x) == "cupy" and is_sparse(x) else x.device
 
 
 def on_device_of(like: Any, x: Any) -> Any:
@@ -105,8 +105,8 @@ def _to_torch(x: Any, place: str) -> Any:
         raise ValueError("device is 'cuda', and torch finds no GPU that it could use")
     if not is_sparse(x):
         return torch.as_tensor(np.ascontiguousarray(x), device=place or "cpu")
-    parts = (torch.as_tensor(one, device=place or "cpu") for one in (x.indptr, x.indices, x.data))
-    return torch_csr(*parts, x.shape)
+    ends, columns, values = (torch.as_tensor(one, device=place or "cpu") for one in (x.indptr, x.indices, x.data))
+    return torch_csr(ends, columns, values, x.shape)
 
 
 def torch_csr(ends: Any, columns: Any, values: Any, shape: tuple[int, int]) -> Any:

@@ -1,5 +1,7 @@
 """Fits on arrays of torch and CuPy: the same objective, the same optimum, the same sentences as with NumPy."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -114,8 +116,20 @@ def test_path_and_kernel(put, place):
     options = {"C": 0.1, "n_components": 40, "random_state": 0, "tol": 1e-8}
     here, there = (KernelRankSVM(device=device, **options).fit(X, y, q).predict(X) for device in (None, place))
     np.testing.assert_allclose(there, here, atol=1e-6)
-    lying = KernelRankSVM(**options).fit(put(X), put(y), q)
-    np.testing.assert_allclose(lying.predict(put(X)), here, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "polynomial", "sigmoid", "laplacian"])
+@pytest.mark.parametrize("more", [{"n_components": 40}, {"n_components": 40, "landmarks": "kmeans"}, {}], ids=str)
+def test_kernel_values_where_the_rows_lie(put, kernel, more):
+    X, y, q, weights = make(150)
+    options = {"kernel": kernel, "gamma": 0.1, "C": 0.1, "random_state": 0, "tol": 1e-8} | more
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # sigmoid is not positive semidefinite
+        here = KernelRankSVM(**options).fit(X, y, q, weights)
+        there = KernelRankSVM(**options).fit(put(X), put(y), q, put(weights))
+    expected = here.predict(X)
+    np.testing.assert_allclose(to_host(there.predict(put(X))), expected, atol=1e-5 * np.abs(expected).max())
+    np.testing.assert_allclose(there.predict(X), expected, atol=1e-5 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize(

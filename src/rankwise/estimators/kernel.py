@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
-from rankwise.arrays import Array, Floats, Ints
-from rankwise.device import library_of, on_device_of, to_host
+from rankwise.arrays import Array, Floats, Ints, finite
+from rankwise.device import library_of, to_host
 from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.on_device import check_rows
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.kernels import Kernel, KernelMap
 from rankwise.solvers import Callback, Result
@@ -40,8 +41,10 @@ class KernelRanker(Ranker):
     def _mapped(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Array, Floats | None]:
         """The features of the training objects, the labels and the weights, all checked."""
         self.map_ = self.new_map()
-        X, y, sample_weight = (to_host(one) if library_of(one) else one for one in (X, y, sample_weight))
-        if self._takes_objects(X):
+        y, sample_weight = (to_host(one) if library_of(one) else one for one in (y, sample_weight))
+        if library_of(X):
+            X, y = check_rows(self, X, reset=True), finite(y, "y", X.shape[0])
+        elif self._takes_objects(X):
             X, y = list(X), validate_data(self, X="no_validation", y=y, y_numeric=True)
             check_consistent_length(X, y)
         else:
@@ -69,7 +72,8 @@ class KernelRanker(Ranker):
         Kernel values are computed in blocks: memory does not grow with the number of objects times that of references.
         """
         check_is_fitted(self)
-        X = to_host(X) if library_of(X) else X
+        if library_of(X):
+            return self.map_.scores(check_rows(self, X, reset=False), self.dual_coef_)
         X = list(X) if self._takes_objects(X) else validate_data(self, X, **self._rows_wanted(), reset=False)
         return self.map_.scores(X, self.dual_coef_)
 
@@ -117,8 +121,9 @@ class KernelRankSVM(KernelRanker):
     random_state : int, RandomState or None, default=None
         For the landmarks.
     device : str, default=None
-        Where to move the features that the kernel is mapped to, as in RankSVM: "cuda", ... The map itself, and
-        predictions, are computed on the CPU; so they are for X of torch or CuPy, whose features then lie beside it.
+        Where to move the features that the kernel is mapped to, as in RankSVM: "cuda", ... For X of torch or CuPy
+        kernel values too are computed where it lies, for random landmarks and the kernels that products of rows give
+        ("linear", "rbf", "polynomial", "sigmoid"); else on the CPU.
 
     Attributes
     ----------
@@ -182,9 +187,7 @@ class KernelRankSVM(KernelRanker):
 
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
         """Learn `dual_coef_` from objects X with labels y; `qid` and `sample_weight` as for RankSVM."""
-        like = X
         features, y, sample_weight = self._mapped(X, y, sample_weight)
-        features = on_device_of(like, features) if library_of(like) else features
         names = ("C", "loss", "solver", "tol", "max_iter", "n_jobs", "verbose", "callback", "device")
         linear = RankSVM(**{name: getattr(self, name) for name in names})
         linear.fit(features, y, qid, sample_weight)

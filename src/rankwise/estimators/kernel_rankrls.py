@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from rankwise.arrays import Floats
+from rankwise.device import library_of, to_host
 from rankwise.estimators.base import positive
 from rankwise.estimators.kernel import KernelRanker
 from rankwise.estimators.rankrls import outcome, prepared
@@ -75,6 +76,7 @@ class KernelRankRLS(KernelRanker):
         if alphas.size == 0:
             raise ValueError("alpha is empty: give at least one")
         features, y, sample_weight = self._mapped(X, y, sample_weight)
+        features = to_host(features) if library_of(features) else features
         problem = prepared(self, features, y, qid, sample_weight)
         # One product of large matrices: block by block, a matrix as large as this would be read and written each time.
         Z = problem.comparisons.root(problem.features.X)

@@ -173,6 +173,8 @@ class RankSVM(Ranker):
             if pair_weight is not None:
                 raise ValueError("pair_weight goes with pairs: give both, or sample_weight")
             if is_stored(X):
+                if self.device is not None:
+                    raise ValueError("rows on disk are worked on by the CPU: leave device out, or give data.read()")
                 y, qid = self._check_stored(X, y, qid)
             else:
                 X, y, sample_weight = self._check_fit(X, y, sample_weight)
@@ -214,6 +216,8 @@ class RankSVM(Ranker):
             raise ValueError(
                 "partial_fit sees a few queries at a time and cannot normalise by all: normalize_pairs='sum'"
             )
+        if self.device is not None or library_of(X):
+            raise ValueError("partial_fit takes arrays of NumPy only, and no device")
         first = not hasattr(self, "_state")
         X, y, sample_weight = self._check_fit(X, y, sample_weight, reset=first)
         state = StochasticState.at(np.zeros(X.shape[1])) if first else self._state

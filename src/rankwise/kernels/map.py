@@ -9,8 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from rankwise.arrays import Floats, Ints
+from rankwise.device import library_of, on_device_of, some_rows, to_host
+from rankwise.kernels import on_device
 from rankwise.kernels.factor import factorise
 from rankwise.kernels.kernel import Kernel, count, take
 from rankwise.kernels.landmarks import LANDMARKS, at_random, by_leverage, centres
@@ -41,7 +44,9 @@ class KernelMap:
         self.random_state = random_state
 
     def fit_transform(self, objects: Any) -> Floats:
-        """Learn the map; the features of the training objects."""
+        """Learn the map; the features of the training objects, where these lie."""
+        if library_of(objects):
+            return self._fit_on_device(objects)
         if self.n_components is None:
             check_room(count(objects))
         candidates, chosen = self._candidates(objects)
@@ -60,11 +65,26 @@ class KernelMap:
 
     def scores(self, objects: Any, coefficients: Floats) -> Floats:
         """k(x, Z) β."""
+        if library_of(objects) and on_device.possible(self.kernel, objects):
+            scores: Floats = on_device.times(self.kernel, objects, self.references, coefficients)
+            return scores
+        objects = to_host(objects) if library_of(objects) else objects
         return self._by_blocks(objects, lambda values: values @ coefficients)
 
-    def _candidates(self, objects: Any) -> tuple[Any, Ints | None]:
-        from sklearn.utils import check_random_state
+    def _fit_on_device(self, X: Any) -> Floats:
+        n, m = count(X), self.n_components
+        if m is None or m >= n or self.landmarks != "random" or not on_device.possible(self.kernel, X):
+            at_host: Floats = on_device_of(X, self.fit_transform(to_host(X)))
+            return at_host
+        chosen = at_random(n, m, check_random_state(self.random_state))
+        among = KernelMap(self.kernel)  # an exact map of the landmarks alone
+        among.fit_transform(to_host(some_rows(X, chosen)))
+        self.basis, self.references, self.chosen = among.basis, among.references, chosen[among.chosen]
+        to_features = self.basis.features(np.eye(count(self.references)))
+        features: Floats = on_device.times(self.kernel, X, self.references, to_features)
+        return features
 
+    def _candidates(self, objects: Any) -> tuple[Any, Ints | None]:
         n = count(objects)
         rng = check_random_state(self.random_state)
         m = n if self.n_components is None else min(self.n_components, n)
