@@ -32,7 +32,7 @@ def report(found: dict[str, Any]) -> Report:
         claim="The paper: with many levels a query, PRSVM+ is much slower than Tree-TRON.",
         rows=[row for case in cases for row in rows_of(case, found)],
         tables=[Table(caption, [row for case in cases for row in times(case, found)])],
-        why="the paper gives curves only, of the real -list sets; these are made up, a quarter of their queries, C "
+        why="the paper gives curves only, of the real -list sets; these are made up, an eighth of their queries, C "
         "scaled to the number of pairs.",
         picture=figure,
     )

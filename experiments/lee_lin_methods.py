@@ -13,7 +13,7 @@ METHODS = {
     "rankwise": Method("auto"),
     "TreeRankSVM (L1)": Method("bmrm", "red-black-tree", "hinge", 1e-6),
     "bundle with line search (L1)": Method("bundle", "auto", "hinge", 1e-6),
-    "rankwise (L1)": Method("auto", "auto", "hinge", 1e-7),
+    "rankwise (L1)": Method("auto", "auto", "hinge", 1e-5),
 }
 STYLES = {  # colour, dashes, width
     "Tree-TRON": ("#1b6ca8", "-", 1.6),

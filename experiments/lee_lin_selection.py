@@ -17,22 +17,12 @@ from experiments.units import Unit
 from rankwise import RankingData, RankSVM, evaluate
 
 GRID = tuple(range(-15, 11))
-COARSE = (
-    -15,
-    -10,
-    -5,
-    0,
-    5,
-    8,
-    10,
-)  # where a fit takes seconds: L1-loss SVR; on synthetic data all but L2-loss RankSVM
+# Where a fit takes seconds: L1-loss SVR, and on synthetic data all but L2-loss RankSVM.
+COARSE = (-15, -10, -5, 0, 5, 8, 10)
 L2, L1, PARTIAL = "L2-loss RankSVM", "L1-loss RankSVM", "L2-loss RankSVM, adjacent levels only"
 SVR_L2, SVR_L1 = "L2-loss SVR", "L1-loss SVR"
-SVR_PASSES, FEWER_PASSES, MOST_STEPS = (
-    1000,
-    50,
-    60,
-)  # the first is LIBLINEAR's own bound; a fit at a C too large to be of use must not take for ever
+# A fit at a C too large to be of use must not take for ever; the first is LIBLINEAR's own bound.
+SVR_PASSES, FEWER_PASSES, MOST_STEPS = 1000, 50, 60
 
 
 def measures_of(name: str) -> list[str]:
@@ -74,6 +64,15 @@ def at(data: Path, name: str, exponent: int, solver: str, tol: float) -> dict[st
     """Test measures and seconds of L2-loss RankSVM at a given C."""
     train, _, test = load(data, name)
     return train_and_test(RankSVM(C=2.0**exponent, solver=solver, tol=tol, n_jobs=1), train, test, name)
+
+
+def stopped(data: Path, name: str, exponent: int, passes: int) -> dict[str, Any]:
+    """L1-loss SVR after so many passes over the data."""
+    train, _, test = load(data, name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        svr = make(SVR_L1, name).set_params(C=2.0**exponent, max_iter=passes)
+        return train_and_test(svr, train, test, name)
 
 
 def fit(train: RankingData, test: RankingData, name: str, model: str, exponent: float) -> dict[str, Any]:

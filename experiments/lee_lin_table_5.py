@@ -3,7 +3,7 @@
 from typing import Any
 
 from experiments.lee_lin_data import ORIGINALS, PAIRS, REAL, SYNTHETIC
-from experiments.lee_lin_selection import L2, SVR_L1, SVR_L2, at, measures_of
+from experiments.lee_lin_selection import L2, SVR_L1, SVR_L2, at, measures_of, stopped
 from experiments.lee_lin_selection import units as selection
 from experiments.pages import Report, Table
 from experiments.units import Unit
@@ -37,9 +37,18 @@ WAYS = {  # solver and tolerance
 }
 
 
-FORMATS = dict.fromkeys(("paper", "farthest off", *WAYS), ".4f")
+PASSES = (50, 300, 1000)
+UNSTABLE = ("MQ2008", 8)  # the paper's set and log2 C for which PASSES are compared
+FORMATS = dict.fromkeys((PAIRS, measures_of("MQ2008")[1], "paper", "farthest off", *WAYS), ".4f")
 FORMATS |= {f"{model}{whose}": ".4f" for model in MODELS for whose in ("", ", paper")}
 FORMATS |= {f"seconds, {model}{whose}": ".3g" for model in MODELS for whose in ("", ", paper")}
+WHY = (
+    "Its solver stops before the optimum, at a gradient of 1e-3 of that at zero; where exactly depends on the rounding "
+    "on the way, and the measures of MQ2008 move by 0.002 between there and the optimum. At a C chosen here, the "
+    "flatness of the validation curves adds to it. L1-loss SVR ranks by where it happens to be when its bound of "
+    "iterations stops it, here as in the paper: most labels are 0, and so is the median that it tends to. Measures on "
+    "synthetic sets cannot be compared with the paper's, only with each other."
+)
 
 
 def units(quick: bool) -> list[Unit]:
@@ -49,7 +58,11 @@ def units(quick: bool) -> list[Unit]:
         for name, exponent in theirs
         for way, options in WAYS.items()
     ]
-    return given + selection(tuple(ORIGINALS), MODELS, quick)
+    name, exponent = UNSTABLE
+    unstable = [
+        Unit(f"{passes} passes", stopped, {"name": name, "exponent": exponent, "passes": passes}) for passes in PASSES
+    ]
+    return given + unstable + selection(tuple(ORIGINALS), MODELS, quick)
 
 
 def report(found: dict[str, Any]) -> Report:
@@ -57,6 +70,7 @@ def report(found: dict[str, Any]) -> Report:
     ran = [name for name in ORIGINALS if f"{name}, {L2}" in found]
     rows = [_row(found, name, place) for name in ran for place in range(len(PAPER[name]))]
     measured, seconds = ([{key: row[key] for key in row if keep(key)} for row in rows] for keep in (_measure, _seconds))
+    unstable = [{"passes": passes} | found[f"{passes} passes"] for passes in PASSES]
     off = max(row["farthest off"] for row in given)
     return Report(
         claim="The paper: L2-loss SVR and RankSVM are close in NDCG, RankSVM is better in pairwise accuracy, and "
@@ -65,13 +79,10 @@ def report(found: dict[str, Any]) -> Report:
         tables=[
             Table("L2-loss RankSVM at the paper's own C, by solver and tolerance.", given, FORMATS),
             Table("All three, each at the C that the validation set chose. " + SYNTHETIC, measured, FORMATS),
+            Table("L1-loss SVR on MQ2008 at the paper's C = 2^8, stopped after so many passes.", unstable, FORMATS),
             Table("Seconds of training on one thread, and the paper's for the whole sets.", seconds, FORMATS),
         ],
-        why=f"at the paper's C no figure of RankSVM is farther than {off:.4f} from its own. Its solver stops before "
-        "the optimum, at a gradient of 1e-3 of that at zero; where exactly depends on the rounding on the way, and the "
-        "ranking measures of MQ2008 move by 0.002 between there and the optimum. At a C chosen here, the flatness of "
-        "the validation curves adds to it. Measures on synthetic sets cannot be compared with the paper's, only with "
-        "each other.",
+        why=f"at the paper's C no figure of RankSVM is farther than {off:.4f} from its own. " + WHY,
     )
 
 
