@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from rankwise.arrays import Array
-from rankwise.data.decimals import HARD, UNREADABLE, read_decimal
+from rankwise.data.decimals import EXACT, HARD, UNREADABLE, read_decimal
 from rankwise.data.tokens import NEWLINE, RETURN, SPACE, next_line
 from rankwise.jit import kernel
 
@@ -63,14 +63,22 @@ def fill(text: Array, row: int, arrays: Arrays, rules: Rules, hard: Array, notes
     while at < text.size:
         if not _is_blank(text, at):
             for column in range(rules.roles.size):
-                begin = at
+                begin, role = at, rules.roles[column]
+                if (
+                    role >= 0 and column < rules.roles.size - 1
+                ):  # nearly all cells: a plain number, and another behind it
+                    value, at, status = read_decimal(text, begin)
+                    if status == EXACT and text[at] == rules.separator and abs(value) <= rules.largest:
+                        arrays.X[row, role] = value
+                        at += 1
+                        continue
                 end, at = _cell(text, begin, rules.separator)
                 if end < 0:
                     notes[FAULT] = OPEN_QUOTE
                 elif (text[at] == NEWLINE) != (column == rules.roles.size - 1):
                     notes[FAULT] = CELLS
                 else:
-                    _keep(text, begin, end, row, rules.roles[column], arrays, rules, hard, notes)
+                    _keep(text, begin, end, row, role, arrays, rules, hard, notes)
                 if notes[FAULT] != NONE:
                     notes[PLACE], notes[COLUMN] = begin, column
                     return
