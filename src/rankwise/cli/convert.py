@@ -1,5 +1,6 @@
 """`rankwise convert`: ranking data from one format into another."""
 
+import os
 import shutil
 import sys
 import time
@@ -76,6 +77,7 @@ def _to_chunks(sources: list[str], target: str, options: dict[str, Any]) -> Any:
     from rankwise.data.chunks import open_chunks
     from rankwise.data.files import stream_data
 
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # Arrow's own reserves a GB of addresses
     spool = Path(target).with_name(f".{Path(target).name}.stdin")
     with doing(f"writing {target}") as tell:
         try:
