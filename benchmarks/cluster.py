@@ -4,6 +4,7 @@
 
 where a Hessian is written out of m rows: all of them, or of a sample. `speed` and `flops` are measured first, on one
 block and one core, `latency` on a cluster with nothing to do. Data are made where they are used, block after block.
+Beside the seconds stand those that each core was at work: on a busy machine, what they would be on an idle one.
 
     python -m benchmarks.cluster --gigabytes 0.5 1 2 --workers 1 2
 """
@@ -46,9 +47,14 @@ def sizes(gigabytes: float, dtype: Any) -> tuple[int, int]:
 
 def on_threads(gigabytes: float, dtype: Any, n_threads: int, repeats: int) -> Iterator[dict[str, Any]]:
     n, rows = sizes(gigabytes, dtype)
-    X, y, qid = (np.concatenate(parts) for parts in zip(*(block(i, rows, dtype) for i in range(n)), strict=True))
+    X, y, qid = np.empty((n * rows, FEATURES), dtype), np.empty(n * rows), np.empty(n * rows, np.int64)
+    for i in range(n):
+        here = slice(i * rows, (i + 1) * rows)
+        X[here], y[here], qid[here] = block(i, rows, dtype)
     for _ in range(repeats):
-        yield timed(RankSVM(**OPTIONS, n_jobs=n_threads), X, y, qid)
+        began = time.process_time()
+        found = timed(RankSVM(**OPTIONS, n_jobs=n_threads), X, y, qid)
+        yield found | {"at work": (time.process_time() - began) / n_threads}
 
 
 def on_cluster(gigabytes: float, dtype: Any, n_workers: int, repeats: int) -> Iterator[dict[str, Any]]:
@@ -69,7 +75,9 @@ def on_cluster(gigabytes: float, dtype: Any, n_workers: int, repeats: int) -> It
         wait(held)
         waits = [latency(client) for _ in range(50)]
         for _ in range(repeats):
-            yield timed(DaskRankSVM(**OPTIONS), *held) | {"latency": statistics.median(waits)}
+            began = sum(client.run(time.process_time).values())
+            found = timed(DaskRankSVM(**OPTIONS), *held) | {"latency": statistics.median(waits)}
+            yield found | {"at work": (sum(client.run(time.process_time).values()) - began) / n_workers}
 
 
 def latency(client: Any) -> float:
@@ -110,9 +118,9 @@ def speeds(dtype: Any) -> tuple[float, float]:
 def median_time(work: Any) -> float:
     times = []
     for _ in range(9):
-        began = time.perf_counter()
+        began = time.process_time()
         work()
-        times.append(time.perf_counter() - began)
+        times.append(time.process_time() - began)
     return statistics.median(times)
 
 
@@ -136,7 +144,9 @@ def main() -> None:
     asked = parser.parse_args()
     measured = speeds(asked.dtype)
     print(f"a core: {measured[0] / 1e9:.2f} GB/s in products, {measured[1] / 1e9:.1f} GFLOP/s in Hessians")
-    print("GB     engine     seconds (best)  before  predicted  passes  rounds  MB sent  ms a round  objective")
+    show(
+        "GB", "engine", "seconds", "best", "at work", "before", "predicted", "passes", "rounds", "MB sent", "objective"
+    )
     for gigabytes in asked.gigabytes:
         n_blocks, rows = sizes(gigabytes, asked.dtype)
         engines = [("threads", on_threads)] * (not asked.no_threads) + [("workers", on_cluster)]
@@ -146,12 +156,13 @@ def main() -> None:
                 every = sorted(one["seconds"] for one in found[1:] or found)
                 best = min(found, key=lambda one: one["seconds"])
                 told = predicted(best, n_blocks * rows, np.dtype(asked.dtype).itemsize, cores, measured)
-                print(
-                    f"{gigabytes:<6g} {cores} {name}  {statistics.median(every):7.2f} ({every[0]:.2f})  "
-                    f"{best['before']:6.2f}  {told:9.2f}  {best['passes']:6d}  {best['rounds']:6d}  "
-                    f"{best['sent'] / 1e6:7.2f}  {1e3 * best.get('latency', 0.0):10.1f}  {best['objective']:.12g}",
-                    flush=True,
-                )
+                times = statistics.median(every), every[0], best["at work"], best["before"], told
+                counts = best["passes"], best["rounds"], f"{best['sent'] / 1e6:.1f}", f"{best['objective']:.11g}"
+                show(f"{gigabytes:g}", f"{cores} {name}", *(f"{one:.2f}" for one in times), *counts)
+
+
+def show(*cells: Any) -> None:
+    print(" ".join(f"{cell:>9}" for cell in cells), flush=True)
 
 
 if __name__ == "__main__":

@@ -128,7 +128,9 @@ def nbytes(X: Any) -> int:
 def _check(rows: Rows) -> None:
     values = rows.data.X.data if sparse.issparse(rows.data.X) else rows.data.X
     for what, given in (("a feature", values), ("a label", rows.data.y), ("a weight", rows.weight)):
-        if given is not None and not np.isfinite(given.sum(dtype=np.float64)) and not np.isfinite(given).all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            plain = given is None or np.isfinite(given.sum())  # a sum that overflows says nothing yet
+        if not plain and not np.isfinite(given).all():
             raise ValueError(f"{rows.where} holds {what} that is not a finite number: every one must be")
 
 
