@@ -1,9 +1,10 @@
 """Kernels for torch on a GPU, each for what array functions would do in many passes over memory.
 
-X v and Xᵀ g read float32 rows once, as they are, and add up in float64; partial sums are kept apart and added in a
-fixed order, so that results do not change from run to run.
+X v and Xᵀ g read float32 rows once, as they are, and add up in float64, in a fixed order. (torch's own prefix sums on a
+GPU are not: there the last digits of a fit may change from run to run.)
 """
 
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ def dot(X: Any, v: Any) -> Any:
     """X v."""
     n, d = X.shape
     out = torch.empty(n, dtype=torch.float64, device=X.device)
-    with torch.cuda.device(X.device):
+    with _current(X):
         _dot[(triton.cdiv(n, ROWS),)](X, v.contiguous(), out, n, d, X.stride(0), ROWS, COLUMNS, num_warps=1)
     return out
 
@@ -31,7 +32,7 @@ def transposed_dot(X: Any, g: Any) -> Any:
     rows = max(ROWS, ROWS * triton.cdiv(n, PROGRAMS * ROWS))
     programs = triton.cdiv(n, rows)
     sums = torch.empty((programs, d), dtype=torch.float64, device=X.device)
-    with torch.cuda.device(X.device):
+    with _current(X):
         columns = min(WIDE, max(COLUMNS, triton.next_power_of_2(d)))
         grid = (programs, triton.cdiv(d, columns))
         _transposed_dot[grid](X, g.contiguous(), sums, n, d, X.stride(0), rows, ROWS, columns, num_warps=2)
@@ -39,14 +40,14 @@ def transposed_dot(X: Any, g: Any) -> Any:
 
 
 def add_differences(total: Any, prefix: Any, start: Any, end: Any) -> None:
-    """total += prefix[end] - prefix[start], by rows."""
+    """total += prefix[end[j]] - prefix[start[j]] for each j, by rows."""
     n, width = total.shape[0], 1 if total.ndim == 1 else total.shape[1]
     columns = 1 if width == 1 else 64
     rows = ELEMENTS // columns
     if n:
-        with torch.cuda.device(total.device):
+        with _current(total):
             grid = (triton.cdiv(n, rows), triton.cdiv(width, columns))
-            _add_differences[grid](total, prefix, start, end, n, width, rows, columns)
+            _add_differences[grid](total, prefix, start, end, n, width, *start.stride(), start.shape[0], rows, columns)
 
 
 def bisect(scores: Any, first: Any, last: Any, threshold: float, upward: bool, steps: int) -> Any:
@@ -55,9 +56,15 @@ def bisect(scores: Any, first: Any, last: Any, threshold: float, upward: bool, s
     out = torch.empty_like(first)
     limit = torch.full((1,), threshold, dtype=torch.float64, device=scores.device)  # a plain number would be a float32
     if n:
-        with torch.cuda.device(scores.device):
+        with _current(scores):
             _bisect[(triton.cdiv(n, ELEMENTS),)](scores, first, last, limit, out, n, steps, upward, ELEMENTS)
     return out
+
+
+def _current(x: Any) -> Any:
+    """A context in which kernels run where x lies; to enter one takes longer than some kernels do."""
+    here: bool = torch.cuda.current_device() == x.device.index
+    return nullcontext() if here else torch.cuda.device(x.device)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -90,17 +97,21 @@ def _transposed_dot(  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _add_differences(  # type: ignore[no-untyped-def]
-    total, prefix, start, end, n, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr
+    total, prefix, start, end, n, width, side, step, sides, ROWS: tl.constexpr, COLUMNS: tl.constexpr
 ):
     rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
-    there = (rows < n)[:, None] & (columns < width)[None, :]
-    low = tl.load(start + rows, rows < n, 0).to(tl.int64)
-    high = tl.load(end + rows, rows < n, 0).to(tl.int64)
+    inside = rows < n
+    there = inside[:, None] & (columns < width)[None, :]
     here = total + rows[:, None] * width + columns[None, :]
-    sums = tl.load(prefix + high[:, None] * width + columns[None, :], there, 0.0)
-    sums -= tl.load(prefix + low[:, None] * width + columns[None, :], there, 0.0)
-    tl.store(here, tl.load(here, there, 0.0) + sums, there)
+    sums = tl.load(here, there, 0.0)
+    at = rows * step
+    for _ in range(sides):
+        low, high = tl.load(start + at, inside, 0).to(tl.int64), tl.load(end + at, inside, 0).to(tl.int64)
+        sums += tl.load(prefix + high[:, None] * width + columns[None, :], there, 0.0)
+        sums -= tl.load(prefix + low[:, None] * width + columns[None, :], there, 0.0)
+        at += side
+    tl.store(here, sums, there)
 
 
 @triton.jit  # type: ignore[untyped-decorator]

@@ -42,12 +42,12 @@ class PairHessian:
     terms: tuple[tuple[float, PairGraph], ...]
 
     def __call__(self, v: Array) -> Floats:
-        total: Floats = namespace(v).zeros_like(v)
+        total: Any = None
         for curvature, graph in self.terms:
             product = graph.laplacian(v)
             product *= curvature
-            total += product
-        return total
+            total = product if total is None else total + product
+        return _or_zeros(total, v)
 
     def half(self, v: Array) -> Floats:
         """M v, where M + Mᵀ is the Hessian: c (½ D v - below(v)) has one sum where L v has two."""
@@ -57,11 +57,17 @@ class PairHessian:
             sums -= v * (0.5 * graph.degree)[:, None]
             sums *= -curvature
             total = sums if total is None else total + sums
-        return total  # type: ignore[no-any-return]
+        return _or_zeros(total, v)
 
     def diagonal(self) -> Floats:
         (first, *others) = [curvature * graph.degree for curvature, graph in self.terms]
         return sum(others, first)
+
+
+def _or_zeros(total: Any, v: Array) -> Floats:
+    """The total, or zeros where there was nothing to add up."""
+    found: Floats = namespace(v).zeros_like(v) if total is None else total
+    return found
 
 
 @dataclass(frozen=True)

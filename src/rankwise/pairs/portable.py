@@ -8,6 +8,7 @@ up to r levels there is nothing else. Prefix sums go through all queries: of a s
 before it they lose digits, so weights are scaled to be near 1 in every query.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -91,20 +92,22 @@ class Ranking:
 
 
 @dataclass(frozen=True)
-class Run:
-    """Documents at the places [first, last) have the partners at the places [start, end), one such run each."""
+class Runs:
+    """The partners of all documents at one digit, on the j-th other side: those at the places [start[j], end[j]).
 
-    first: int
-    last: int
+    Documents lie sorted by the digit. Before bounds[j + 1] theirs is at most j, and their j-th other side is digit
+    j + 1, of better partners; from there on it is digit j, of worse ones.
+    """
+
     start: Any
     end: Any
+    bounds: list[int]
 
 
 class Graph(PairGraph):
     """Only what sums need is kept of the ranking.
 
     rows, moves, place  the rows as the first digit sorts them, how the others move them on, and the way back
-    runs                for each digit, the runs of the worse and of the better partners
     """
 
     def __init__(self, ranking: Ranking, threshold: float) -> None:
@@ -115,21 +118,21 @@ class Graph(PairGraph):
         self.runs = _runs(ranking, threshold)
 
     def below(self, v: Any) -> Any:
-        return self._sums(v, [worse for worse, _ in self.runs])
+        return self._sums(v, lambda j, bounds: slice(bounds[j + 1], bounds[-1]))
 
     def above(self, v: Any) -> Any:
-        return self._sums(v, [better for _, better in self.runs])
+        return self._sums(v, lambda j, bounds: slice(0, bounds[j + 1]))
 
     def adjacency(self, v: Any) -> Any:
-        return self._sums(v, [worse + better for worse, better in self.runs])
+        return self._sums(v, None)
 
     def counted(self) -> tuple[Any, Any]:
         level = self.fixed.level
         ones = None if self.fixed.weights is None else self.xp.ones_like(level, dtype=self.xp.float64)
         return self.below(ones), self.above(ones)
 
-    def _sums(self, v: Any, runs: list[list[Run]]) -> Any:
-        """The sums of v over the runs, by row; without v, the numbers of documents in them."""
+    def _sums(self, v: Any, part: Callable[[int, list[int]], slice] | None) -> Any:
+        """The sums of v over the runs of `part` of the documents, or of all; without v, how long the runs are."""
         xp = self.xp
         before, after = self.fixed.weights or (None, None)
         here = prefix = None
@@ -138,27 +141,33 @@ class Graph(PairGraph):
         else:
             here = xp.take(_scaled(xp.astype(v, xp.float64, copy=False), before), self.rows, axis=0)
             total = xp.zeros_like(here)
-        for moved, of_digit in zip(self.moves, runs, strict=True):
+        for moved, runs in zip(self.moves, self.runs, strict=True):
             if moved is not None:
                 total = xp.take(total, moved, axis=0)
                 here = None if here is None else xp.take(here, moved, axis=0)
             if here is not None:
                 prefix = prefix_sums(xp, here)
-            for run in of_digit:
-                _add_sums(xp, total[run.first : run.last, ...], prefix, run)
+            if part is None:
+                _add_sums(xp, total, prefix, runs.start, runs.end)
+            else:
+                for j in range(runs.start.shape[0]):
+                    some = part(j, runs.bounds)
+                    _add_sums(xp, total[some, ...], prefix, runs.start[j : j + 1, some], runs.end[j : j + 1, some])
         return _scaled(xp.take(total, self.place, axis=0), None if v is None else after)
 
 
-def _add_sums(xp: Any, total: Any, prefix: Any, run: Run) -> None:
-    """Add the sums over the run to `total`, a view."""
-    if prefix is None:
-        total += xp.astype(run.end - run.start, xp.float64)
-    elif fused(total):
+def _add_sums(xp: Any, total: Any, prefix: Any, start: Any, end: Any) -> None:
+    """Add the sums over the runs to `total`, a view; `start` and `end` have a row a side."""
+    if prefix is not None and fused(total):
         from rankwise.device_kernels import add_differences
 
-        add_differences(total, prefix, run.start, run.end)
-    else:
-        total += xp.take(prefix, run.end, axis=0) - xp.take(prefix, run.start, axis=0)
+        add_differences(total, prefix, start, end)
+        return
+    for j in range(start.shape[0]):
+        if prefix is None:
+            total += xp.astype(end[j, :] - start[j, :], xp.float64)
+        else:
+            total += xp.take(prefix, end[j, :], axis=0) - xp.take(prefix, start[j, :], axis=0)
 
 
 def _scaled(v: Any, weights: Any) -> Any:
@@ -167,7 +176,7 @@ def _scaled(v: Any, weights: Any) -> Any:
     return v * (weights if v.ndim == 1 else weights[:, None])
 
 
-def _runs(ranking: Ranking, threshold: float) -> list[tuple[list[Run], list[Run]]]:
+def _runs(ranking: Ranking, threshold: float) -> list[Runs]:
     """For each digit the runs of the documents' partners: the worse from `low` on, the better up to `high`."""
     fixed, xp = ranking.fixed, ranking.fixed.xp
     first, last = fixed.first, fixed.last
@@ -175,13 +184,12 @@ def _runs(ranking: Ranking, threshold: float) -> list[tuple[list[Run], list[Run]
     out = []
     for i, digit in enumerate(ranking.in_digits):
         first, last, low, high = (xp.take(ends, digit.moved) for ends in (first, last, low, high))
-        worse, better, bounds = [], [], digit.bounds
-        for k in range(fixed.base - 1):
-            above, side = slice(bounds[k + 1], None), digit.side(k)
-            worse.append(Run(bounds[k + 1], bounds[-1], xp.take(side, low[above]), xp.take(side, last[above])))
-            under, side = slice(0, bounds[k + 1]), digit.side(k + 1)
-            better.append(Run(0, bounds[k + 1], xp.take(side, first[under]), xp.take(side, high[under])))
-        out.append((worse, better))
+        shape = (fixed.base - 1, fixed.layout.n_rows)
+        start, end = (xp.empty(shape, dtype=fixed.ints, device=device_of(first)) for _ in range(2))
+        for j, bound in enumerate(digit.bounds[1:-1]):
+            start[j, :bound], end[j, :bound] = (xp.take(digit.side(j + 1), ends[:bound]) for ends in (first, high))
+            start[j, bound:], end[j, bound:] = (xp.take(digit.side(j), ends[bound:]) for ends in (low, last))
+        out.append(Runs(start, end, digit.bounds))
         if i + 1 < len(fixed.shifts):
             own = xp.astype(xp.take(digit.digits, digit.moved), fixed.ints) * (digit.digits.shape[0] + 1)
             first, last, low, high = (xp.take(digit.to, own + ends) for ends in (first, last, low, high))
