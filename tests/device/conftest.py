@@ -1,23 +1,25 @@
 """Where the tests of this folder run: torch on the CPU and, where there is a GPU, torch and CuPy there."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 
 from rankwise.device import move
 
-torch = pytest.importorskip("torch")
-PLACES = ["torch:cpu"]
-if torch.cuda.is_available():
-    PLACES.append("cuda")
+
+def _places():
     try:
-        import cupy  # noqa: F401
-
-        PLACES.append("cupy")
+        import torch
     except ImportError:
-        pass
+        return []
+    places = ["torch:cpu"]
+    if torch.cuda.is_available():
+        places += ["cuda", "cupy"] if importlib.util.find_spec("cupy") else ["cuda"]
+    return places
 
 
-@pytest.fixture(params=PLACES)
+@pytest.fixture(params=_places() or [pytest.param(None, marks=pytest.mark.skip("torch is not installed"))])
 def place(request):
     return request.param
 
@@ -25,4 +27,4 @@ def place(request):
 @pytest.fixture
 def put(place):
     """A function that moves arrays of NumPy there."""
-    return lambda x: None if x is None else move(np.asarray(x) if not hasattr(x, "tocsr") else x, place)
+    return lambda x: None if x is None else move(x if hasattr(x, "tocsr") else np.asarray(x), place)

@@ -155,7 +155,7 @@ def test_devices_that_are_not_there():
     X, y, q, _ = make(20)
     with pytest.raises(ValueError, match="device is 'tpu': there are"):
         RankSVM(device="tpu").fit(X, y, q)
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", exc_type=ImportError)
     if not torch.cuda.is_available():
         with pytest.raises(ValueError, match="torch finds no GPU"):
             RankSVM(device="cuda").fit(X, y, q)
