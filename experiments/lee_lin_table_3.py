@@ -30,5 +30,5 @@ def report(found: dict[str, Any]) -> Report:
         tables=[Table("log2 of the best C, and all C whose validation measure is within 0.002. " + SYNTHETIC, rows)],
         why="the curves are flat, as the last column shows, and the best point of a flat curve is chance. C on "
         "synthetic sets is that of the full set: it is scaled by the number of pairs; for L1 loss only every fifth "
-        "power and 2^8 are tried there.",
+        "power is tried there.",
     )
