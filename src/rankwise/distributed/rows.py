@@ -127,9 +127,10 @@ def nbytes(X: Any) -> int:
 
 def _check(rows: Rows) -> None:
     values = rows.data.X.data if sparse.issparse(rows.data.X) else rows.data.X
-    for what, given in (("a feature", values), ("a label", rows.data.y), ("a weight", rows.weight)):
+    weight = np.zeros(1) if rows.weight is None else rows.weight
+    for what, given in (("a feature", values), ("a label", rows.data.y), ("a weight", weight)):
         with np.errstate(over="ignore", invalid="ignore"):
-            plain = given is None or np.isfinite(given.sum())  # a sum that overflows says nothing yet
+            plain = np.isfinite(given.sum())  # a sum that overflows says nothing yet
         if not plain and not np.isfinite(given).all():
             raise ValueError(f"{rows.where} holds {what} that is not a finite number: every one must be")
 
