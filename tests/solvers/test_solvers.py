@@ -9,7 +9,7 @@ from scipy import optimize
 
 from rankwise import losses, make_ranking
 from rankwise.problems import build
-from rankwise.solvers import SMOOTH, Newton, TrustRegion, cheapest
+from rankwise.solvers import SMOOTH, Newton, Smoothing, TrustRegion, cheapest
 
 RNG = np.random.default_rng(0)
 SOLVERS = {name: SMOOTH[name] for name in ("newton", "newton-cg", "newton-minres", "trust-region")}  # need no more
@@ -136,3 +136,12 @@ def test_cheapest():
     assert cheapest(100_000, 1_000, 100_000_000) == "trust-region"
     assert cheapest(1_000_000, 1_000_000, 30_000_000) == "trust-region"
     assert cheapest(100, 20_000, 2_000_000) == "trust-region"
+
+
+def test_smoothing_begins_far_from_the_optimum():
+    """At w = 0 of a problem with many pairs and a large C, the bound is below all by far, and so is its rounding."""
+    data = make_ranking(n_queries=40, docs_per_query=100, n_features=5, random_state=0)
+    objective = build(1e3 * data.X, data.y, data.qid, loss=losses.hinge(), C=1e4)
+    result = Smoothing(tol=1e-6)(objective)
+    assert result.converged
+    assert result.gap <= 1e-6 * result.value

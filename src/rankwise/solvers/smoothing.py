@@ -14,6 +14,7 @@ from rankwise.solvers.base import Callback, Objective, Result, Step, length_of, 
 from rankwise.solvers.newton import Newton
 
 SETTLED = 0.1  # an inner problem is left when its own gap, ½|∇|², is this share of the whole
+COARSE = 0.1  # rounding of the bound, as a share of the gap, from which on a narrower width cannot help
 FASTEST = 0.2  # no narrower than this share of the last width at once
 
 
@@ -60,7 +61,8 @@ class _Run:
         """Look at the unsmoothed objective and the bound at w, the optimum at this width; False when it is enough."""
         smooth, value = self.objective.smoothed(width).at(w), self.objective.at(w).value
         self.bound = max(self.bound, smooth.bound)
-        lost = smooth.bound_error > 0.5 * self.options.tol * abs(value)
+        # Far from the optimum the bound is as coarse as its rounding is large: that is no reason to stop.
+        lost = smooth.bound_error > max(0.5 * self.options.tol * abs(value), COARSE * (value - smooth.bound))
         if value < self.value:
             self.value, self.point = value, w
         norm = length_of(smooth.gradient)
