@@ -9,7 +9,7 @@ from rankwise.solvers.base import Callback, Expansion, Objective, Result, Step
 from rankwise.solvers.bundle import Bundle
 from rankwise.solvers.dual import DualCoordinateAscent
 from rankwise.solvers.newton import Newton
-from rankwise.solvers.smoothing import Smoothing
+from rankwise.solvers.smoothing import EXACT, Smoothing
 from rankwise.solvers.stochastic import Stochastic
 from rankwise.solvers.trust_region import TrustRegion, sample_size
 
@@ -94,5 +94,5 @@ def make_solver(
     if name in RANDOM:
         options["random_state"] = random_state
     if name == "smoothing":
-        options["inner"] = SMOOTH[smooth](tol=1e-14)
+        options["inner"] = SMOOTH[smooth](tol=EXACT)
     return SOLVERS[name](**options)

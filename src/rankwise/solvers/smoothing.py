@@ -13,6 +13,7 @@ from rankwise.arrays import Floats
 from rankwise.solvers.base import Callback, Objective, Result, Step, length_of, origin, point_of, require
 from rankwise.solvers.newton import Newton
 
+EXACT = 1e-14
 SETTLED = 0.1  # an inner problem is left when its own gap, ½|∇|², is this share of the whole
 COARSE = 0.1  # rounding of the bound, as a share of the gap, from which on a narrower width cannot help
 FASTEST = 0.2  # no narrower than this share of the last width at once
@@ -26,7 +27,7 @@ class Smoothing:
 
     tol: float = 1e-3
     max_iter: int = 1000
-    inner: Any = field(default_factory=Newton)
+    inner: Any = field(default_factory=lambda: Newton(tol=EXACT))  # stopped from here, when it is near enough
     width: float = 1.0
 
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
