@@ -17,7 +17,7 @@ from rankwise.pairs.composite import adjacent
 from rankwise.preferences import Preferences
 from rankwise.queries import Queries
 from rankwise.risk import ListedRisk, PairwiseRisk
-from rankwise.stored import StoredFeatures
+from rankwise.stored import StoredFeatures, is_stored
 from rankwise.threads import thread_count
 
 RESCALINGS = ("slack", "margin")
@@ -127,7 +127,7 @@ def _features(X: Any, n_jobs: int | None) -> Any:
 
         return rows_on_device(X)
     n_threads = _threads(X, n_jobs)
-    return StoredFeatures(X, 0, X.shape[0], n_threads) if hasattr(X, "load") else Features(X, n_threads)
+    return StoredFeatures(X, 0, X.shape[0], n_threads) if is_stored(X) else Features(X, n_threads)
 
 
 def _threads(X: Any, n_jobs: int | None) -> int:

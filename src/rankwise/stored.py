@@ -25,6 +25,11 @@ class Source(Protocol):
         ...
 
 
+def is_stored(X: Any) -> bool:
+    """Whether X is rows on disk, as `rankwise.open_chunks` gives them."""
+    return hasattr(X, "load")
+
+
 class StoredFeatures(Features):
     """Rows low, ..., high - 1 of a source."""
 

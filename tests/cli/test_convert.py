@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from rankwise import load_model, load_sample, make_ranking, open_chunks, read_data, write_letor
+from rankwise import RankSVM, load_model, load_sample, make_ranking, open_chunks, read_data, write_letor
 from rankwise.cli.app import app
+from rankwise.data.chunks import ChunkedData
 from rankwise.data.sample import SAMPLE_FEATURES
 
 RANKWISE = [sys.executable, "-c", "from rankwise.cli import main; main()"]
@@ -150,3 +151,24 @@ def test_a_killed_conversion_never_opens(tmp_path):
     run("convert", tmp_path / "part.txt", tmp_path / "chunks", "--to", "chunks")
     assert open_chunks(tmp_path / "chunks", verify=True).n_queries == 2000
     assert sorted(path.name for path in tmp_path.iterdir()) == ["chunks", "part.txt"]
+
+
+def test_rows_in_chunks_stay_on_disk(files, tmp_path, monkeypatch):
+    """RankSVM streams a folder of chunks, in training, predicting and judging; others read it whole."""
+    folder = tmp_path / "train.chunks"
+    run("convert", files / "train.txt", folder, "--to", "chunks")
+    run("train", folder, "-o", tmp_path / "rls.json", "--model", "rankrls")
+    monkeypatch.setattr(ChunkedData, "read", None)
+    monkeypatch.setattr(ChunkedData, "chunk", None)
+    told = run("train", folder, "-o", tmp_path / "m.json", "--C", 0.01).stdout
+    assert "ndcg@10" in told
+    expected = RankSVM(C=0.01).fit(*(getattr(load_sample("train"), name) for name in ("X", "y", "qid")))
+    np.testing.assert_array_equal(load_model(tmp_path / "m.json").coef_, expected.coef_)
+    scores = np.array(run("predict", tmp_path / "m.json", folder).stdout.split(), float)
+    np.testing.assert_array_equal(scores, expected.predict(load_sample("train").X))
+    assert (
+        run("evaluate", tmp_path / "m.json", folder).stdout
+        == run("evaluate", tmp_path / "m.json", files / "train.txt").stdout
+    )
+    with pytest.raises(ValueError, match="must be in memory"):
+        RankSVM(solver="dual").fit(open_chunks(folder))

@@ -9,8 +9,10 @@ import numpy as np
 from rankwise import metrics
 from rankwise.cli.speech import checked, doing
 from rankwise.data import files
+from rankwise.data.chunks import open_chunks
 from rankwise.data.records import RankingData
 from rankwise.data.streams import open_bytes
+from rankwise.stored import is_stored
 
 
 def parse_measures(asked: list[str] | None) -> list[metrics.Measure]:
@@ -31,8 +33,25 @@ def read_data(source: Any, names: Any = None, **options: Any) -> RankingData:
     return data if names is None or data.names is None else files.in_order(data, list(names), name)
 
 
-def read_for(model: Any, source: str, **options: Any) -> RankingData:
-    return read_data(source, **options_for(model), **options)
+def read_for(model: Any, source: str, **options: Any) -> Any:
+    ways = options_for(model)
+    stored = None if options else left_on_disk(model, [source], ways["names"])
+    return read_data(source, **ways, **options) if stored is None else stored
+
+
+def left_on_disk(ranker: Any, sources: list[str], names: Any = None) -> Any:
+    """A folder of chunks whose rows the ranker reads part by part; None where it needs the rows in memory."""
+    if len(sources) != 1 or files.format_of(sources[0]) != "chunks" or not _reads_parts(ranker):
+        return None
+    data = open_chunks(sources[0])
+    return data if names is None or data.names is None or list(data.names) == list(names) else None
+
+
+def _reads_parts(ranker: Any) -> bool:
+    from rankwise.estimators.ranksvm import RankSVM
+    from rankwise.solvers import RANDOM
+
+    return isinstance(ranker, RankSVM) and ranker.solver not in RANDOM and ranker.device in (None, "cpu")
 
 
 def options_for(model: Any) -> dict[str, Any]:
@@ -50,7 +69,9 @@ def read_names(path: str, n_features: int) -> list[str]:
     return names
 
 
-def scores_of(model: Any, data: RankingData) -> Any:
+def scores_of(model: Any, data: Any) -> Any:
+    if is_stored(data):
+        return model.predict(data)
     return model.predict(data.X, data.qid) if hasattr(model, "scaler_") else model.predict(data.X)
 
 

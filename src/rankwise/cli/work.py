@@ -10,6 +10,7 @@ import numpy as np
 from rankwise import metrics
 from rankwise.cli.inputs import (
     fitting_measures,
+    left_on_disk,
     parse_measures,
     read_data,
     read_for,
@@ -22,6 +23,7 @@ from rankwise.cli.speech import answer, answer_json, counted, doing, say, stop_h
 from rankwise.data.streams import check_folder, written_beside
 from rankwise.data.trec import document_ids, write_qrels, write_run
 from rankwise.io import load_model, save_model
+from rankwise.stored import is_stored
 
 BAR = 24  # characters of the longest weight's bar
 
@@ -43,14 +45,16 @@ def train(asked: Training, as_json: bool) -> None:
     measures = parse_measures(asked.measures)
     ranker = make_model(asked.model, asked.options, asked.normalize)
     check_folder(asked.output)
-    data = read_data(asked.data, dtype=np.float32 if asked.float32 else None)
+    data = left_on_disk(ranker, asked.data)
+    if data is None:
+        data = read_data(asked.data, dtype=np.float32 if asked.float32 else None)
     of_model = {"n_features": data.n_features, "zero_based": data.first_index == 0, "names": data.names}
     evaluated = {"train": data} | ({} if asked.valid is None else {"valid": read_data(asked.valid, **of_model)})
     names = data.names if asked.names is None else read_names(asked.names, data.n_features)
     began = time.perf_counter()
     with doing("training") as progress:
         follow(ranker, progress)
-        ranker.fit(data.X, data.y, data.qid)
+        ranker.fit(*((data,) if is_stored(data) else (data.X, data.y, data.qid)))
     seconds = time.perf_counter() - began
     save_model(ranker, asked.output, names, data.first_index)
     asked_for = measures or fitting_measures(np.concatenate([one.y for one in evaluated.values()]))

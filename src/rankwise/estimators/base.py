@@ -16,7 +16,7 @@ from rankwise.features import Features
 from rankwise.memory import memory_at_hand
 from rankwise.metrics import evaluate
 from rankwise.queries import Queries
-from rankwise.stored import StoredFeatures
+from rankwise.stored import StoredFeatures, is_stored
 
 VECTORS = 12  # as long as X is wide, that a solver holds at a time
 
@@ -83,11 +83,6 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
-
-
-def is_stored(X: Any) -> bool:
-    """Whether X is rows on disk, as `rankwise.open_chunks` gives them."""
-    return hasattr(X, "load")
 
 
 def check_room_for_weights(n_features: int) -> None:

@@ -13,13 +13,14 @@ from sklearn.utils.validation import validate_data
 
 from rankwise import losses
 from rankwise.device import library_of, on_device_of
-from rankwise.estimators.base import Ranker, check_room_for_weights, is_stored, positive, whole
+from rankwise.estimators.base import Ranker, check_room_for_weights, positive, whole
 from rankwise.estimators.on_device import bring_back
 from rankwise.objective import RegularizedRisk
 from rankwise.problems import Pairing, build, build_from_pairs, query_weights
 from rankwise.queries import Queries
 from rankwise.solvers import Callback, Result, Step, make_solver
 from rankwise.solvers.stochastic import StochasticState, update
+from rankwise.stored import is_stored
 
 STOCHASTIC = {"auto": "pairs", "sgd": "pairs", "sgd-queries": "queries"}  # solvers that partial_fit can go on with
 

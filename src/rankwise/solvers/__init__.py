@@ -12,6 +12,7 @@ from rankwise.solvers.newton import Newton
 from rankwise.solvers.smoothing import EXACT, Smoothing
 from rankwise.solvers.stochastic import Stochastic
 from rankwise.solvers.trust_region import TrustRegion, sample_size
+from rankwise.stored import is_stored
 
 __all__ = [
     "SOLVERS",
@@ -86,6 +87,8 @@ def make_solver(
         name = smooth if loss.smooth else "smoothing"
     if library_of(X) and name not in (*SMOOTH, "smoothing"):
         raise ValueError(f"solver {name!r} takes arrays of NumPy only: for others take 'auto'")
+    if is_stored(X) and name in RANDOM:
+        raise ValueError(f"solver {name!r} looks at single rows, which must be in memory: take 'auto', or data.read()")
     if name in SMOOTH and not loss.smooth:
         raise ValueError(f"solver {name!r} needs a smooth loss, and {loss} has a corner: take 'auto' or 'smoothing'")
     options: dict[str, Any] = {"tol": tol}
