@@ -75,7 +75,8 @@ def test_rankrls_outlives_a_worker_too(processes, data):
     assert (found.coef_ == whole.coef_).all()
 
 
-def test_the_scheduler_dies(processes, data):
+@pytest.mark.parametrize("time_", TIMES)
+def test_the_scheduler_dies(processes, data, time_):
     cluster = processes()
     X, y, qid = arrays(data)
 
@@ -117,11 +118,19 @@ def test_a_fit_that_is_stopped_leaves_nothing(client, data):
 def test_ctrl_c_leaves_nothing(client, data, seconds):
     X, y, qid = arrays(data, 200)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job would ignore it
-    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    over = threading.Event()
+
+    def interrupt():
+        while not over.wait(seconds):
+            os.kill(os.getpid(), signal.SIGINT)
+            over.wait(5)  # where Python lost it, in some object's finalizer, the user presses again
+
+    pressing = threading.Thread(target=interrupt)
+    pressing.start()
     ranker = DaskRankSVM(C=0.1, loss="hinge", solver="bundle", tol=1e-12)  # takes far longer
     with pytest.raises(KeyboardInterrupt):
         ranker.fit(X, y, qid)
-    timer.join()
+    over.set()
+    pressing.join()
     assert held(client) == 0
     assert not any(client.processing().values())

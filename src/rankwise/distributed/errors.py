@@ -26,7 +26,9 @@ def telling(client: Any) -> Iterator[None]:
             "a partition was lost with every worker that tried to make it: they may run out of memory; give more "
             f"workers, or smaller partitions (the last was {error.last_worker})"
         ) from None
-    except (CommClosedError, CancelledError) as error:
+    except CommClosedError:  # of the client's own connection: a worker's is answered by asking another
+        raise gone_scheduler(client) from None
+    except CancelledError as error:
         if client.status != "running":
             raise gone_scheduler(client) from None
         raise ConnectionError(f"the cluster gave up a part of the data, which cannot be made anew: {error}") from None

@@ -120,7 +120,11 @@ class Partitions:
                 for address, task in tasks.items():
                     if task in waiting and address not in alive:
                         task.cancel()
-        return {address: _outcome(address, task) for address, task in tasks.items()}
+        failed = [error for task in tasks.values() if not task.cancelled() and (error := task.exception())]
+        if failed:  # to reach the scheduler
+            raise failed[0]
+        gone = OSError("the worker is gone")
+        return {address: gone if task.cancelled() else task.result()[address] for address, task in tasks.items()}
 
     def _posts(self, leaves: list[int]) -> dict[str, Post]:
         self._locate(leaves)
@@ -158,10 +162,6 @@ class Partitions:
                     if future.status in ("error", "cancelled"):
                         future.result()
                 return
-
-
-def _outcome(address: str, task: Any) -> Any:
-    return OSError(f"{address} is gone") if task.cancelled() else task.result()[address]
 
 
 class State:
