@@ -86,7 +86,7 @@ def _expand(rows: Any, w: Floats, layout: Any, pieces: Floats, ranking: Any, deg
     """Fill ranking and degrees; add the gradient to out, and behind it the value, the moment and the sum of sizes."""
     starts, n_levels, level, weights, margins = layout
     n, d = level.size, w.size
-    s, g, work = np.empty(n), np.zeros(n), np.empty((3, n))
+    s, g, work = np.empty(n), np.zeros(n), (np.empty(n), np.empty(n), np.empty(n))
     tau = 0.0 if margins.size else 1.0
     for q in range(n_levels.size):
         ends = starts[q : q + 2]
@@ -108,7 +108,7 @@ def _expand(rows: Any, w: Floats, layout: Any, pieces: Floats, ranking: Any, deg
 
 
 @kernel
-def _piece(graph: Any, weights: Floats, s: Floats, pulls: Any, degree: Floats, work: Floats, g: Floats) -> Any:
+def _piece(graph: Any, weights: Floats, s: Floats, pulls: Any, degree: Floats, work: Any, g: Floats) -> Any:
     """N, s·d and s·Ls of one query's graph, with the scores centred; g gains c Ls - (b + τc) d."""
     first, last = graph[1]
     pull, c = pulls
@@ -163,7 +163,6 @@ def _product(rows: Any, v: Floats, layout: Any, pieces: Floats, ranking: Any, de
 def _sums(graph: Any, v: Floats, below: Floats, above: Floats) -> None:
     """below(v) and above(v) of one query, without the documents' own weights."""
     threshold, ends, n_levels, ranking = graph
-    below[ends[0] : ends[1]] = 0.0
-    above[ends[0] : ends[1]] = 0.0
-    sweep(False, threshold, ends, n_levels, ranking, v, below)
-    sweep(True, threshold, ends, n_levels, ranking, v, above)
+    for upward, out in ((False, below), (True, above)):
+        out[ends[0] : ends[1]] = 0.0
+        sweep(upward, threshold, ends, n_levels, ranking, v, out)

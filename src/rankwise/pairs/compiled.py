@@ -74,11 +74,11 @@ def sweep(upward: bool, threshold: float, starts: Ints, n_levels: Ints, ranking:
     these reads hide each other's way to memory, which between the steps of a sweep they would not.
     """
     order, scores, levels = ranking
-    longest = 0
+    longest, most = 0, 0
     for q in range(n_levels.size):
-        longest = max(longest, starts[q + 1] - starts[q])
+        longest, most = max(longest, starts[q + 1] - starts[q]), max(most, n_levels[q])
     here, found = np.empty((longest, *v.shape[1:])), np.empty((longest, *v.shape[1:]))
-    table = np.empty((n_levels.max(), *v.shape[1:]))
+    table = np.empty((most, *v.shape[1:]))
     for q in range(n_levels.size):
         first, last = starts[q], starts[q + 1]
         rows, query = order[first:last], (scores[first:last], levels[first:last])
@@ -86,16 +86,7 @@ def sweep(upward: bool, threshold: float, starts: Ints, n_levels: Ints, ranking:
         sums[:] = 0.0
         for p in range(rows.size):
             _set(here, p, v, rows[p])
-        # Written out, so that each of the four is compiled for itself.
-        if upward:
-            if sums.shape[0] <= FEW_LEVELS:
-                _sweep_query(True, True, threshold, query, here, sums, found)
-            else:
-                _sweep_query(True, False, threshold, query, here, sums, found)
-        elif sums.shape[0] <= FEW_LEVELS:
-            _sweep_query(False, True, threshold, query, here, sums, found)
-        else:
-            _sweep_query(False, False, threshold, query, here, sums, found)
+        _sweep_query(upward, sums.shape[0] <= FEW_LEVELS, threshold, query, here, sums, found)
         for p in range(rows.size):
             _add(out, rows[p], found, p)
 
