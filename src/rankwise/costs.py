@@ -88,6 +88,12 @@ def _dcg(labels: Floats, queries: Queries, normalised: bool) -> tuple[Floats, Fl
 def _table(table: Floats, labels: Floats) -> tuple[Floats, Floats]:
     distinct, level = np.unique(labels, return_inverse=True)
     k = distinct.size
+    if (
+        table.ndim == 2
+        and table.shape[0] == table.shape[1] > k
+        and bool(np.isin(distinct, np.arange(len(table))).all())
+    ):
+        k, level = len(table), labels.astype(np.intp)  # labels 0, 1, ... are levels, also where one is missing
     if table.shape != (k, k):
         raise ValueError(f"costs has the shape {table.shape}: the labels have {k} levels, so a table must be {k} × {k}")
     if not np.isfinite(table).all() or (np.tril(table, -1) < 0).any():

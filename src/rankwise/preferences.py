@@ -107,6 +107,8 @@ class Preferences:
     def any(self) -> bool:
         """Whether there is a preference pair of positive weight at all."""
         layout = self.layout
+        if self.products is not None:
+            return bool(self.pairs_per_query().any())
         if library_of(layout.level):
             weights = None if layout.weights is None else self._grouped(layout.weights)
             return self._grouping.differ(self._grouped(layout.level), weights)
@@ -134,7 +136,9 @@ class Preferences:
         return sums
 
     def centred(self, scores: Floats, weights: Floats) -> Floats:
-        """The scores less, in each query, a number amid those of positive weight; others may be far off."""
+        """The scores less, in each query, a number amid those of positive weight; others may be far off. Where no
+        weight is positive they are 0: they count nowhere.
+        """
         starts, rows = self.layout.starts, self.layout.rows
         grouped, weights = self._grouped(scores), self._grouped(weights)
         if library_of(scores):
@@ -142,7 +146,7 @@ class Preferences:
         else:
             totals = np.add.reduceat(weights, starts[:-1])
             means = np.add.reduceat(weights * grouped, starts[:-1]) / np.where(totals > 0, totals, 1.0)
-            shifted = grouped - np.repeat(means, np.diff(starts))
+            shifted = np.where(np.repeat(totals > 0, np.diff(starts)), grouped - np.repeat(means, np.diff(starts)), 0.0)
         if rows is None:
             return shifted
         out: Floats = namespace(shifted).empty_like(shifted)

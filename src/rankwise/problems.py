@@ -140,7 +140,8 @@ def query_weights(given: Any, queries: Queries) -> Floats:
     """For each row, what makes a pair of its query weigh as asked: given a row, or as a dict by query id."""
     if isinstance(given, dict):
         ids = queries.ids.tolist()
-        unknown = [one for one in given if one not in set(ids)]
+        known = set(ids)
+        unknown = [one for one in given if one not in known]
         if unknown:
             raise ValueError(f"query_weight names the query {unknown[0]!r}, and there is none of that id in qid")
         by_query = finite([given.get(one, 1.0) for one in ids], "query_weight")

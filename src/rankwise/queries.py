@@ -71,7 +71,7 @@ def draw(starts: Ints, n_rows: int, random: np.random.Generator) -> tuple[Ints, 
     enough to fill the sample are thinned, each to the same number of rows; the rest are taken whole.
     """
     sizes = np.diff(starts)
-    most = max(1, n_rows // min(LEAST_DRAWN, sizes.size))
+    most = max(2, n_rows // min(LEAST_DRAWN, sizes.size))
     queries, scales = [], []
     for group in (np.flatnonzero(sizes > most), np.flatnonzero(sizes <= most)):
         if group.size:
@@ -86,7 +86,9 @@ def draw(starts: Ints, n_rows: int, random: np.random.Generator) -> tuple[Ints, 
         starts[q] + (np.arange(m) if m == sizes[q] else np.sort(random.choice(sizes[q], m, replace=False)))
         for q, m in zip(chosen, kept, strict=True)
     ]
-    return chosen, np.concatenate(rows), kept, np.repeat(np.sqrt(scale) * sizes[chosen] / kept, kept)
+    n, k = sizes[chosen], np.maximum(kept, 2)  # a pair of a thinned query is drawn with chance k(k-1) / n(n-1)
+    thinned = np.where(kept < n, n * (n - 1) / (k * (k - 1)), 1.0)
+    return chosen, np.concatenate(rows), kept, np.repeat(np.sqrt(scale * thinned), kept)
 
 
 def _runs(queries: Any, n_rows: int) -> tuple[Ints, Array]:

@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from rankwise.arrays import Floats
+from rankwise.arrays import Floats, finite
 from rankwise.device import library_of, move, on_device_of, to_host
 from rankwise.device_sparse import rows_on_device
 from rankwise.estimators.on_device import check_fit, check_rows
@@ -72,7 +72,9 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         found = evaluate(y, self.predict(X), qid, ["ndcg@10"])
         if sample_weight is None:
             return found["ndcg@10"]
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = finite(sample_weight, "sample_weight")
+        if (weights < 0).any() or not weights.any():
+            raise ValueError("sample_weight must not be negative, nor 0 throughout")
         queries = Queries(qid, weights.size)
         by_query = np.bincount(queries.codes, weights) / queries.sizes
         return float(np.average(found.per_query["ndcg@10"], weights=by_query))

@@ -75,7 +75,7 @@ def paired_t_test(differences: Any, weights: Any = None) -> float:
     from scipy.special import stdtr
 
     d, w = _counted(differences, weights)
-    d = d * w
+    d = (d * w)[w != 0]
     if d.size < 2:
         return np.nan
     if not d.any():
@@ -96,6 +96,8 @@ def bootstrap_interval(
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
     v = np.asarray(values, dtype=np.float64)
+    if not v.size:
+        return np.nan, np.nan
     w = np.broadcast_to(1.0 if weights is None else np.asarray(weights, dtype=np.float64), v.shape)
     w = np.where(np.isnan(v), 0.0, w)
     columns, loads = np.nan_to_num(v.reshape(len(v), -1)), w.reshape(len(v), -1)

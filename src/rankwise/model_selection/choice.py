@@ -32,6 +32,8 @@ def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> 
     simplest_first: a number for each model, the smaller the simpler (C, for one)
     """
     check_rule(rule)
+    if np.isnan(means).all():
+        raise ValueError("no fold gave the measure a value: its queries have no pair, or nothing relevant, to judge by")
     scores = np.where(np.isnan(means), -np.inf, means)
     best = int(np.lexsort((-simplest_first, scores))[-1])
     if rule == "best":

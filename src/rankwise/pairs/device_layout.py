@@ -63,4 +63,6 @@ class Grouping:
         counted = xp.cumulative_sum(xp.astype(weights > 0, xp.int32), dtype=xp.int32, include_initial=True)
         first = xp.searchsorted(counted[1:], xp.take(counted, self.starts) + 1)
         offsets = xp.take(scores, xp.clip(first, 0, scores.shape[0] - 1))
-        return scores - xp.take(offsets, self.query)
+        of_query = xp.concat((xp.take(counted, self.starts)[1:], counted[-1:])) > xp.take(counted, self.starts)
+        shifted = scores - xp.take(offsets, self.query)
+        return xp.where(xp.take(of_query, self.query), shifted, xp.zeros_like(shifted))  # in no pair: counts nowhere

@@ -80,12 +80,17 @@ class Journal:
         with np.errstate(over="ignore"):  # told below, in a sentence
             at_zero = objective.at(zero)
         here = point_of(objective, start)
-        self.start = objective.at(here) if bool((here != 0).any()) else at_zero
+        self._start: Any = objective.at(here) if bool((here != 0).any()) else at_zero
         norm = length_of(at_zero.gradient)
         if not np.isfinite(norm * norm + at_zero.value):
             raise ValueError("the objective overflows at w = 0: scale the features, or take a smaller C")
         self.goal = tol * norm
         self.tol = tol
+
+    def begin(self) -> Any:
+        """What is known where the solver starts; it is not kept, as it takes memory."""
+        start, self._start = self._start, None
+        return start
 
     def goes_on(self, here: Expansion, detail: str = "") -> bool:
         """Write down where the solver stands; False when there is nothing left to do."""

@@ -45,7 +45,7 @@ class DualCoordinateAscent:
         ascent = Ascent(objective, np.random.default_rng(self.random_state))
         journal = Journal(objective, None, 0.0, callback)
         journal.goal = -1.0  # the gap alone says when it is over
-        here = journal.start
+        here = journal.begin()
         while True:
             gap = max(here.value - ascent.value, 0.0)
             relative = gap / here.value if gap else 0.0

@@ -10,11 +10,11 @@ from scipy.sparse.linalg import LinearOperator, cg, minres
 
 from rankwise.arrays import Floats
 from rankwise.device import on_device_of, to_host
-from rankwise.solvers.base import Callback, Expansion, Journal, Objective, Result, decrease, require
+from rankwise.solvers.base import Callback, Expansion, Journal, Objective, Result, decrease, length_of, require
 from rankwise.solvers.equations import lifted_inverse
 
 DECREASE = 1e-4  # Armijo's share of the slope
-SHORTEST = 1e-10
+SHORTEST = 1e-30
 INNER_TOLERANCE = 1e-2
 
 
@@ -28,9 +28,12 @@ class Newton:
 
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
         journal = Journal(objective, start, self.tol, callback)
-        here = journal.start
+        here = journal.begin()
         require(here, "newton", "hessian_matrix" if self.inner == "cholesky" else "hessian")
-        detail = ""
+        return self.follow(objective, journal, here)
+
+    def follow(self, objective: Objective, journal: Journal, here: Expansion, detail: str = "") -> Result:
+        """Go on from `here`."""
         while journal.goes_on(here, detail):
             if len(journal.history) > self.max_iter:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
@@ -64,8 +67,10 @@ class Newton:
 def _line_search(objective: Objective, here: Expansion, direction: Floats) -> tuple[Expansion | None, float]:
     """Backtracking from the full step, each time to the minimum of the parabola through what is known."""
     slope = float(here.gradient @ direction)
+    # Where the Hessian says little (a narrow loss at w = 0) a step may be too long by many orders of magnitude.
+    shortest = max(SHORTEST, float(np.finfo(float).eps) * length_of(here.point) / max(length_of(direction), SHORTEST))
     length = 1.0
-    while length > SHORTEST:
+    while length > shortest:
         there: Expansion = objective.at(here.point + length * direction)
         gained = decrease(here, there)
         if gained >= -DECREASE * length * slope:

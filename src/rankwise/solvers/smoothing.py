@@ -21,8 +21,8 @@ FASTEST = 0.2  # no narrower than this share of the last width at once
 
 @dataclass(frozen=True)
 class Smoothing:
-    """Stops when value - bound ≤ tol · value, for the unsmoothed objective. `inner` solves the smooth problems, the
-    first of them `width` wide: from a good start, a narrow one saves steps.
+    """Stops when value - bound ≤ tol · min(value, f(0) - bound), for the unsmoothed objective. `inner` solves the
+    smooth problems, the first of them `width` wide: from a good start, a narrow one saves steps.
     """
 
     tol: float = 1e-3
@@ -36,7 +36,7 @@ class Smoothing:
         w = point_of(objective, start)
         width = self.width
         while run.goes_on(w, width):
-            wanted = 0.5 * self.tol * abs(run.value) / max(run.gap, 1e-300)
+            wanted = 0.5 * self.tol * run.scale / max(run.gap, 1e-300)
             narrower = float(np.clip(wanted, FASTEST, 0.5)) if len(run.history) > 1 else 1.0
             width *= narrower
             w = run.minimise(w, width, narrower * min(run.gap, run.value))
@@ -50,6 +50,7 @@ class _Run:
         self.objective, self.options, self.callback = objective, options, callback
         self.began = time.perf_counter()
         self.value, self.bound, self.point = np.inf, -np.inf, origin(objective)
+        self.at_zero = objective.at(self.point).value
         self.iterations = 0
         self.history: list[Step] = []
         self.message = ""
@@ -58,16 +59,21 @@ class _Run:
     def gap(self) -> float:
         return self.value - self.bound
 
+    @property
+    def scale(self) -> float:
+        """What a gap is measured by: the value, or what there is to gain at all where that is less (C is small)."""
+        return float(max(min(abs(self.value), self.at_zero - self.bound), 0.0))
+
     def goes_on(self, w: Floats, width: float) -> bool:
         """Look at the unsmoothed objective and the bound at w, the optimum at this width; False when it is enough."""
         smooth, value = self.objective.smoothed(width).at(w), self.objective.at(w).value
         self.bound = max(self.bound, smooth.bound)
         # Far from the optimum the bound is as coarse as its rounding is large: that is no reason to stop.
-        lost = smooth.bound_error > max(0.5 * self.options.tol * abs(value), COARSE * (value - smooth.bound))
         if value < self.value:
             self.value, self.point = value, w
+        lost = smooth.bound_error > max(0.5 * self.options.tol * self.scale, COARSE * (value - smooth.bound))
         norm = length_of(smooth.gradient)
-        relative = self.gap / max(abs(self.value), 1e-300)
+        relative = self.gap / max(self.scale, 1e-300)
         detail = f"width {width:.2g}, relative gap {relative:.2g}"
         step = Step(self.iterations, self.value, norm, time.perf_counter() - self.began, detail)
         self.history.append(step)
@@ -84,11 +90,11 @@ class _Run:
 
     @property
     def converged(self) -> bool:
-        return self.gap <= self.options.tol * abs(self.value)
+        return self.gap <= self.options.tol * self.scale
 
     def minimise(self, w: Floats, width: float, expected_gap: float) -> Floats:
         """The optimum at this width, only as exact as the gap to be expected there asks for."""
-        enough = SETTLED * max(expected_gap, self.options.tol * abs(self.value))
+        enough = SETTLED * max(expected_gap, self.options.tol * self.scale)
 
         def near(step: Step) -> bool:
             self.iterations += step.iteration > 0

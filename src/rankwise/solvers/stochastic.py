@@ -72,7 +72,7 @@ class Stochastic:
         require(objective, "sgd", "features", "preferences", "loss", "C")
         kind = _kind(self.over)
         journal = Journal(objective, start, self.tol, callback)
-        here = journal.start
+        here = journal.begin()
         goes_on = journal.goes_on(here)
         if goes_on:
             walk = Walk(StochasticState.at(here.point), kind(objective), self.random_state)

@@ -14,12 +14,13 @@ import numpy as np
 
 from rankwise.arrays import Floats
 from rankwise.solvers.base import Callback, Expansion, Journal, Objective, Result, decrease, length_of, require
-from rankwise.solvers.equations import inverse
+from rankwise.solvers.equations import lifted_inverse
 from rankwise.solvers.newton import Newton
 
 ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # Lee and Lin's η0, η1, η2
 SHRINK, HALVE, GROW = 0.25, 0.5, 4.0  # and σ1, σ2, σ3
 STALE = 6  # products of a step from which on the sample's Hessian is taken anew
+PATIENCE = 8  # steps; a sample that shows the way needs fewer
 SAMPLE_TOLERANCE = 1e-3  # how far the sample's own problem is solved
 INNER_TOLERANCE = 0.1  # conjugate gradients stop at this share of the gradient's norm
 
@@ -41,7 +42,7 @@ class TrustRegion:
         if isinstance(preconditioner, Sample) and (start is None or not bool((start != 0).any())):
             start = Newton(SAMPLE_TOLERANCE)(preconditioner.objective).point
         journal = Journal(objective, start, self.tol, callback, began)
-        here: Expansion = journal.start
+        here: Expansion = journal.begin()
         require(here, "trust-region", "hessian")
         precondition = preconditioner(here, 0)
         radius = math.sqrt(float(here.gradient @ precondition(here.gradient)))
@@ -62,6 +63,9 @@ class TrustRegion:
             elif radius <= np.finfo(float).eps * max(1.0, length_of(here.point)):
                 return journal.result(here, "the trust region vanished: rounding allows no further decrease")
             detail = f"{products} products, radius {radius:.3g}"
+            if isinstance(preconditioner, Sample) and len(journal.history) >= PATIENCE:
+                # Near separability few pairs are left, and a sample sees too few of them: all rows from here on.
+                return Newton(self.tol, self.max_iter).follow(objective, journal, here, detail)
         return journal.result(here)
 
     def _preconditioner(self, objective: Any) -> Callable[[Any, int], Callable[[Floats], Floats]]:
@@ -88,7 +92,7 @@ class Sample:
 
     def __call__(self, here: Expansion, products: int) -> Callable[[Floats], Floats]:
         if self.inverse is None or products >= STALE:
-            self.inverse = inverse(self.objective.at(here.point).hessian_matrix())
+            self.inverse = lifted_inverse(self.objective.at(here.point).hessian_matrix())
         return self.inverse
 
 
