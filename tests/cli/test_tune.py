@@ -222,14 +222,12 @@ def test_labels_that_are_no_grades(tmp_path):
 
 
 def test_queries_that_do_not_count(tmp_path):
-    """All labels are equal where the model is judged: there is nothing to choose by, and JSON stays JSON."""
+    """All labels are equal where the model is judged: there is nothing to choose by."""
     (tmp_path / "t.txt").write_text("1 qid:1 1:1\n0 qid:1 1:0\n")
     (tmp_path / "v.txt").write_text("1 qid:1 1:1\n1 qid:1 1:0\n")
     args = [tmp_path / "t.txt", "--valid", tmp_path / "v.txt", "-o", tmp_path / "m.json", "-m", "pairwise-accuracy"]
-    report = told(*args, "--C", 2, "--C", 1)
-    assert report["mean"] is None
-    assert report["chosen"] == {"C": 1.0}
-    assert " - " in run("tune", *args, "--C", 1).stdout
+    assert "no fold gave the measure a value" in run("tune", *args, "--C", 2, "--C", 1, code=1).stderr
+    assert not (tmp_path / "m.json").exists()
 
 
 def test_faults(files, tmp_path):

@@ -115,7 +115,7 @@ def test_columns_of_other_names(tmp_path):
             r"line 2, column 'f1': found '1e999', expected a number that float64 can hold",
         ),
         ("label,qid,f1\n1,1,1e39\n", {"dtype": np.float32}, "holds a number that float32 cannot hold"),
-        ("label,qid,f1\n1,1,1\n0,1,\n", {}, "line 3, column 'f1': found '', expected a number .missing=0.0"),
+        ("label,qid,f1\n1,1,1\n0,1,\n", {}, "line 3, column 'f1': found '', expected a number .in Python, missing=0.0"),
         ("label,qid,f1\n1,1,1\nNA,1,2\n", {"missing": 0}, "line 3, column 'label': found 'NA'"),
         ("label,qid,f1\n1,,1\n", {}, "line 2, column 'qid': found '', expected a query id"),
         ("label,qid,f1\n\n1,1\n", {}, "line 3: found 2 cells, expected 3, as in the header"),
@@ -211,7 +211,7 @@ def test_what_is_no_npz_or_parquet(tmp_path):
     for name in ("pickled.npz", "text.npz"):
         if name == "text.npz":
             (tmp_path / name).write_text("1 qid:1 1:2\n")
-        with pytest.raises(ValueError, match=f"{name} is no NPZ file, or is damaged"):
+        with pytest.raises(ValueError, match=f"{name} is no NPZ file of plain arrays, or is damaged"):
             read_data(tmp_path / name)
     (tmp_path / "text.parquet").write_text("1 qid:1 1:2\n")
     with pytest.raises(ValueError, match=r"text.parquet is no Parquet file, or is damaged"):
@@ -271,7 +271,7 @@ def test_without_pyarrow(tmp_path, monkeypatch):
         write_data(tmp_path / name, data)
         assert len(read_data(tmp_path / name)) == 2
     for use in (lambda: write_data(tmp_path / "t.parquet", data), lambda: to_frame(data)):
-        with pytest.raises(ImportError, match=r"pip install rankwise\[parquet\]"):
+        with pytest.raises(ImportError, match=r"pip install 'rankwise\[parquet\]'"):
             use()
 
 

@@ -43,7 +43,8 @@ def left_on_disk(ranker: Any, sources: list[str], names: Any = None) -> Any:
     """A folder of chunks whose rows the ranker reads part by part; None where it needs the rows in memory."""
     if len(sources) != 1 or files.format_of(sources[0]) != "chunks" or not _reads_parts(ranker):
         return None
-    data = open_chunks(sources[0])
+    with doing(f"checking {sources[0]}"):
+        data = open_chunks(sources[0], verify=True)
     return data if names is None or data.names is None or list(data.names) == list(names) else None
 
 

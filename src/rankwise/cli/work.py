@@ -51,6 +51,8 @@ def train(asked: Training, as_json: bool) -> None:
     of_model = {"n_features": data.n_features, "zero_based": data.first_index == 0, "names": data.names}
     evaluated = {"train": data} | ({} if asked.valid is None else {"valid": read_data(asked.valid, **of_model)})
     names = data.names if asked.names is None else read_names(asked.names, data.n_features)
+    if data.n_queries == 1 < len(data):
+        say("warning: all documents are of one query (or no qid is given): each is compared with every other")
     began = time.perf_counter()
     with doing("training") as progress:
         follow(ranker, progress)

@@ -173,6 +173,6 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], list[ChunkFile]]:
         ]
     except FileNotFoundError:
         raise ValueError(f"{folder} holds no chunks: there is no {MANIFEST} in it (it is written last)") from None
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is no manifest of chunks, or is damaged: {error!r}") from None
+    except (json.JSONDecodeError, KeyError, TypeError, AttributeError):
+        raise ValueError(f"{path} is no manifest of chunks, or is damaged: convert the data again") from None
     return told, chunks

@@ -13,6 +13,7 @@ from rankwise.data.records import RankingData
 LABEL, QUERY, COMMENT = "label", "qid", "comment"
 INDICES, VALUES = "indices", "values"  # sparse rows: two columns of lists
 _SHOWN = 8  # column names that a message shows
+_LONGEST = 60  # characters of each
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,9 @@ def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns
 def _place(places: dict[str, int], name: str, option: str, what: str, where: str) -> int:
     if name in places:
         return places[name]
-    known = ", ".join(map(repr, list(places)[:_SHOWN])) + (", ..." if len(places) > _SHOWN else "")
-    raise ValueError(f"{where} has no column {name!r} for {what} (its columns: {known}): say which by {option}=NAME")
+    known = ", ".join(repr(one[:_LONGEST]) for one in list(places)[:_SHOWN]) + (", ..." if len(places) > _SHOWN else "")
+    cure = f"say which by {option}=NAME, or --{option} NAME of `rankwise convert`"
+    raise ValueError(f"{where} has no column {name!r} for {what} (its columns: {known}): {cure}")
 
 
 def numbered(names: Sequence[str]) -> tuple[tuple[str, ...] | None, int]:

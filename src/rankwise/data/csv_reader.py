@@ -22,7 +22,7 @@ from rankwise.threads import share, thread_count
 _SHOWN = 40  # bytes of a cell that a message shows
 _EXPECTED = {
     kernels.NUMBER: "a finite number",
-    kernels.MISSING: "a number (missing=0.0, or another value, says what to put for a missing feature)",
+    kernels.MISSING: "a number (in Python, missing=0.0 says what to put for a missing feature)",
     kernels.TOO_LARGE: "a number that float64 can hold",
     kernels.OPEN_QUOTE: "a quote that is closed on the same line",
     kernels.NO_QUERY: "a query id",

@@ -20,6 +20,7 @@ SUFFIXES = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".npz": "npz",
+    ".chunks": "chunks",
     ".txt": "letor",
     ".letor": "letor",
     ".dat": "letor",

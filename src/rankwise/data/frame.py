@@ -52,7 +52,7 @@ def arrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise ImportError("Parquet and DataFrames need a package: pip install rankwise[parquet]") from None
+        raise ImportError("Parquet and DataFrames need a package: pip install 'rankwise[parquet]'") from None
     return pyarrow
 
 
@@ -156,9 +156,7 @@ def _numbers(pa: Any, column: Any, missing: float | None, where: str, dtype: Any
     if not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
         raise ValueError(f"{where} holds {kind}, expected numbers: leave it out, or make numbers of it")
     if column.null_count and missing is None:
-        raise ValueError(
-            f"{where}: row {_first(column.is_null())} has no number (missing=0.0, or another, fills it in)"
-        )
+        raise ValueError(f"{where}: row {_first(column.is_null())} has no number (in Python, missing=0.0 fills one in)")
     if column.null_count:
         column = column.fill_null(missing if types.is_floating(kind) else int(missing or 0))
     if types.is_boolean(kind) or types.is_decimal(kind):

@@ -33,7 +33,7 @@ def explain(text: Text, place: int, kind: int, n_features: int | None = None, ze
 
 _EXPECTED = {
     kinds.QUERY: "a query id after qid:, without '#' or control characters, and then a space",
-    kinds.MISSING: "a number after the colon (missing=0.0, or another value, says what to put for a missing one)",
+    kinds.MISSING: "a number after the colon (in Python, missing=0.0 says what to put for a missing one)",
     kinds.TOO_LARGE: "a number that the chosen float type can hold",
     kinds.CHANGED: "the same text as a moment before: the file changed while it was read",
     WITHOUT_QUERY: "qid: after the label, as in the lines before",
@@ -75,5 +75,7 @@ def _ascending(before: list[bytes]) -> str:
 
 def _beyond(n_features: int, zero_based: bool) -> str:
     if zero_based:
-        return f"an index of at most {n_features - 1}: n_features is {n_features}, and an index 0 occurs in this data"
-    return f"an index of at most {n_features}, as n_features says"
+        return (
+            f"an index of at most {n_features - 1}: there are {n_features} features, and an index 0 occurs in this data"
+        )
+    return f"an index of at most {n_features}: {n_features} features are expected, by n_features or by the model"

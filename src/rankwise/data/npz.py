@@ -49,8 +49,8 @@ def read_npz(path: Path, reading: Reading) -> RankingData:
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
-        raise ValueError(f"{path} is no NPZ file, or is damaged: {error}") from None
+    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError):
+        raise ValueError(f"{path} is no NPZ file of plain arrays, or is damaged") from None
     lacking = [name for name in ("y", "qid") if name not in arrays]
     if "X" not in arrays:
         lacking += [name for name in _SPARSE if name not in arrays]

@@ -6,4 +6,4 @@ def require_dask() -> None:
         import dask.dataframe  # noqa: F401
         import distributed  # noqa: F401
     except ImportError:
-        raise ImportError("rankwise.distributed needs two packages: pip install rankwise[dask]") from None
+        raise ImportError("rankwise.distributed needs two packages: pip install 'rankwise[dask]'") from None

@@ -77,7 +77,7 @@ def matplotlib(module: str) -> Any:
     try:
         return import_module(f"matplotlib.{module}")
     except ImportError:
-        raise ImportError("a picture needs matplotlib: pip install rankwise[plot]") from None
+        raise ImportError("a picture needs matplotlib: pip install 'rankwise[plot]'") from None
 
 
 def check_picture(path: str | Path) -> str:
