@@ -3,30 +3,19 @@
 import json
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from commands import RANKWISE, run, write_sample
 
 from rankwise import RankSVM, evaluate, load_model, load_sample, read_letor, write_letor
-from rankwise.cli.app import app
-
-RANKWISE = [sys.executable, "-c", "from rankwise.cli import main; main()"]
-
-
-def run(*args, stdin=None, code=0):
-    done = CliRunner().invoke(app, [str(arg) for arg in args], input=stdin)
-    assert done.exit_code == code, done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    for split in ("train", "test"):
-        write_letor(folder / f"{split}.txt", load_sample(split))
+    write_sample(folder)
     run("train", folder / "train.txt", "-o", folder / "model.json", "--C", "0.01")
     return folder
 

@@ -5,24 +5,16 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from commands import run, write_sample
 
-from rankwise import RankSVM, compare, evaluate, load_sample, write_letor
-from rankwise.cli.app import app
-
-
-def run(*args, stdin=None, code=0):
-    done = CliRunner().invoke(app, [str(arg) for arg in args], input=stdin)
-    assert done.exit_code == code, done.stderr
-    return done
+from rankwise import RankSVM, compare, evaluate, load_sample
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Two models, scores and a run of the first, judgements, and the data."""
     folder = tmp_path_factory.mktemp("data")
-    for split in ("train", "test"):
-        write_letor(folder / f"{split}.txt", load_sample(split))
+    write_sample(folder)
     run("train", folder / "train.txt", "-o", folder / "svm.json", "--C", "0.01")
     run("train", folder / "train.txt", "-o", folder / "rls.json", "--model", "rankrls", "--alpha", 1000)
     run("predict", folder / "svm.json", folder / "test.txt", "-o", folder / "scores.txt")

@@ -2,32 +2,21 @@
 
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from commands import RANKWISE, run, write_sample
 
 from rankwise import RankSVM, load_model, load_sample, make_ranking, open_chunks, read_data, write_letor
-from rankwise.cli.app import app
 from rankwise.data.chunks import ChunkedData
 from rankwise.data.sample import SAMPLE_FEATURES
-
-RANKWISE = [sys.executable, "-c", "from rankwise.cli import main; main()"]
-
-
-def run(*args, stdin=None, code=0):
-    done = CliRunner().invoke(app, [str(arg) for arg in args], input=stdin)
-    assert done.exit_code == code, done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    for split in ("train", "test"):
-        write_letor(folder / f"{split}.txt", load_sample(split))
+    write_sample(folder)
     return folder
 
 

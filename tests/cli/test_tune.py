@@ -4,21 +4,14 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from commands import run, write_sample
 
-from rankwise import RankRLS, RankSVM, ScaledRanker, evaluate, load_model, load_sample, write_letor
-from rankwise.cli.app import app
+from rankwise import RankRLS, RankSVM, ScaledRanker, evaluate, load_model, load_sample
 from rankwise.cli.families import Family
 from rankwise.model_selection import QueryKFold
 
 TRAIN, TEST = load_sample("train"), load_sample("test")
 GRID = ["--C", 0.001, "--C", 0.01, "--C", 1, "--loss", "squared_hinge", "--loss", "huber:0.5"]
-
-
-def run(*args, code=0):
-    done = CliRunner().invoke(app, [str(arg) for arg in args])
-    assert done.exit_code == code, done.stderr
-    return done
 
 
 def told(*args):
@@ -32,9 +25,7 @@ def told(*args):
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    write_letor(folder / "train.txt", TRAIN)
-    write_letor(folder / "test.txt", TEST)
-    return folder
+    return write_sample(folder)
 
 
 def test_by_a_validation_file(files, tmp_path):
