@@ -2,8 +2,7 @@
 
     w(C) = argmin ½|w|² + C Σ loss(w·x_i - w·x_j)
 
-Upwards, from the smallest C, is the default: the first problem is the easiest, and where C is so large that the
-optimum hardly moves any more, the last solution is already good enough (docs/selection.md has the measurement).
+Upwards, from the smallest C, is the default: the first problem is the easiest (docs/selection.md has the measurement).
 """
 
 import warnings
