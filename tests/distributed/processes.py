@@ -39,9 +39,10 @@ class Processes:
 
 
 def held(client):
-    """How many results the workers still hold, once the scheduler has told them what is not wanted any more."""
+    """How many results the workers hold and tasks they have, once they were told what is not wanted any more."""
     for _ in range(100):
         n = sum(client.run(lambda dask_worker: len(dask_worker.data)).values())
+        n += sum(len(tasks) for tasks in client.processing().values())
         if not n:
             break
         time.sleep(0.05)
