@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rankwise.arrays import Array
+from rankwise.distributed.rows import in_band
 from rankwise.distributed.tree import Nodes, add, merge
 
 KEPT = 2  # states: where a solver stands, and where it tries to go
@@ -65,8 +66,8 @@ class Partition:
     def __sizeof__(self) -> int:  # Dask decides by it what to spill and where to work
         return self.nbytes
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"content": self.content, "nbytes": self.nbytes, "states": OrderedDict()}
+    def __reduce__(self) -> Any:  # without the states: they are made again
+        return in_band(Partition, self.content, self.nbytes)
 
 
 def content_of(partition: Partition) -> Any:

@@ -1,5 +1,6 @@
 """The rows of one partition as a worker reads them, and what the client must know of them before they are used."""
 
+import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,23 @@ from rankwise.data.records import RankingData
 from rankwise.queries import Queries
 
 
+def owned(array: Array) -> Array:
+    """The same as an array that lies as NumPy itself would put it, copied if need be.
+
+    What comes over the network may lie at any address, and matrix products then round otherwise.
+    """
+    return np.require(array, requirements=["C", "A", "W"])
+
+
+def in_band(make: Any, *arguments: Any) -> Any:
+    """What `__reduce__` returns for make(*arguments), whose arrays will then be `owned` wherever they are sent."""
+    return _revived, (make, pickle.dumps(arguments, protocol=4))  # 5 would leave them in the message's buffer
+
+
+def _revived(make: Any, arguments: bytes) -> Any:
+    return make(*pickle.loads(arguments))
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Rows of a partition; `where` names it in messages."""
@@ -23,6 +41,9 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.data)
+
+    def __reduce__(self) -> Any:
+        return in_band(Rows, self.data, self.weight, self.where)
 
     def __sizeof__(self) -> int:
         return nbytes(self.data.X) + self.data.y.nbytes + self.data.qid.nbytes

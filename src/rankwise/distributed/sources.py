@@ -12,7 +12,7 @@ from scipy import sparse
 from rankwise.arrays import Array
 from rankwise.data.records import RankingData
 from rankwise.distributed.errand import Errand
-from rankwise.distributed.rows import Rows, threads
+from rankwise.distributed.rows import Rows, owned, threads
 
 QUERY = "qid"  # a column of this name holds the query ids, as in XGBoost
 
@@ -118,7 +118,7 @@ def _of_frame(X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
 def rows_of_frame(frame: Any, features: list[Any], columns: dict[str, str], besides: dict[str, Any], i: int) -> Rows:
     """Of a pandas DataFrame, with the other columns in it or beside it."""
     found: dict[str, Any] = {name: frame[column] for name, column in columns.items()} | besides
-    X = np.ascontiguousarray(_floats(frame[features].to_numpy()))
+    X = owned(_floats(frame[features].to_numpy()))
     names = [str(name) for name in features]
     return _rows(X, found, names, f"partition {i}")
 
@@ -149,8 +149,12 @@ def _of_array(X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
 
 def rows_of_block(block: Any, besides: dict[str, Any], i: int) -> Rows:
     """Of an array or CSR matrix."""
-    X = sparse.csr_array(block) if sparse.issparse(block) else np.ascontiguousarray(block)
-    return _rows(_floats(X), besides, None, f"block {i}")
+    if sparse.issparse(block):
+        X = sparse.csr_array(block)
+        X = sparse.csr_array(tuple(map(owned, (_floats(X.data), X.indices, X.indptr))), shape=X.shape)
+    else:
+        X = owned(_floats(block))
+    return _rows(X, besides, None, f"block {i}")
 
 
 def _rows(X: Any, besides: dict[str, Any], names: list[str] | None, where: str) -> Rows:
@@ -158,7 +162,7 @@ def _rows(X: Any, besides: dict[str, Any], names: list[str] | None, where: str) 
         if one is not None and len(one) != X.shape[0]:
             raise ValueError(f"{where} of {name} has {len(one)} rows, that of X {X.shape[0]}: they must be cut alike")
     y, weight = (
-        None if one is None else np.asarray(one, np.float64) for one in (besides["y"], besides["sample_weight"])
+        None if one is None else owned(np.asarray(one, np.float64)) for one in (besides["y"], besides["sample_weight"])
     )
     qid = np.zeros(X.shape[0], np.int64) if besides["qid"] is None else _ids(besides["qid"])
     assert y is not None
