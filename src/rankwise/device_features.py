@@ -85,6 +85,14 @@ class DenseRows(DeviceFeatures):
         """(X ∘ X)ᵀ g."""
         return sum((self._block(rows) ** 2).T @ g[rows] for rows in self._blocks())
 
+    def absolute_dot(self, v: Any) -> Any:
+        """|X| v, absolute value by absolute value."""
+        return self.xp.concat([abs(self._block(rows)) @ v for rows in self._blocks()])
+
+    def absolute_transposed_dot(self, g: Any) -> Any:
+        """|X|ᵀ g."""
+        return sum(abs(self._block(rows)).T @ g[rows] for rows in self._blocks())
+
     def columns(self, first: int, last: int) -> Any:
         """Columns first, ..., last - 1 in float64."""
         return self.xp.astype(self.X[:, first:last], self.xp.float64)

@@ -89,12 +89,24 @@ class SparseRows(DeviceFeatures):
         t = self.transposed
         return Csr(t.values**2, t.columns, t.ends, t.shape).matrix @ g
 
+    def absolute_dot(self, v: Any) -> Any:
+        """|X| v, absolute value by absolute value."""
+        return _absolute(self.csr).matrix @ v
+
+    def absolute_transposed_dot(self, g: Any) -> Any:
+        """|X|ᵀ g."""
+        return _absolute(self.transposed).matrix @ g
+
     def columns(self, first: int, last: int) -> Any:
         """Columns first, ..., last - 1 as a dense array."""
         xp, part = self.xp, self.transposed.some_rows(slice(first, last))
         dense = xp.zeros((last - first) * self.n_rows, dtype=xp.float64, device=device_of(self.X))
         dense[part.columns * (last - first) + part.rows] = part.values
         return xp.reshape(dense, (self.n_rows, last - first))
+
+
+def _absolute(csr: Csr) -> Csr:
+    return Csr(abs(csr.values), csr.columns, csr.ends, csr.shape)
 
 
 def rows_on_device(X: Any) -> DeviceFeatures:

@@ -90,11 +90,34 @@ class Features:
 
     def squared_transposed_dot(self, g: Floats) -> Floats:
         """(X ∘ X)ᵀ g."""
-        total = np.zeros(self.n_features)
-        for rows in self._blocks():
-            X = self.X[rows].astype(np.float64)
-            total += (X.multiply(X) if sparse.issparse(X) else X * X).T @ g[rows]
-        return total
+        from rankwise.row_kernels import add_squared
+
+        return self._added_up(add_squared, g)
+
+    def absolute_dot(self, v: Floats) -> Floats:
+        """|X| v, absolute value by absolute value."""
+        from rankwise.row_kernels import absolute_dot
+
+        out = np.empty(self.n_rows)
+        share(lambda rows: absolute_dot(self.rows, rows.start, rows.stop, v, out), self._blocks(), self.n_threads)
+        return out
+
+    def absolute_transposed_dot(self, g: Floats) -> Floats:
+        """|X|ᵀ g."""
+        from rankwise.row_kernels import add_absolute
+
+        return self._added_up(add_absolute, g)
+
+    def _added_up(self, add: Any, g: Floats) -> Floats:
+        """The sum over all rows of what a kernel adds for each."""
+
+        def add_up(blocks: list[slice]) -> Floats:
+            total = np.zeros(self.n_features)
+            for rows in blocks:
+                add(self.rows, rows.start, rows.stop, g, total)
+            return total
+
+        return in_order(share(add_up, lanes(self._blocks(), self.nbytes, self.n_features), self.n_threads))
 
     def columns(self, first: int, last: int) -> Floats:
         """Columns first, ..., last - 1 as a float64 array."""

@@ -14,7 +14,7 @@ from rankwise.features import Features
 from rankwise.jit import kernel
 from rankwise.losses import Loss
 from rankwise.pairs.compiled import Engine, Ranking, sort_queries, sweep
-from rankwise.parts import PartExpansion
+from rankwise.parts import PartExpansion, sizes
 from rankwise.risk import PairHessian, PairwiseRisk
 from rankwise.row_kernels import add_transposed, dot
 
@@ -67,7 +67,12 @@ class FusedExpansion:
         return self._unfused.half_hessian()
 
     def diagonal(self) -> Floats:
-        return self._unfused.diagonal()
+        curvatures = _pieces(self.part.risk.loss)[:, 3]
+        return self.part.features.loaded().squared_transposed_dot(curvatures @ self.degrees)
+
+    def sizes(self, w: Floats) -> Floats:
+        curvatures = np.abs(_pieces(self.part.risk.loss)[:, 3])
+        return sizes(self.part.features, curvatures @ self.degrees, w)
 
     @cached_property
     def _unfused(self) -> PartExpansion:

@@ -95,6 +95,10 @@ class LinearExpansion:
         """Near the diagonal of ∇², for one pass over X."""
         return self.of.total(lambda i: self.parts[i].diagonal(), self.gradient.shape[0])
 
+    def sizes(self, w: Floats) -> Floats:
+        """The sizes of what was added up at w, which rounding grows with: see `parts.sizes`."""
+        return self.of.total(lambda i: self.parts[i].sizes(w), self.gradient.shape[0] + 1)
+
 
 class Ray:
     def __init__(self, of: LinearRisk, start: Floats, direction: Floats) -> None:

@@ -66,6 +66,11 @@ def huber(width: float = 1.0) -> Loss:
     return Loss(f"huber:{width!r}", (quadratic, to_linear))
 
 
+def beyond(width: float) -> Loss:
+    """u where u > width, else 0: the hinge without its corner. Not a loss to fit: its slope is part of huber's."""
+    return Loss(f"beyond:{width!r}", (Piece(1.0 - width, 0.0, 1.0, 0.0),), smooth=False)
+
+
 @cache
 def logistic(error: float = 1e-3) -> Loss:
     """log(1 + exp(-(s_i - s_j))) by a convex quadratic spline that is nowhere further off than `error`.

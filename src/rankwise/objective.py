@@ -12,6 +12,8 @@ from rankwise.losses import Loss
 from rankwise.preferences import Preferences
 from rankwise.risk import Risk
 
+ROUNDING = 4 * float(np.finfo(float).eps)  # an error of one operation, with room for sums of many
+
 
 class RegularizedRisk:
     """f(w) = ½|w|² + C · risk(X w). `data` is risk(X w) as a function of w.
@@ -71,6 +73,10 @@ class RegularizedRisk:
             raise ValueError(f"solver 'smoothing' is for the hinge loss: {self.loss} is smooth, take 'auto'")
         return RegularizedRisk(self.data.with_loss(losses.huber(width)), self.C, self.rows)
 
+    def beyond(self, width: float) -> "RegularizedRisk":
+        """The same with the hinge only where a pair is more than `width` away from being satisfied."""
+        return RegularizedRisk(self.data.with_loss(losses.beyond(width)), self.C, self.rows)
+
     def sampled(self, n_rows: int, seed: int) -> "RegularizedRisk":
         """An estimate of f from about `n_rows` of the rows, drawn at random."""
         return RegularizedRisk(self.data.sampled(n_rows, seed), self.C)
@@ -97,28 +103,23 @@ class Expansion:
     def gradient(self) -> Floats:
         return self.point + self.C * self.risk.gradient
 
-    @property
-    def bound(self) -> float:
-        """A lower bound on the optimum of f with the hinge in place of a smoothed one.
+    def hinge_slack(self, value: float) -> float:
+        """C Σ (u - loss'(u) u) for the hinge, of which this is a smoothed one and whose objective is `value` here.
 
-        The slopes C loss'(u) are dual feasible for the hinge, and the dual's value there is
-        Σ alpha margin - ½|w(alpha)|², with w(alpha) = w - ∇f and Σ alpha margin = C Σ loss'(u) u + w(alpha)·w. What
-        rounding may have added to it is taken off.
+        The slopes C loss'(u) are dual feasible for the hinge, and the dual's value there is value - slack - ½|∇f|².
         """
-        w_alpha = -self.C * self.risk.gradient
-        moment = self.C * self.risk.moment
-        return moment + float(w_alpha @ self.point) - 0.5 * float(w_alpha @ w_alpha) - self.bound_error
+        return value - 0.5 * float(self.point @ self.point) - self.C * self.risk.moment
 
-    @property
-    def bound_error(self) -> float:
-        """An estimate of the rounding in `bound`: pieces of a narrow loss are large and nearly cancel.
+    def certified_gap(self) -> float:
+        """A proven bound on f(w) - min f: ½|∇f|², as f is 1-strongly convex, and what rounding may have hidden."""
+        return 0.5 * float(self.gradient @ self.gradient) + self.rounding()
 
-        What they lose in the moment, as a share of it, they lose in ∇f and so in w(alpha) too.
-        """
-        w_alpha = -self.C * self.risk.gradient
-        lost = 8 * float(np.finfo(float).eps) * self.C * self.risk.terms
-        along = float(w_alpha @ w_alpha) + abs(float(w_alpha @ self.point))
-        return lost * (1.0 + along / max(abs(self.C * self.risk.moment), 1e-300))
+    def rounding(self) -> float:
+        """A bound on the rounding error in the value and in ½|∇f|², from the sizes of what was added up."""
+        sizes = self.risk.sizes(self.point)
+        in_gradient = ROUNDING * (length(self.point) + self.C * length(sizes[:-1]))
+        in_value = ROUNDING * (0.5 * length(self.point) ** 2 + self.C * (float(sizes[-1]) + float(self.risk.terms)))
+        return in_gradient * (length(self.gradient) + 0.5 * in_gradient) + in_value
 
     def hessian(self, v: Array) -> Floats:
         """∇²f v, for a vector or a matrix of columns."""
@@ -134,6 +135,11 @@ class Expansion:
     def hessian_diagonal(self) -> Floats:
         """Near the diagonal of ∇²f, for one pass over X."""
         return 1.0 + self.C * self.risk.diagonal()
+
+
+def length(v: Floats) -> float:
+    """|v|."""
+    return float(v @ v) ** 0.5
 
 
 @dataclass(frozen=True)

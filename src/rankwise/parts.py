@@ -23,6 +23,7 @@ class Expansion(Protocol):
     def hessian(self, v: Array) -> Floats: ...
     def half_hessian(self) -> Floats: ...
     def diagonal(self) -> Floats: ...
+    def sizes(self, w: Floats) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -65,3 +66,21 @@ class PartExpansion:
     def diagonal(self) -> Floats:
         """The diagonal of Xᵀ D X, D the diagonal of H: near that of Xᵀ H X, for one pass over X."""
         return self.features.loaded().squared_transposed_dot(self.risk_hessian.diagonal())
+
+    def sizes(self, w: Floats) -> Floats:
+        return sizes(self.features, self.risk_hessian.sizes(), w)
+
+
+def sizes(features: Features, curvatures: Floats, w: Floats) -> Floats:
+    """What rounding of the gradient and of the value grows with, without a factor ε, at the weights w.
+
+    `curvatures` are the sums of |c| over the pairs of each document. A score is off by ε size_i, size_i = |x_i|·|w|;
+    this moves ∂/∂w_j by ε Σ_i curvature_i size_i |x_ij| (the first entries) and the value by at most
+    ε Σ_i curvature_i size_i² (the last one). Sums over pairs have sizes of their own: 1 is added for the margin.
+    """
+    rows = features.loaded()
+    scores = rows.absolute_dot(abs(w)) + 1.0
+    added = curvatures * scores
+    in_gradient = rows.absolute_transposed_dot(added)
+    xp = namespace(in_gradient)
+    return xp.concat((in_gradient, xp.reshape(added @ scores, (1,))))  # type: ignore[no-any-return]

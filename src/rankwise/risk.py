@@ -63,6 +63,10 @@ class PairHessian:
         (first, *others) = [curvature * graph.degree for curvature, graph in self.terms]
         return sum(others, first)
 
+    def sizes(self) -> Floats:
+        (first, *others) = [abs(curvature) * graph.degree for curvature, graph in self.terms]
+        return sum(others, first)
+
 
 def _or_zeros(total: Any, v: Array) -> Floats:
     """The total, or zeros where there was nothing to add up."""
@@ -194,6 +198,9 @@ class ListedHessian:
     def diagonal(self) -> Floats:
         sums: Floats = abs(self.differences).T @ self.curvatures
         return sums
+
+    def sizes(self) -> Floats:
+        return self.diagonal()
 
 
 Risk = PairwiseRisk | ListedRisk

@@ -76,6 +76,36 @@ def add_transposed(rows: Any, first: int, last: int, g: Floats, out: Floats) -> 
         add_row(rows, left, g[left], out)
 
 
+@kernel(fastmath=REORDER)
+def absolute_dot(rows: Any, first: int, last: int, v: Floats, out: Floats) -> None:
+    """out_i = |x_i| · v, absolute value by absolute value."""
+    for i in range(first, last):
+        x, stored = values(rows, i), columns(rows, i)
+        total = 0.0
+        for m in range(x.size):
+            total += abs(x[m]) * v[feature(stored, m)]
+        out[i] = total
+
+
+@kernel(fastmath=REORDER)
+def add_absolute(rows: Any, first: int, last: int, g: Floats, out: Floats) -> None:
+    """out += Σ g_i |x_i| over the rows first, ..., last - 1."""
+    for i in range(first, last):
+        x, stored = values(rows, i), columns(rows, i)
+        for m in range(x.size):
+            out[feature(stored, m)] += g[i] * abs(x[m])
+
+
+@kernel(fastmath=REORDER)
+def add_squared(rows: Any, first: int, last: int, g: Floats, out: Floats) -> None:
+    """out += Σ g_i x_i² over the rows first, ..., last - 1."""
+    for i in range(first, last):
+        x, stored = values(rows, i), columns(rows, i)
+        for m in range(x.size):
+            value = float(x[m])
+            out[feature(stored, m)] += g[i] * value * value
+
+
 @kernel
 def squared_distances(rows: Any, better: Ints, worse: Ints, zeros: Floats, out: Floats) -> None:
     """|x_i - x_j|² for each pair, from the differences themselves: |x_i|² + |x_j|² - 2 x_i · x_j would cancel."""

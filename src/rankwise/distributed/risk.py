@@ -84,6 +84,9 @@ class DistributedExpansion:
     def diagonal(self) -> Floats:
         return self.state.ask(LinearExpansion.diagonal)
 
+    def sizes(self, w: Floats) -> Floats:
+        return self.state.ask(LinearExpansion.sizes, w)
+
 
 @dataclass(frozen=True)
 class DistributedRay:

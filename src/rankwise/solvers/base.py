@@ -1,4 +1,9 @@
-"""What a solver sees and what it gives back. No word of ranking here."""
+"""What a solver sees, when it may stop, and what it returns. Nothing here knows about ranking.
+
+The objectives are f(w) = ½|w|² + something convex, so f is 1-strongly convex and ½|∇f(w)|² is a proven bound on
+f(w) - min f. Where the columns of X differ in scale that bound is far too large, and the decrease that the quadratic
+model at w predicts, ½ ∇f·H⁻¹∇f, estimates the same gap closely. Solvers stop by either; `Result` reports both.
+"""
 
 import time
 from collections.abc import Callable
@@ -9,6 +14,10 @@ import numpy as np
 
 from rankwise.arrays import Array, Floats
 from rankwise.device import namespace, on_device_of
+
+RULES = ("gap", "gradient")
+SMALLEST = 1e-150  # the square of a gradient below this underflows
+SOUND = 0.5, 2.0  # an estimate counts where the step it belongs to gained this many times what was predicted
 
 
 class Expansion(Protocol):
@@ -47,7 +56,12 @@ Callback = Callable[[Step], Any]  # a true answer stops the solver
 
 @dataclass(frozen=True)
 class Result:
-    """Where a solver ended; `gap` bounds value - optimum where the solver can certify it, `dual` is then its proof."""
+    """Where a solver ended.
+
+    gap           a proven bound on value - optimum, rounding included; None where the solver has none
+    gap_estimate  what value - optimum is estimated to be; None where the solver has no estimate
+    dual          the proof of the gap, where the solver works in the dual
+    """
 
     point: Floats
     value: float
@@ -58,10 +72,15 @@ class Result:
     history: list[Step] = field(repr=False)
     gap: float | None = None
     dual: Any = field(default=None, repr=False)
+    gap_estimate: float | None = None
 
 
 class Journal:
-    """Keeps the history of one run and says when it is over: |∇f(w)| ≤ tol · |∇f(0)|."""
+    """Keeps the history of one run and says when it is over.
+
+    rule "gap"       f(w) - min f ≤ tol · min(f(w), f(0) - min f), by the proven bound or by an estimate
+    rule "gradient"  |∇f(w)| ≤ tol · |∇f(0)|, as in the papers: it says nothing about the distance to the optimum
+    """
 
     def __init__(
         self,
@@ -69,57 +88,112 @@ class Journal:
         start: Floats | None,
         tol: float,
         callback: Callback | None,
+        rule: str = "gap",
         began: float | None = None,
     ) -> None:
+        if rule not in RULES:
+            raise ValueError(f"stopping must be 'gap' or 'gradient', got {rule!r}")
         self.began = time.perf_counter() if began is None else began
-        self.callback = callback
+        self.callback, self.tol, self.rule = callback, tol, rule
         self.history: list[Step] = []
         self.message = ""
         self.converged = False
+        self.estimate = np.inf
         zero = origin(objective)
-        with np.errstate(over="ignore"):  # told below, in a sentence
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below, in a sentence
             at_zero = objective.at(zero)
-        here = point_of(objective, start)
-        self._start: Any = objective.at(here) if bool((here != 0).any()) else at_zero
-        norm = length_of(at_zero.gradient)
-        if not np.isfinite(norm * norm + at_zero.value):
-            raise ValueError("the objective overflows at w = 0: scale the features, or take a smaller C")
-        self.goal = tol * norm
-        self.tol = tol
+        self.norm_at_zero, self.value_at_zero = check_range(at_zero)
+        point = point_of(objective, start)
+        self._start: Any = objective.at(point) if bool((point != 0).any()) else at_zero
 
     def begin(self) -> Any:
-        """What is known where the solver starts; it is not kept, as it takes memory."""
+        """The expansion where the solver starts; it is not kept, as it takes memory."""
         start, self._start = self._start, None
         return start
 
-    def goes_on(self, here: Expansion, detail: str = "") -> bool:
+    def scale(self, value: float, gap: float) -> float:
+        """What a gap is compared with: the value, or all that can be gained where that is less (C is small)."""
+        return max(min(abs(value), self.value_at_zero - value + gap), 0.0)
+
+    def near(self, value: float, gap: float) -> bool:
+        """Whether a gap of that size is within the tolerance."""
+        return gap <= self.tol * self.scale(value, gap)
+
+    def enough(self, value: float) -> float | None:
+        """The decrease still possible at which to stop; None where the gradient decides."""
+        return self.tol * self.scale(value, 0.0) if self.rule == "gap" else None
+
+    def goes_on(self, here: Expansion, detail: str = "", estimate: float = np.inf) -> bool:
         """Write down where the solver stands; False when there is nothing left to do."""
         norm = length_of(here.gradient)
-        seconds = time.perf_counter() - self.began
-        step = Step(len(self.history), here.value, norm, seconds, detail)
+        self.estimate = estimate
+        step = Step(len(self.history), here.value, norm, time.perf_counter() - self.began, detail)
         self.history.append(step)
         stopped = self.callback is not None and bool(self.callback(step))
-        if norm <= self.goal:
-            self.converged = True
-            self.message = f"gradient norm {norm:.3g} is at most {self.tol:g} of that at zero"
-        elif stopped:
+        if self.rule == "gradient":
+            self.converged = norm <= self.tol * self.norm_at_zero
+        else:
+            self.converged = self.near(here.value, min(0.5 * norm * norm, estimate))
+        if stopped and not self.converged:
             self.message = "stopped by the callback"
-        return not self.message
+        return not (self.converged or stopped)
 
-    def result(self, here: Expansion, message: str = "") -> Result:
+    def result(self, here: Any, message: str = "") -> Result:
         last = self.history[-1]
-        message = self.message or message
-        return Result(here.point, here.value, last.gradient_norm, last.iteration, self.converged, message, self.history)
+        gap = here.certified_gap() if hasattr(here, "certified_gap") else None
+        estimate = min(self.estimate, 0.5 * last.gradient_norm**2)
+        if self.converged:
+            message = self._reason(here.value, last.gradient_norm, gap, estimate)
+        return Result(
+            here.point,
+            here.value,
+            last.gradient_norm,
+            last.iteration,
+            self.converged,
+            self.message or message,
+            self.history,
+            gap=gap,
+            gap_estimate=estimate,
+        )
+
+    def _reason(self, value: float, norm: float, gap: float | None, estimate: float) -> str:
+        """Why the solver stopped, in words."""
+        if self.rule == "gradient":
+            return f"converged (relative gradient {norm / max(self.norm_at_zero, 1e-300):.2g} ≤ {self.tol:g})"
+        if gap is not None and self.near(value, gap):
+            return converged_by("certified", gap, self.scale(value, gap), self.tol)
+        return converged_by("estimated", estimate, self.scale(value, estimate), self.tol)
+
+
+def converged_by(kind: str, gap: float, scale: float, tol: float) -> str:
+    """The message of a solver that stopped at a small gap."""
+    return f"converged ({kind} relative gap {relative(gap, scale):.2g} ≤ {tol:g})"
+
+
+def relative(gap: float, scale: float) -> float:
+    """gap / scale, where 0 / 0 is 0."""
+    return gap / max(scale, 1e-300) if gap > 0 else 0.0
+
+
+def check_range(at_zero: Any) -> tuple[float, float]:
+    """|∇f(0)| and f(0), both in the range that doubles can work with, or one sentence."""
+    largest = float(abs(at_zero.gradient).max()) if at_zero.gradient.shape[0] else 0.0
+    norm = length_of(at_zero.gradient)
+    if not np.isfinite(norm * norm + at_zero.value):
+        raise ValueError("the objective overflows at w = 0: scale the features, or take a smaller C")
+    if 0 < largest < SMALLEST:
+        raise ValueError(f"the gradient at w = 0 is only {largest:.3g}: scale the features up, or take a larger C")
+    return norm, at_zero.value
 
 
 def origin(objective: Any) -> Floats:
-    """0, where the objective's points lie."""
+    """0, where the objective's points are stored."""
     zero: Floats = objective.zero if hasattr(objective, "zero") else np.zeros(objective.size)
     return zero
 
 
 def point_of(objective: Any, start: Any) -> Floats:
-    """A copy of `start` where the objective's points lie, or the origin."""
+    """A copy of `start` where the objective's points are stored, or the origin."""
     zero = origin(objective)
     return zero if start is None else zero + on_device_of(zero, start)
 
@@ -135,9 +209,18 @@ ROUNDING = 1e-9  # below this share of the value, a difference of values is most
 def decrease(here: Expansion, there: Expansion) -> float:
     """f(here) - f(there). Near the optimum the values agree in all digits that count; the gradients still tell."""
     by_values = here.value - there.value
-    if abs(by_values) > ROUNDING * max(abs(here.value), abs(there.value)):
+    if not abs(by_values) <= ROUNDING * max(abs(here.value), abs(there.value)):
         return by_values
     return -0.5 * float((here.gradient + there.gradient) @ (there.point - here.point))
+
+
+def estimate_after(predicted: float, gained: float) -> float:
+    """The gap left after a full step: at most what the model predicted, if the step went as predicted.
+
+    Where it did not, the model was wrong about the pairs that become active or inactive, and so may the estimate be.
+    """
+    low, high = SOUND
+    return predicted if low * predicted <= gained <= high * predicted else np.inf
 
 
 def require(here: Any, solver: str, *needs: str) -> None:

@@ -1,6 +1,7 @@
 """Systems of linear equations with a positive definite matrix, by Cholesky's factors, where the matrix lies."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,9 @@ from scipy import linalg
 
 from rankwise.arrays import Floats
 from rankwise.device import library_of
+from rankwise.threads import one_blas_thread
+
+ALONE = 64, 1500  # rows of a matrix that one thread factorises
 
 Inverse = Callable[[Floats], Floats]
 
@@ -18,20 +22,34 @@ def inverse(matrix: Any) -> Inverse:
     return _INVERSES[library_of(matrix)](matrix)
 
 
-def lifted_inverse(matrix: Any) -> Inverse:
-    """The same, but rounding can make a matrix of huge condition indefinite: then it is lifted until it is not."""
-    lift = float(np.finfo(float).eps) * float(matrix.trace())
-    while True:
+def scaled_inverse(matrix: Any) -> Inverse:
+    """The same for a Hessian, whose diagonal is positive: it is scaled to a diagonal of ones first.
+
+    The factorisation's error then depends on how nearly dependent the columns of X are, not on their scales. Rounding
+    can still make it indefinite: multiples of the identity are added, ten times larger each time.
+    """
+    diagonal = matrix.reshape(-1)[:: matrix.shape[0] + 1]
+    scale = 1.0 / diagonal**0.5
+    if not bool((scale > 0).all()) or not bool((scale < np.inf).all()):
+        raise ValueError("the Hessian overflows: scale the features, or take a smaller C")
+    scaled = matrix * scale[:, None] * scale
+    lift = 0.0
+    while lift <= 1.0:
         try:
-            return inverse(matrix)
+            solve = inverse(scaled)
+            return lambda v: scale * solve(scale * v)
         except linalg.LinAlgError:
-            matrix = matrix + 0.0  # a copy
-            matrix.reshape(-1)[:: matrix.shape[0] + 1] += lift
-            lift *= 10
+            more = max(10 * lift, scaled.shape[0] * float(np.finfo(float).eps))
+            scaled.reshape(-1)[:: scaled.shape[0] + 1] += more - lift
+            lift = more
+    return lambda v: scale * (scale * v)  # the diagonal alone: a descent direction all the same
 
 
 def _by_scipy(matrix: Floats) -> Inverse:
-    factor = linalg.cho_factor(matrix, lower=True, check_finite=False)
+    # Of so many rows, threads of the library cost more than they save, and a hundred times as much on busy cores.
+    small = ALONE[0] <= matrix.shape[0] <= ALONE[1]
+    with one_blas_thread() if small else nullcontext():
+        factor = linalg.cho_factor(matrix, lower=True, check_finite=False)
     return partial(linalg.cho_solve, factor, check_finite=False)
 
 

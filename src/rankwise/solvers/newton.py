@@ -1,80 +1,147 @@
 """Newton's method with a line search. With the Hessian written out and factorised, nothing is faster for few features;
 the inner solve can also be iterative, by products with the Hessian alone (Chapelle and Keerthi's PRSVM).
+
+Near separability few pairs are active and they change at every step. A trust region then shrinks to steps that change
+only a few of them, while a line search crosses many: this is why "auto" prefers it.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg, minres
+from scipy.sparse.linalg import LinearOperator, minres
 
 from rankwise.arrays import Floats
 from rankwise.device import on_device_of, to_host
-from rankwise.solvers.base import Callback, Expansion, Journal, Objective, Result, decrease, length_of, require
-from rankwise.solvers.equations import lifted_inverse
+from rankwise.solvers.base import (
+    Callback,
+    Expansion,
+    Journal,
+    Objective,
+    Result,
+    decrease,
+    estimate_after,
+    length_of,
+    require,
+)
+from rankwise.solvers.conjugate import ModelStep, Preconditioner, conjugate_gradients, make_preconditioner
+from rankwise.solvers.equations import scaled_inverse
 
 DECREASE = 1e-4  # Armijo's share of the slope
 SHORTEST = 1e-30
-INNER_TOLERANCE = 1e-2
+MINRES_TOLERANCE = 1e-11
+INNERS = ("cholesky", "cg", "minres")
 
 
 @dataclass(frozen=True)
 class Newton:
-    """inner: "cholesky" of the Hessian matrix, or "cg" or "minres" on Hessian products."""
+    """inner         "cholesky" of the Hessian matrix, or "cg" or "minres" on Hessian products
+    precondition  of "cg": None, "diagonal", or "sampled", the Hessian of a sample of the rows
+    patience      of "cg": the number of products after which the Hessian is written out instead; None: never
+    """
 
     tol: float = 1e-3
     max_iter: int = 1000
     inner: str = "cholesky"
+    precondition: str | None = None
+    patience: int | None = None
+    stopping: str = "gap"
 
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
-        journal = Journal(objective, start, self.tol, callback)
+        journal = Journal(objective, start, self.tol, callback, self.stopping)
         here = journal.begin()
         require(here, "newton", "hessian_matrix" if self.inner == "cholesky" else "hessian")
         return self.follow(objective, journal, here)
 
     def follow(self, objective: Objective, journal: Journal, here: Expansion, detail: str = "") -> Result:
         """Go on from `here`."""
-        while journal.goes_on(here, detail):
+        model = Model(self, objective)
+        estimate = np.inf
+        while journal.goes_on(here, detail, estimate):
             if len(journal.history) > self.max_iter:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
-            direction = -self._step(here, journal.goal / self.tol)
-            there, length = _line_search(objective, here, direction)
+            step = model.minimum(here, journal.enough(here.value))
+            there, length = line_search(objective, here, step.step)
             if there is None:
-                return journal.result(here, "the line search failed: rounding allows no further decrease")
-            here, detail = there, f"step {length:.3g}"
+                return self._at_rest(journal, here, step.attainable)
+            estimate = estimate_after(step.attainable, decrease(here, there)) if length == 1.0 else np.inf
+            here, detail = there, f"step {length:.3g}" + (f", {step.products} products" if step.products else "")
         return journal.result(here)
 
-    def _step(self, here: Any, norm_at_zero: float) -> Floats:
-        """∇²f⁻¹ ∇f."""
-        if self.inner == "cholesky":
-            return lifted_inverse(here.hessian_matrix())(here.gradient)
-        gradient, size = to_host(here.gradient), here.gradient.shape[0]
-
-        def multiply(v: Floats) -> Floats:
-            product: Floats = to_host(here.hessian(on_device_of(here.gradient, v)))
-            return product
-
-        product = LinearOperator((size, size), matvec=multiply, dtype=np.float64)
-        # The nearer the optimum the more exact: the steps' errors then shrink faster than the steps.
-        share = min(INNER_TOLERANCE, float(np.sqrt(np.linalg.norm(gradient) / norm_at_zero)))
-        # scipy's minres measures the residual against |∇²f| |step|, which is far larger than |∇f|
-        solver, rtol = (cg, share) if self.inner == "cg" else (minres, 1e-9 * share)
-        step = solver(product, gradient, rtol=rtol, maxiter=max(100, 2 * size))[0]
-        there: Floats = on_device_of(here.gradient, step)
-        return there
+    def _at_rest(self, journal: Journal, here: Expansion, attainable: float) -> Result:
+        """Where the line search finds no decrease, nothing but rounding is left, or too little of the numbers' range."""
+        journal.estimate = attainable
+        journal.converged = journal.rule == "gap" and journal.near(here.value, attainable)
+        return journal.result(here, "the line search failed: rounding allows no further decrease")
 
 
-def _line_search(objective: Objective, here: Expansion, direction: Floats) -> tuple[Expansion | None, float]:
+class Model:
+    """The quadratic model of an objective at the points of one run, and how it is minimised."""
+
+    def __init__(self, options: Newton, objective: Any) -> None:
+        if options.inner not in INNERS:
+            raise ValueError(f"inner must be one of {', '.join(map(repr, INNERS))}; got {options.inner!r}")
+        self.options, self.objective = options, objective
+        self.products = self.last = 0
+        self._preconditioner: Preconditioner | None = None
+
+    def precondition_by(self, preconditioner: Preconditioner) -> None:
+        self._preconditioner = preconditioner
+
+    @property
+    def written_out(self) -> bool:
+        """Whether the Hessian is factorised: from the start, or because products have cost as much by now."""
+        patience = self.options.patience
+        return self.options.inner == "cholesky" or (patience is not None and self.products >= patience)
+
+    def minimum(self, here: Any, enough: float | None = 0.0) -> ModelStep:
+        """Of the model; where it predicts a decrease of at most `enough`, as exact as it takes to be sure of that."""
+        if self.written_out:
+            step = -scaled_inverse(here.hessian_matrix())(here.gradient)
+            predicted = -0.5 * float(here.gradient @ step)
+            return ModelStep(step, 0.0, predicted, predicted, 0)
+        if self.options.inner == "minres":
+            return _by_minres(here)
+        if self._preconditioner is None:
+            self._preconditioner = make_preconditioner(self.options.precondition, self.objective)
+        found = conjugate_gradients(here, self._preconditioner(here, self.last), enough=enough or 0.0)
+        self.last = found.products
+        self.products += found.products
+        return found
+
+
+def _by_minres(here: Any) -> ModelStep:
+    gradient, size = to_host(here.gradient), here.gradient.shape[0]
+    products = 0
+
+    def multiply(v: Floats) -> Floats:
+        nonlocal products
+        products += 1
+        product: Floats = to_host(here.hessian(on_device_of(here.gradient, v)))
+        return product
+
+    hessian = LinearOperator((size, size), matvec=multiply, dtype=np.float64)
+    # scipy's minres measures the residual against |∇²f| |step|, which is far larger than |∇f|
+    step = -minres(hessian, gradient, rtol=MINRES_TOLERANCE, maxiter=max(100, 2 * size))[0]
+    predicted = -float(gradient @ step) - 0.5 * float(step @ multiply(step))
+    left = gradient + hessian @ step
+    attainable = predicted + 0.5 * float(left @ left)  # H ⪰ 1, so this bounds what the model still allows
+    return ModelStep(on_device_of(here.gradient, step), 0.0, predicted, attainable, products)
+
+
+def line_search(objective: Objective, here: Expansion, direction: Floats) -> tuple[Expansion | None, float]:
     """Backtracking from the full step, each time to the minimum of the parabola through what is known."""
     slope = float(here.gradient @ direction)
     # Where the Hessian says little (a narrow loss at w = 0) a step may be too long by many orders of magnitude.
     shortest = max(SHORTEST, float(np.finfo(float).eps) * length_of(here.point) / max(length_of(direction), SHORTEST))
     length = 1.0
-    while length > shortest:
-        there: Expansion = objective.at(here.point + length * direction)
+    while length > shortest and slope < 0:
+        with np.errstate(over="ignore", invalid="ignore"):  # too long a step is shortened
+            there: Expansion = objective.at(here.point + length * direction)
         gained = decrease(here, there)
         if gained >= -DECREASE * length * slope:
             return there, length
         excess = -gained - length * slope
-        length *= float(np.clip(-0.5 * length * slope / excess, 0.1, 0.5))
+        shorter = -0.5 * length * slope / excess if np.isfinite(excess) else 0.0
+        length *= float(np.clip(shorter, 0.1, 0.5))
     return None, length

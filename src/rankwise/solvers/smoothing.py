@@ -1,6 +1,12 @@
-"""The hinge by way of smooth problems: its corner rounded over a width that shrinks, each problem starting from the
-last one's optimum. The slopes of the rounded hinge are dual feasible for the hinge itself, so at any point the
-objective knows a lower bound, and the gap to it is certified. Narrower by a tenth: about a tenth of the gap.
+"""The hinge by way of smooth problems: its corner is rounded over a width that shrinks.
+
+At the optimum of width h a pair in the rounded corner has u = h alpha / C. When h shrinks, alpha changes little, so u
+shrinks along with h: one linear system predicts the next optimum, and a Newton step or two correct it. The slopes of
+the rounded hinge are dual feasible for the hinge itself, which gives the certificate at any w:
+
+    f(w) - min f ≤ slack + ½|∇f_h(w)|²,     slack = C Σ (u - u²/h) over the pairs in the corner
+
+A better point lies on the ray through w: scaling w up satisfies pairs that the rounded corner left just unsatisfied.
 """
 
 import time
@@ -8,38 +14,60 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import optimize
 
 from rankwise.arrays import Floats
-from rankwise.solvers.base import Callback, Objective, Result, Step, length_of, origin, point_of, require
-from rankwise.solvers.newton import Newton
+from rankwise.solvers.base import (
+    Callback,
+    Expansion,
+    Objective,
+    Result,
+    Step,
+    check_range,
+    converged_by,
+    length_of,
+    origin,
+    point_of,
+    relative,
+    require,
+)
+from rankwise.solvers.conjugate import Sample, sample_size
+from rankwise.solvers.newton import Model, Newton, line_search
 
-EXACT = 1e-14
-SETTLED = 0.1  # an inner problem is left when its own gap, ½|∇|², is this share of the whole
-COARSE = 0.1  # rounding of the bound, as a share of the gap, from which on a narrower width cannot help
-FASTEST = 0.2  # no narrower than this share of the last width at once
+NARROWER = 0.5, 0.8  # a width as a share of the last one: at least, at most
+SETTLED = 0.3  # a width is left when the decrease still possible there is this share of the slack
+ALMOST = 0.7  # of the tolerance, that an estimate must meet before the certificate is computed
+POLISH = 20  # steps at the last width, so that the gradient in the certificate vanishes
+EXACT = 1e-14  # share of the value below which a decrease is rounding
+SAMPLE_TOLERANCE = 1e-2  # how far a sample's own problem is solved
 
 
 @dataclass(frozen=True)
 class Smoothing:
-    """Stops when value - bound ≤ tol · min(value, f(0) - bound), for the unsmoothed objective. `inner` solves the
-    smooth problems, the first of them `width` wide: from a good start, a narrow one saves steps.
+    """Stops when f(w) - bound ≤ tol · min(f(w), f(0) - bound), for the unsmoothed objective. `inner` says how the
+    smooth problems are solved, the first of them `width` wide.
     """
 
     tol: float = 1e-3
     max_iter: int = 1000
-    inner: Any = field(default_factory=lambda: Newton(tol=EXACT))  # stopped from here, when it is near enough
+    inner: Newton = field(default_factory=Newton)
     width: float = 1.0
 
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
-        require(objective, "smoothing", "smoothed")
+        require(objective, "smoothing", "smoothed", "beyond", "along")
         run = _Run(objective, self, callback)
-        w = point_of(objective, start)
-        width = self.width
-        while run.goes_on(w, width):
-            wanted = 0.5 * self.tol * run.scale / max(run.gap, 1e-300)
-            narrower = float(np.clip(wanted, FASTEST, 0.5)) if len(run.history) > 1 else 1.0
-            width *= narrower
-            w = run.minimise(w, width, narrower * min(run.gap, run.value))
+        w, width = run.start(start), self.width
+        while True:
+            smooth, model = run.smoothed(width)
+            here = run.minimise(smooth, model, smooth.at(w))
+            if run.over(here, width):
+                break
+            if run.almost:
+                here = run.polish(smooth, model, here)
+                if run.over(here, width, polished=True):
+                    break
+            width, narrower = width * run.factor, run.factor
+            w = run.predict(smooth, model, here, width, narrower)
         return run.result()
 
 
@@ -49,69 +77,195 @@ class _Run:
     def __init__(self, objective: Any, options: Smoothing, callback: Callback | None) -> None:
         self.objective, self.options, self.callback = objective, options, callback
         self.began = time.perf_counter()
-        self.value, self.bound, self.point = np.inf, -np.inf, origin(objective)
-        self.at_zero = objective.at(self.point).value
+        self.point = origin(objective)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.at_zero = check_range(objective.at(self.point))[1]
+        self.value, self.bound = self.at_zero, 0.0  # neither |w|² nor a loss is negative
+        self.estimate, self.rounding, self.norm = np.inf, 0.0, 0.0
+        self.left, self.slack = np.inf, np.inf  # decrease still possible at this width, and slack at the last
         self.iterations = 0
         self.history: list[Step] = []
         self.message = ""
+        self.sample: Any = None
 
     @property
     def gap(self) -> float:
-        return self.value - self.bound
+        return max(self.value - self.bound, 0.0)
+
+    def scale(self, gap: float) -> float:
+        """What a gap is compared with: the value, or all that can be gained where that is less (C is small)."""
+        return max(min(self.value, self.at_zero - self.value + gap), 0.0)
+
+    def near(self, gap: float, share: float = 1.0) -> bool:
+        return gap <= share * self.options.tol * self.scale(gap)
 
     @property
-    def scale(self) -> float:
-        """What a gap is measured by: the value, or what there is to gain at all where that is less (C is small)."""
-        return float(max(min(abs(self.value), self.at_zero - self.bound), 0.0))
+    def almost(self) -> bool:
+        """Whether the estimate promises a certificate at this width."""
+        return self.near(self.estimate, ALMOST)
 
-    def goes_on(self, w: Floats, width: float) -> bool:
-        """Look at the unsmoothed objective and the bound at w, the optimum at this width; False when it is enough."""
-        smooth, value = self.objective.smoothed(width).at(w), self.objective.at(w).value
-        self.bound = max(self.bound, smooth.bound)
-        # Far from the optimum the bound is as coarse as its rounding is large: that is no reason to stop.
+    @property
+    def factor(self) -> float:
+        wanted = 0.5 * self.options.tol * self.scale(self.gap) / max(self.slack, 1e-300)
+        return float(np.clip(wanted, *NARROWER))
+
+    def start(self, start: Floats | None) -> Floats:
+        """Where to begin: at the optimum of a sample, where there is one."""
+        if self.options.inner.precondition == "sampled":
+            self.sample = self.objective.sampled(sample_size(self.objective.size), seed=0)
+            if start is None or not bool((start != 0).any()):
+                return Smoothing(SAMPLE_TOLERANCE)(self.sample).point
+        return point_of(self.objective, start)
+
+    def smoothed(self, width: float) -> tuple[Any, Model]:
+        """The objective with the corner rounded, and its quadratic model."""
+        smooth = self.objective.smoothed(width)
+        model = Model(self.options.inner, smooth)
+        if self.sample is not None:
+            model.precondition_by(Sample(self.sample.smoothed(width)))
+        return smooth, model
+
+    def minimise(self, smooth: Any, model: Model, here: Expansion) -> Expansion:
+        """The optimum at this width, only as exact as the slack to be expected there asks for."""
+        expected = min(self.factor**2 * self.slack, here.value)
+        while self.iterations < self.options.max_iter:
+            enough = max(SETTLED * expected, 0.1 * self.options.tol * self.scale(self.gap), EXACT * here.value)
+            step = model.minimum(here, enough)
+            self.left = step.attainable
+            if step.attainable <= enough:
+                break
+            there = self._advance(smooth, here, step.step)
+            if there is None:
+                break
+            here = there
+        return here
+
+    def polish(self, smooth: Any, model: Model, here: Expansion) -> Expansion:
+        """Steps at the same width until the gradient no longer spoils the certificate."""
+        for _ in range(POLISH):
+            if self.near(0.5 * length_of(here.gradient) ** 2, 0.1) or self.iterations >= self.options.max_iter:
+                break
+            step = model.minimum(here, 0.1 * self.options.tol * self.scale(self.gap))
+            self.left = step.attainable
+            there = self._advance(smooth, here, step.step)
+            if there is None:
+                break
+            here = there
+        return here
+
+    def _advance(self, smooth: Any, here: Expansion, direction: Floats) -> Expansion | None:
+        self.iterations += 1
+        return line_search(smooth, here, direction)[0]
+
+    def over(self, here: Any, width: float, polished: bool = False) -> bool:
+        """Look at the unsmoothed objective and the bound at a width's optimum; True when it is enough."""
+        hinge, left = self.objective.at(here.point), self.left
+        self._keep(hinge.value, here.point)
+        self._keep_scaled(hinge)
+        self.norm = length_of(here.gradient)
+        self.slack = max(here.hinge_slack(hinge.value), 0.0)
+        bound = hinge.value - self.slack - 0.5 * self.norm**2
+        # Away from the optimum the slack is off by more than what is left there: then it is not believed.
+        settled = left <= SETTLED * (self.slack if not polished else self.options.tol * self.scale(self.gap))
+        self.estimate = max(self.value - (hinge.value - self.slack - left), left) if settled else np.inf
+        if polished or self.near(self.value - bound):
+            self.rounding = here.rounding()
+            self.bound = max(self.bound, bound - self.rounding)
+        self.estimate = min(self.estimate, self.gap)
+        return self._written(width, polished)
+
+    def _keep(self, value: float, point: Floats) -> None:
         if value < self.value:
-            self.value, self.point = value, w
-        lost = smooth.bound_error > max(0.5 * self.options.tol * self.scale, COARSE * (value - smooth.bound))
-        norm = length_of(smooth.gradient)
-        relative = self.gap / max(self.scale, 1e-300)
-        detail = f"width {width:.2g}, relative gap {relative:.2g}"
-        step = Step(self.iterations, self.value, norm, time.perf_counter() - self.began, detail)
+            self.value, self.point = value, point
+
+    def _keep_scaled(self, hinge: Any) -> None:
+        """The best point on the ray from 0 through this one."""
+        ray = self.objective.along(0.0 * hinge.point, hinge.point)
+        scale = _minimum_near_one(ray)
+        if scale != 1.0:
+            self._keep(self.objective.at(scale * hinge.point).value, scale * hinge.point)
+
+    def _written(self, width: float, polished: bool) -> bool:
+        tol, share = self.options.tol, relative(self.estimate, self.scale(self.estimate))
+        detail = f"width {width:.2g}, relative gap {share:.2g}"
+        step = Step(self.iterations, self.value, self.norm, time.perf_counter() - self.began, detail)
         self.history.append(step)
         stopped = self.callback is not None and bool(self.callback(step))
-        if self.converged:
-            self.message = f"certified relative gap {max(relative, 0.0):.3g} is at most {self.options.tol:g}"
+        rounded = polished and self.rounding > 0.5 * (self.value - self.bound)
+        if self.near(self.gap):
+            self.message = converged_by("certified", self.gap, self.scale(self.gap), tol)
+        elif rounded and self.near(self.estimate):
+            self.message = converged_by("estimated", self.estimate, self.scale(self.estimate), tol)
         elif stopped:
             self.message = "stopped by the callback"
         elif max(self.iterations, len(self.history)) >= self.options.max_iter:
-            self.message = f"max_iter = {self.options.max_iter} steps were not enough: relative gap {relative:.3g}"
-        elif lost:
-            self.message = f"rounding allows no smaller gap than {relative:.3g}"
-        return not self.message
+            self.message = f"max_iter = {self.options.max_iter} steps were not enough: relative gap {share:.3g}"
+        elif rounded or width < EXACT:
+            self.message = f"rounding allows no smaller relative gap than {share:.3g}"
+        return bool(self.message)
 
-    @property
-    def converged(self) -> bool:
-        return self.gap <= self.options.tol * self.scale
-
-    def minimise(self, w: Floats, width: float, expected_gap: float) -> Floats:
-        """The optimum at this width, only as exact as the gap to be expected there asks for."""
-        enough = SETTLED * max(expected_gap, self.options.tol * self.scale)
-
-        def near(step: Step) -> bool:
-            self.iterations += step.iteration > 0
-            return 0.5 * step.gradient_norm**2 <= enough or self.iterations >= self.options.max_iter
-
-        found: Result = self.options.inner(self.objective.smoothed(width), w, near)
-        return found.point
+    def predict(self, smooth: Any, model: Model, here: Any, width: float, narrower: float) -> Floats:
+        """The optimum at a narrower width, if the same pairs stay in the corner; or the present point."""
+        linear = self.objective.beyond(width / narrower).at(here.point)
+        predictor = _Predictor(here, 1.0 / narrower, linear.gradient - here.point)
+        moved = here.point + model.minimum(predictor).step
+        narrow = self.objective.smoothed(width)
+        better = narrow.at(moved).value < narrow.at(here.point).value
+        return moved if better else here.point
 
     def result(self) -> Result:
-        last = self.history[-1]
         return Result(
             self.point,
             self.value,
-            last.gradient_norm,
+            self.norm,
             self.iterations,
-            self.converged,
+            self.near(self.gap) or self.message.startswith("converged"),
             self.message,
             self.history,
-            gap=max(self.gap, 0.0),
+            gap=self.gap,
+            gap_estimate=self.estimate,
         )
+
+
+@dataclass(frozen=True)
+class _Predictor:
+    """The quadratic model at a narrower width, with the pairs in the corner as they are: their share of the gradient
+    and of the Hessian grows by `ratio`; `linear` is the share of the pairs beyond the corner.
+    """
+
+    of: Any
+    ratio: float
+    linear: Floats
+
+    @property
+    def point(self) -> Floats:
+        point: Floats = self.of.point
+        return point
+
+    @property
+    def gradient(self) -> Floats:
+        corner = self.of.gradient - self.of.point - self.linear
+        gradient: Floats = self.of.point + self.linear + self.ratio * corner
+        return gradient
+
+    def hessian(self, v: Floats) -> Floats:
+        product: Floats = v + self.ratio * (self.of.hessian(v) - v)
+        return product
+
+    def hessian_matrix(self) -> Floats:
+        matrix: Floats = self.ratio * self.of.hessian_matrix()
+        matrix.reshape(-1)[:: matrix.shape[0] + 1] += 1.0 - self.ratio
+        return matrix
+
+    def hessian_diagonal(self) -> Floats:
+        diagonal: Floats = 1.0 + self.ratio * (self.of.hessian_diagonal() - 1.0)
+        return diagonal
+
+
+def _minimum_near_one(ray: Any) -> float:
+    """Where a convex function of t is least, among t from ½ to 4; 1 where it is not there."""
+    low, high = (1.0, 4.0) if ray.slope(1.0) < 0 else (0.5, 1.0)
+    if not ray.slope(low) < 0 < ray.slope(high):
+        return 1.0
+    found = optimize.brentq(ray.slope, low, high, xtol=1e-9, rtol=1e-9, maxiter=60, disp=False)
+    return float(found)
