@@ -71,15 +71,15 @@ class FusedExpansion:
         return self.part.features.loaded().squared_transposed_dot(curvatures @ self.degrees)
 
     def sizes(self, w: Floats) -> Floats:
-        curvatures = np.abs(_pieces(self.part.risk.loss)[:, 3])
-        return sizes(self.part.features, curvatures @ self.degrees, w)
+        pieces = np.abs(_pieces(self.part.risk.loss))
+        return sizes(self.part.features, (pieces[:, 2] + pieces[:, 3]) @ self.degrees, w)
 
     @cached_property
     def _unfused(self) -> PartExpansion:
         tau = self.part.risk.tau
-        curved = [piece for piece in self.part.risk.loss.pieces if piece.curvature]
-        terms = [(piece.curvature, self.ranking.active(piece.threshold + tau - 1.0)) for piece in curved]
-        return PartExpansion(self.part.features, PairHessian(tuple(terms)), self.sums)
+        pieces = self.part.risk.loss.pieces
+        graphs = [(piece, self.ranking.active(piece.threshold + tau - 1.0)) for piece in pieces]
+        return PartExpansion(self.part.features, PairHessian(tuple(graphs)), self.sums)
 
 
 def _pieces(loss: Loss) -> Floats:

@@ -51,6 +51,12 @@ class RegularizedRisk:
         raise ValueError("this solver draws pairs from labels and query ids: it cannot take a list of pairs")
 
     @property
+    def most_pairs(self) -> float:
+        """A bound on how many pairs there would be to list."""
+        sizes = np.diff(self.risk.starts).astype(np.float64)
+        return float(sizes @ (sizes - 1.0)) / 2
+
+    @property
     def any(self) -> bool:
         """Whether there is a preference pair at all."""
         return self.risk.any
@@ -112,14 +118,15 @@ class Expansion:
 
     def certified_gap(self) -> float:
         """A proven bound on f(w) - min f: ½|∇f|², as f is 1-strongly convex, and what rounding may have hidden."""
-        return 0.5 * float(self.gradient @ self.gradient) + self.rounding()
+        in_gradient, in_value = self.errors()
+        return 0.5 * (length(self.gradient) + in_gradient) ** 2 + in_value
 
-    def rounding(self) -> float:
-        """A bound on the rounding error in the value and in ½|∇f|², from the sizes of what was added up."""
+    def errors(self) -> tuple[float, float]:
+        """Bounds on the rounding errors of ∇f, by its length, and of f, from the sizes of what was added up."""
         sizes = self.risk.sizes(self.point)
         in_gradient = ROUNDING * (length(self.point) + self.C * length(sizes[:-1]))
         in_value = ROUNDING * (0.5 * length(self.point) ** 2 + self.C * (float(sizes[-1]) + float(self.risk.terms)))
-        return in_gradient * (length(self.gradient) + 0.5 * in_gradient) + in_value
+        return in_gradient, in_value
 
     def hessian(self, v: Array) -> Floats:
         """∇²f v, for a vector or a matrix of columns."""

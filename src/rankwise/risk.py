@@ -16,7 +16,7 @@ import numpy as np
 
 from rankwise.arrays import Array, Floats
 from rankwise.device import namespace
-from rankwise.losses import Loss
+from rankwise.losses import Loss, Piece
 from rankwise.pairs.graph import PairGraph
 from rankwise.preferences import Preferences
 from rankwise.queries import draw
@@ -37,9 +37,14 @@ class RiskExpansion:
 
 @dataclass(frozen=True)
 class PairHessian:
-    """The sum of c L over the curved pieces; called with a vector or a matrix of columns."""
+    """The sum of c L over the pieces; called with a vector or a matrix of columns."""
 
-    terms: tuple[tuple[float, PairGraph], ...]
+    pieces: tuple[tuple[Piece, PairGraph], ...]
+
+    @property
+    def terms(self) -> list[tuple[float, PairGraph]]:
+        """The curved ones."""
+        return [(piece.curvature, graph) for piece, graph in self.pieces if piece.curvature]
 
     def __call__(self, v: Array) -> Floats:
         total: Any = None
@@ -60,11 +65,12 @@ class PairHessian:
         return _or_zeros(total, v)
 
     def diagonal(self) -> Floats:
-        (first, *others) = [curvature * graph.degree for curvature, graph in self.terms]
+        (first, *others) = [piece.curvature * graph.degree for piece, graph in self.pieces]
         return sum(others, first)
 
     def sizes(self) -> Floats:
-        (first, *others) = [abs(curvature) * graph.degree for curvature, graph in self.terms]
+        """Of all that is added up for a document."""
+        (first, *others) = [(abs(piece.slope) + abs(piece.curvature)) * graph.degree for piece, graph in self.pieces]
         return sum(others, first)
 
 
@@ -89,7 +95,7 @@ class PairwiseRisk:
         tau = self.tau
         asked = scores if self.margins is None else scores - self.margins
         ranking = self.preferences.ranked(asked)
-        value, moment, terms, gradient, curved = 0.0, 0.0, 0.0, namespace(scores).zeros_like(scores), []
+        value, moment, terms, gradient, graphs = 0.0, 0.0, 0.0, namespace(scores).zeros_like(scores), []
         for piece in self.loss.pieces:
             a, b, c = piece.constant, piece.slope, piece.curvature
             graph = ranking.active(piece.threshold + tau - 1.0)
@@ -103,12 +109,12 @@ class PairwiseRisk:
                 Ls = graph.laplacian(s)
                 sLs = s @ Ls
                 gradient += c * Ls
-                curved.append((c, graph))
+            graphs.append((piece, graph))
             u, uu = tau * N - sd, tau * tau * N - 2 * tau * sd + sLs
             value += a * N + b * u + c / 2 * uu
             moment += b * u + c * uu
             terms += (abs(b) + abs(c)) * (tau * N + 2 * abs(sd) + abs(sLs))
-        return RiskExpansion(value, gradient, PairHessian(tuple(curved)), moment, terms)
+        return RiskExpansion(value, gradient, PairHessian(tuple(graphs)), moment, terms)
 
     @property
     def tau(self) -> float:
@@ -154,15 +160,16 @@ class ListedRisk:
 
     def at(self, scores: Floats) -> RiskExpansion:
         u = self.margins - self.differences @ scores
-        value, slopes, curvatures = 0.0, np.zeros_like(u), np.zeros_like(u)
+        value, slopes, curvatures, sizes = 0.0, np.zeros_like(u), np.zeros_like(u), np.zeros_like(u)
         for piece in self.loss.pieces:
             a, b, c = piece.constant, piece.slope, piece.curvature
             weights = self.weights * (1.0 - u < piece.threshold)
             value += float(weights @ (a + b * u + c / 2 * u * u))
             slopes += weights * (b + c * u)
             curvatures += weights * c
+            sizes += weights * (abs(b) + abs(c))
         gradient: Floats = -(self.differences.T @ slopes)
-        hessian = ListedHessian(self.differences, curvatures)
+        hessian = ListedHessian(self.differences, curvatures, sizes)
         return RiskExpansion(value, gradient, hessian, float(slopes @ u), float(slopes @ np.abs(u)))
 
     @property
@@ -186,6 +193,7 @@ class ListedRisk:
 class ListedHessian:
     differences: Any
     curvatures: Floats
+    pair_sizes: Floats
 
     def __call__(self, v: Array) -> Floats:
         scale = self.curvatures if v.ndim == 1 else self.curvatures[:, None]
@@ -200,7 +208,8 @@ class ListedHessian:
         return sums
 
     def sizes(self) -> Floats:
-        return self.diagonal()
+        sums: Floats = abs(self.differences).T @ self.pair_sizes
+        return sums
 
 
 Risk = PairwiseRisk | ListedRisk

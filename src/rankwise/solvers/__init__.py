@@ -121,4 +121,6 @@ def make_solver(
     if name == "smoothing":
         by_sample = isinstance(smooth, TrustRegion)
         options["inner"] = Newton(inner="cg", precondition="sampled") if by_sample else smooth
+        if library_of(X) is None and not is_stored(X):
+            options["rescue"] = DualCoordinateAscent(tol, random_state=random_state)
     return SOLVERS[name](**options)

@@ -13,15 +13,16 @@ import numpy as np
 from scipy import optimize
 
 from rankwise.arrays import Floats
-from rankwise.solvers.base import Callback, Objective, Result, Step, require
+from rankwise.solvers.base import Callback, Objective, Result, Step, check_range, converged_by, relative, require
 
 NEXT_PLANE = 0.1  # how far from the best point towards the model's minimiser the next plane touches
+PLANES = 2.0  # how much less exact than at the best point the values and slopes of planes may be
 IDLE = 50  # a plane that has not held the model up for so many iterations is dropped
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Stops when f(best) - bound ≤ tol · f(best)."""
+    """Stops when f(best) - bound ≤ tol · min(f(best), f(0) - bound)."""
 
     tol: float = 1e-3
     max_iter: int = 5000
@@ -32,29 +33,32 @@ class Bundle:
         began = time.perf_counter()
         first = np.zeros(objective.size) if start is None else np.array(start, dtype=np.float64)
         best = touched = objective.at(first)
+        with np.errstate(over="ignore", invalid="ignore"):
+            value_at_zero = check_range(objective.at(np.zeros(objective.size)) if first.any() else best)[1]
         planes = _Planes(objective.size)
         history: list[Step] = []
-        message, bound = "", -np.inf
+        message, bound = "", 0.0  # neither |w|² nor a loss is negative
         while not message:
             planes.add(touched)
             proposed, lower = planes.minimum()
             bound = max(bound, lower)
             best, touched = self._next(objective, best, proposed)
-            relative = (best.value - bound) / max(abs(best.value), 1e-300)
+            gap = max(best.value - bound, 0.0) + _rounding(best)
+            scale = max(min(best.value, value_at_zero - best.value + gap), 0.0)
+            share = relative(gap, scale)
             norm = float(np.linalg.norm(best.gradient))
-            detail = f"{len(planes.heights)} planes, relative gap {relative:.2g}"
+            detail = f"{len(planes.heights)} planes, relative gap {share:.2g}"
             step = Step(len(history), best.value, norm, time.perf_counter() - began, detail)
             history.append(step)
             stopped = callback is not None and bool(callback(step))
-            if relative <= self.tol:
-                message = f"certified relative gap {max(relative, 0.0):.3g} is at most {self.tol:g}"
+            if share <= self.tol:
+                message = converged_by("certified", gap, scale, self.tol)
             elif stopped:
                 message = "stopped by the callback"
             elif len(history) >= self.max_iter:
-                message = f"max_iter = {self.max_iter} planes were not enough: relative gap {relative:.3g}"
-        gap = max(best.value - bound, 0.0)
-        done = gap <= self.tol * abs(best.value)
-        return Result(best.point, best.value, norm, len(history), done, message, history, gap=gap)
+                message = f"max_iter = {self.max_iter} planes were not enough: relative gap {share:.3g}"
+        done = share <= self.tol
+        return Result(best.point, best.value, norm, len(history), done, message, history, gap=gap, gap_estimate=gap)
 
     def _next(self, objective: Any, best: Any, proposed: Floats) -> tuple[Any, Any]:
         """The best point from now on, and the point where the next plane touches."""
@@ -67,6 +71,15 @@ class Bundle:
             moved = objective.at(best.point + length * direction)
             best = moved if moved.value < best.value else best
         return best, objective.at(best.point + NEXT_PLANE * (proposed - best.point))
+
+
+def _rounding(best: Any) -> float:
+    """What rounding may have added to the bound: the planes in use touch near the best point, and are as exact."""
+    if not hasattr(best, "errors"):
+        return 0.0
+    in_gradient, in_value = best.errors()
+    furthest = 2.0 * (2.0 * max(best.value, 0.0)) ** 0.5  # |w| ≤ √2f, both where a plane touches and at the optimum
+    return PLANES * (in_gradient * furthest + in_value)
 
 
 def _minimum_on(ray: Any) -> float:

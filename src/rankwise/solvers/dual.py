@@ -16,11 +16,11 @@ from scipy import sparse
 from rankwise.arrays import Floats, Ints
 from rankwise.losses import Loss
 from rankwise.memory import memory_at_hand
-from rankwise.objective import RegularizedRisk
+from rankwise.objective import ROUNDING, RegularizedRisk
 from rankwise.pairs.composite import adjacent
 from rankwise.pairs.sampling import PairSampler
 from rankwise.preferences import Preferences
-from rankwise.solvers.base import Callback, Journal, Result, require
+from rankwise.solvers.base import Callback, Journal, Result, converged_by, relative, require
 
 BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the order of a pass, and the matrix in the end
 LOOSE = 0.1  # pairs left out come back when the slopes of the others lie this close together,
@@ -29,7 +29,7 @@ CLOSER = 0.1  # and then when they lie this much closer
 
 @dataclass(frozen=True)
 class DualCoordinateAscent:
-    """Stops when f(w) - dual ≤ tol · f(w), a certified gap. Starts at alpha = 0: a start in w is of no use to it.
+    """Stops when f(w) - dual ≤ tol · min(f(w), f(0) - dual), a certified gap. Starts at alpha = 0: a start in w is of no use to it.
 
     `Result.dual` is the sparse matrix alpha[i, j], its rows and columns the rows of the objective's X.
     """
@@ -43,22 +43,22 @@ class DualCoordinateAscent:
     ) -> Result:
         require(objective, "dual", "features", "risk", "C")
         ascent = Ascent(objective, np.random.default_rng(self.random_state))
-        journal = Journal(objective, None, 0.0, callback)
-        journal.goal = -1.0  # the gap alone says when it is over
+        journal = Journal(objective, None, 0.0, callback)  # the gap alone says when it is over
         here = journal.begin()
         while True:
             gap = max(here.value - ascent.value, 0.0)
-            relative = gap / here.value if gap else 0.0
-            goes_on = journal.goes_on(here, f"relative gap {relative:.2g}, {ascent.n_active} pairs active")
-            if relative <= self.tol:
-                journal.converged = True
-                journal.message = f"certified relative gap {relative:.3g} is at most {self.tol:g}"
+            if gap <= self.tol * journal.scale(here.value, gap):
+                gap += ascent.rounding() + here.errors()[1]
+            scale = journal.scale(here.value, gap)
+            share = relative(gap, scale)
+            goes_on = journal.goes_on(here, f"relative gap {share:.2g}, {ascent.n_active} pairs active")
+            if gap <= self.tol * scale:
+                journal.message = converged_by("certified", gap, scale, self.tol)
             elif goes_on and len(journal.history) > self.max_iter:
-                journal.message = (
-                    f"max_iter = {self.max_iter} passes were not enough: the relative gap is {relative:.3g}"
-                )
+                journal.message = f"max_iter = {self.max_iter} passes were not enough: the relative gap is {share:.3g}"
             if journal.message:
-                return replace(journal.result(here), gap=gap, dual=ascent.matrix())
+                result = replace(journal.result(here), message=journal.message, converged=gap <= self.tol * scale)
+                return replace(result, gap=gap, gap_estimate=gap, dual=ascent.matrix())
             ascent.go()
             here = objective.at(ascent.w)
 
@@ -109,6 +109,13 @@ class Ascent:
         """The dual's value, a lower bound on f."""
         _, _, asked, _, ridge, _ = self.problem
         return float(self.alpha @ (asked - 0.5 * ridge * self.alpha)) - 0.5 * float(self.w @ self.w)
+
+    def rounding(self) -> float:
+        """A bound on the rounding error of `value`: in the sum over alpha, and in w as a sum of rows."""
+        _, _, asked, _, ridge, _ = self.problem
+        in_w = ROUNDING * float(np.linalg.norm(self.features.absolute_transposed_dot(np.abs(self._marginals()))))
+        in_sum = ROUNDING * float(self.alpha @ (np.abs(asked) + 0.5 * ridge * self.alpha))
+        return in_sum + in_w * (float(np.linalg.norm(self.w)) + 0.5 * in_w)
 
     def matrix(self) -> Any:
         """alpha[i, j], i preferred to j; block diagonal where a query's rows lie together."""

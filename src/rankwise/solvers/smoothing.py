@@ -10,7 +10,7 @@ A better point lies on the ray through w: scaling w up satisfies pairs that the 
 """
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ from rankwise.solvers.newton import Model, Newton, line_search
 NARROWER = 0.5, 0.8  # a width as a share of the last one: at least, at most
 SETTLED = 0.3  # a width is left when the decrease still possible there is this share of the slack
 ALMOST = 0.7  # of the tolerance, that an estimate must meet before the certificate is computed
+PATIENCE = 60  # steps, after which a rescue takes over
+LISTABLE = 5_000_000  # pairs that are worth listing for it
 POLISH = 20  # steps at the last width, so that the gradient in the certificate vanishes
 EXACT = 1e-14  # share of the value below which a decrease is rounding
 SAMPLE_TOLERANCE = 1e-2  # how far a sample's own problem is solved
@@ -46,15 +48,24 @@ SAMPLE_TOLERANCE = 1e-2  # how far a sample's own problem is solved
 class Smoothing:
     """Stops when f(w) - bound ≤ tol · min(f(w), f(0) - bound), for the unsmoothed objective. `inner` says how the
     smooth problems are solved, the first of them `width` wide.
+
+    Near separability the pairs in a narrow corner are too few to show where to go. `rescue`, a solver over listed pairs,
+    is at its best there: it takes over after `PATIENCE` steps, where the pairs are few enough to list.
     """
 
     tol: float = 1e-3
     max_iter: int = 1000
     inner: Newton = field(default_factory=Newton)
     width: float = 1.0
+    rescue: Any = None
 
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
         require(objective, "smoothing", "smoothed", "beyond", "along")
+        if self.rescue is not None and listable(objective):
+            found = replace(self, max_iter=min(self.max_iter, PATIENCE), rescue=None)(objective, start, callback)
+            if found.converged or self.max_iter <= PATIENCE or found.message.startswith("stopped"):
+                return found
+            return _better(found, self.rescue(objective, None, callback), self.tol)
         run = _Run(objective, self, callback)
         w, width = run.start(start), self.width
         while True:
@@ -69,6 +80,31 @@ class Smoothing:
             width, narrower = width * run.factor, run.factor
             w = run.predict(smooth, model, here, width, narrower)
         return run.result()
+
+
+def listable(objective: Any) -> bool:
+    """Whether the pairs are few enough to list."""
+    return hasattr(objective, "most_pairs") and objective.most_pairs <= LISTABLE
+
+
+def _better(one: Result, other: Result, tol: float) -> Result:
+    """The better point, with the better of the two bounds."""
+    best = min(one, other, key=lambda result: result.value)
+    bound = max(one.value - (one.gap or 0.0), other.value - (other.gap or 0.0))
+    gap = max(best.value - bound, 0.0)
+    converged = other.converged or gap <= tol * best.value
+    message = other.message if other.converged else converged_by("certified", gap, best.value, tol)
+    history = one.history + other.history
+    return replace(
+        best,
+        iterations=one.iterations + other.iterations,
+        converged=converged,
+        message=message if converged else other.message,
+        history=history,
+        gap=gap,
+        gap_estimate=gap,
+        dual=None,
+    )
 
 
 class _Run:
@@ -169,7 +205,8 @@ class _Run:
         settled = left <= SETTLED * (self.slack if not polished else self.options.tol * self.scale(self.gap))
         self.estimate = max(self.value - (hinge.value - self.slack - left), left) if settled else np.inf
         if polished or self.near(self.value - bound):
-            self.rounding = here.rounding()
+            in_gradient, in_value = here.errors()
+            self.rounding = in_gradient * (self.norm + 0.5 * in_gradient) + in_value
             self.bound = max(self.bound, bound - self.rounding)
         self.estimate = min(self.estimate, self.gap)
         return self._written(width, polished)

@@ -10,13 +10,14 @@ thrown past its goal. The answer is the average of the iterates, the t-th weighi
 """
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from rankwise.arrays import Floats
 from rankwise.objective import RegularizedRisk
 from rankwise.solvers.base import Callback, Journal, Result, require
+from rankwise.solvers.conjugate import conjugate_gradients, make_preconditioner
 from rankwise.solvers.stochastic_draws import Draws, Pairs, Queries
 
 EARLIEST = 4  # epochs; before, two values may be near by chance
@@ -56,8 +57,8 @@ class StochasticState:
 class Stochastic:
     """An epoch is as many pairs as there are documents, or as many queries as there are with a pair.
 
-    Stops when the objective changed by at most `tol` of itself since half as many epochs, or, as the other solvers do,
-    when the gradient is `tol` of that at zero.
+    When the objective changed by at most `tol` of itself since half as many epochs, conjugate gradients estimate how
+    far it is from the optimum: it stops when that is within `tol`, as the other solvers do, and else goes on.
     """
 
     tol: float = 1e-3
@@ -81,18 +82,21 @@ class Stochastic:
                 return journal.result(here, f"max_iter = {self.max_iter} epochs were not enough")
             state = walk.epoch()
             here = objective.at(state.average if self.average else state.point)
-            goes_on = journal.goes_on(here, f"{state.steps} steps") and not self._settled(journal)
+            estimate = self._estimate(objective, journal, here)
+            goes_on = journal.goes_on(here, f"{state.steps} steps", estimate)
         return journal.result(here)
 
-    def _settled(self, journal: Journal) -> bool:
-        """Where the error falls like a power of the epochs, the change since half of them is about the error left."""
-        epoch = journal.history[-1].iteration
-        now, then = journal.history[epoch].value, journal.history[epoch // 2].value
-        if epoch < EARLIEST or abs(then - now) > self.tol * abs(now):
-            return False
-        journal.converged = True
-        journal.message = f"since half as many epochs the objective changed by at most {self.tol:g} of itself"
-        return True
+    def _estimate(self, objective: RegularizedRisk, journal: Journal, here: Any) -> float:
+        """How far the optimum is, once the values have settled: before, it is not worth a product with the Hessian.
+
+        Where the error falls like a power of the epochs, the change since half of them is about the error left.
+        """
+        epoch = len(journal.history)
+        then = journal.history[epoch // 2].value
+        if epoch < EARLIEST or abs(then - here.value) > self.tol * abs(here.value) or not objective.loss.smooth:
+            return np.inf
+        inverse = make_preconditioner("diagonal", objective)(here, 0)
+        return conjugate_gradients(here, inverse, enough=journal.enough(here.value)).attainable
 
 
 def update(
