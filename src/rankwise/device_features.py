@@ -6,6 +6,8 @@ float32 values are read as they are and summed in float64: on a GPU under torch 
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from rankwise.device import device_of, fused, memory_left, namespace, on_device_of
 
 PART_BYTES = 1 << 33  # of X, whose queries are gone through at once
@@ -41,6 +43,10 @@ class DeviceFeatures:
     def loaded(self) -> Any:
         return self
 
+    def centred(self, starts: Any) -> Any:
+        """The same differences within queries, which begin at the rows `starts`, without large common offsets."""
+        return self
+
     def dot(self, v: Any) -> Any:
         """X v, for a vector or a matrix of columns."""
         raise NotImplementedError
@@ -62,6 +68,25 @@ class DenseRows(DeviceFeatures):
     def select(self, rows: Any, n_threads: int = 1) -> "DenseRows":
         """Some of the rows; a slice of them is not copied."""
         return DenseRows(self.X[rows] if isinstance(rows, slice) else self.xp.take(self.X, on_device_of(self.X, rows)))
+
+    def centred(self, starts: Any) -> "DenseRows":
+        from rankwise.centring import offsets, worth_a_look
+
+        xp, X = self.xp, self.X
+        first = on_device_of(X, np.repeat(starts[:-1], np.diff(starts)))
+        found = [self._extents(rows, first) for rows in self._blocks()]
+        largest, spread = (xp.max(xp.stack(each), axis=0) for each in zip(*found, strict=True))
+        chosen = offsets(largest, spread, worth_a_look(starts))
+        if not bool(chosen.any()):
+            return self
+        origin = xp.where(chosen, xp.take(X, first, axis=0), xp.zeros_like(X[:1]))
+        return DenseRows(X - origin)
+
+    def _extents(self, rows: slice, first: Any) -> tuple[Any, Any]:
+        """For each column, the largest value and the largest difference to the first row of the query."""
+        xp, block = self.xp, self._block(rows)
+        origin = xp.astype(xp.take(self.X, first[rows], axis=0), xp.float64)
+        return xp.max(abs(block), axis=0), xp.max(abs(block - origin), axis=0)
 
     def dot(self, v: Any) -> Any:
         """X v, for a vector or a matrix of columns."""

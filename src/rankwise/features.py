@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rankwise.arrays import Array, Floats
+from rankwise.arrays import Array, Floats, Ints
 from rankwise.threads import share
 
 BLOCK_BYTES = 1 << 22  # the largest block of rows: small enough to stay in cache
@@ -50,6 +50,13 @@ class Features:
     def select(self, rows: Any, n_threads: int) -> "Features":
         """Some of the rows; a slice of them is not copied."""
         return Features(_slice(self.X, rows) if isinstance(rows, slice) else self.X[rows], n_threads)
+
+    def centred(self, starts: Ints) -> "Features":
+        """The same differences within queries, which begin at the rows `starts`, without large common offsets."""
+        from rankwise.centring import shifted
+
+        moved = shifted(self.X, starts, self.n_threads)
+        return self if moved is self.X else Features(moved, self.n_threads)
 
     def dot(self, v: Array) -> Floats:
         """X v, for a vector or a matrix of columns."""

@@ -25,7 +25,7 @@ KERNEL = {  # score = Σ dual_coef_r · kernel(x, reference_r)
     "KernelRankSVM": "rankwise.estimators.kernel",
     "KernelRankRLS": "rankwise.estimators.kernel_rankrls",
 }
-TOLD = ("gradient_norm", "iterations", "converged", "message", "gap")
+TOLD = ("gradient_norm", "iterations", "converged", "message", "gap", "gap_estimate")
 OF_THE_RUN = ("callback", "verbose", "n_jobs", "device")  # parameters that say nothing of the model
 
 

@@ -64,7 +64,7 @@ class LinearRisk:
         """An estimate from about `n_rows` of the rows, drawn at random."""
         threads = self.features.n_threads
         risk, rows = self.risk.sampled(n_rows, seed, threads)
-        return LinearRisk(self.features.select(rows, threads), risk)
+        return LinearRisk(self.features.select(rows, threads).centred(risk.starts), risk)
 
     def along(self, start: Floats, direction: Floats) -> "Ray":
         """The risk on the ray start + t · direction; X is read here and not again."""

@@ -76,6 +76,7 @@ def build(
         weights = None if weights is None else some_rows(on_device_of(labels, weights), groups.rows)
         costs = np.asarray(costs)[groups.rows] if np.ndim(costs) == 1 else costs
         groups = groups.gathered()
+    features = features.centred(groups.starts)
     margins = None
     if pairing.rescaling == "margin" and costs is not None:
         margins, costs = costs_of.per_document(costs, to_host(labels)), None
@@ -117,7 +118,7 @@ def build_from_pairs(
     if normalize in ("mean", "query"):  # without query ids, all pairs are of one query
         C /= scales.sum() or 1.0
     risk = ListedRisk(_differences(listed[:, 0], listed[:, 1], X.shape[0]), scales, np.ones(len(listed)), loss)
-    return RegularizedRisk(LinearRisk(Features(X, thread_count(n_jobs)), risk), C)
+    return _of_listed(X, risk, C, n_jobs)
 
 
 def _features(X: Any, n_jobs: int | None) -> Any:
@@ -192,8 +193,12 @@ def _build_listed(
     C, by_query = _normalized(C, totals, pairing.normalize)
     if by_query is not None:
         scales = scales * by_query[groups.codes[better]]
-    risk = ListedRisk(_differences(better, worse, labels.size), scales, margins, loss)
-    return RegularizedRisk(LinearRisk(Features(X, thread_count(n_jobs)), risk), C)
+    return _of_listed(X, ListedRisk(_differences(better, worse, labels.size), scales, margins, loss), C, n_jobs)
+
+
+def _of_listed(X: Any, risk: ListedRisk, C: float, n_jobs: int | None) -> RegularizedRisk:
+    features = Features(X, thread_count(n_jobs)).centred(risk.starts)
+    return RegularizedRisk(LinearRisk(features, risk), C)
 
 
 def _listed_costs(costs: Any, labels: Floats, groups: Queries, better: Ints, worse: Ints) -> Floats:

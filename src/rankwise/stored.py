@@ -33,8 +33,9 @@ def is_stored(X: Any) -> bool:
 class StoredFeatures(Features):
     """Rows low, ..., high - 1 of a source."""
 
-    def __init__(self, source: Source, low: int, high: int, n_threads: int) -> None:
+    def __init__(self, source: Source, low: int, high: int, n_threads: int, starts: Ints | None = None) -> None:
         self.source, self.low = source, low
+        self.starts = starts  # of queries, whose common offsets are taken off when rows are loaded
         n_rows, n_features = source.shape
         self._settle((high - low, n_features), source.nbytes * (high - low) // max(n_rows, 1), n_threads)
 
@@ -42,14 +43,20 @@ class StoredFeatures(Features):
     def X(self) -> Any:
         return self.source.load(self.low, self.low + self.n_rows)
 
+    def centred(self, starts: Ints) -> Features:
+        return StoredFeatures(self.source, self.low, self.low + self.n_rows, self.n_threads, starts)
+
     def loaded(self) -> Features:
-        return Features(self.X, self.n_threads)
+        rows = Features(self.X, self.n_threads)
+        return rows if self.starts is None else rows.centred(self.starts)
 
     def select(self, rows: Any, n_threads: int) -> Features:
         """Some of the rows: a slice of them stays on disk, single ones are read."""
         if isinstance(rows, slice):
             first, last, _ = rows.indices(self.n_rows)
-            return StoredFeatures(self.source, self.low + first, self.low + last, n_threads)
+            return StoredFeatures(
+                self.source, self.low + first, self.low + last, n_threads, self._starts_within(first, last)
+            )
         return Features(self._read(rows), n_threads)
 
     def scores(self, w: Floats) -> Floats:
@@ -64,6 +71,12 @@ class StoredFeatures(Features):
             self.source.load(*self._span(rows[i], rows[j - 1] + 1)).copy() for i, j in zip(begins, ends, strict=True)
         ]
         return sparse.vstack(runs, format="csr") if sparse.issparse(runs[0]) else np.concatenate(runs)
+
+    def _starts_within(self, first: int, last: int) -> Ints | None:
+        if self.starts is None:
+            return None
+        inside = self.starts[(self.starts > first) & (self.starts < last)] - first
+        return np.concatenate(([0], inside, [last - first]))
 
     def _span(self, first: int, last: int) -> tuple[int, int]:
         return int(self.low + first), int(self.low + last)

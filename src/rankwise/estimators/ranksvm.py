@@ -47,9 +47,8 @@ class RankSVM(Ranker):
         "bmrm" (without), "sgd" and "sgd-queries" take every loss; "dual" lists all pairs, and fills `dual_coef_`. All
         find the same optimum. "auto": the cheapest second-order one (`rankwise.solvers.cheapest`).
     tol : float, default=1e-3
-        Newton and trust region: stop when the gradient's norm is at most `tol` times its norm at zero. Smoothing,
-        bundle and dual: when the certified gap to the optimum is at most `tol` times the objective. Stochastic: when
-        the objective changes by less than `tol` of itself.
+        Stop when the objective f is within `tol` of its optimum: f(w) - min f ≤ tol · min(f(w), f(0) - min f), by a
+        proven bound or by a sound estimate; `result_` reports both.
     max_iter : int, default=None
         Steps, planes, epochs or passes at most; None: the solver's own. Not to have converged is a ConvergenceWarning.
     n_jobs : int, default=None
@@ -87,7 +86,8 @@ class RankSVM(Ranker):
         Steps taken.
     n_queries_ : int
     result_ : Result
-        Value of the objective, gradient norm, certified gap where there is one, why it stopped, and the history.
+        Value of the objective, `gap` (a proven bound on its distance to the optimum) and `gap_estimate`, gradient norm,
+        why it stopped, and the history.
     dual_coef_ : sparse matrix of shape (n_documents, n_documents)
         Only of solver="dual": alpha[i, j] for i preferred to j; coef_ = Σ alpha[i, j] (x_i - x_j).
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
@@ -122,6 +122,7 @@ class RankSVM(Ranker):
         normalize_pairs: str = "sum",
         random_state: Any = None,
         device: str | None = None,
+        stopping: str = "gap",
     ) -> None:
         self.C = C
         self.loss = loss
@@ -139,6 +140,7 @@ class RankSVM(Ranker):
         self.normalize_pairs = normalize_pairs
         self.random_state = random_state
         self.device = device
+        self.stopping = stopping
 
     def fit(
         self,
@@ -197,7 +199,8 @@ class RankSVM(Ranker):
         tol = positive("tol", self.tol)
         max_iter = None if self.max_iter is None else whole("max_iter", self.max_iter)
         seed = check_random_state(self.random_state).randint(2**31)
-        return make_solver(self.solver, losses.parse(self.loss), X, tol=tol, max_iter=max_iter, random_state=seed)
+        options: Any = {"tol": tol, "max_iter": max_iter, "random_state": seed, "stopping": self.stopping}
+        return make_solver(self.solver, losses.parse(self.loss), X, **options)
 
     def _solve(self, solver: Any, objective: RegularizedRisk) -> Self:
         for left_over in ("_state", "dual_coef_"):

@@ -23,14 +23,13 @@ from rankwise.features import Features
 from rankwise.linear_risk import LinearExpansion, LinearRisk
 from rankwise.objective import RegularizedRisk
 from rankwise.problems import build
-from rankwise.solvers import Callback, Newton, Result, Smoothing, TrustRegion
+from rankwise.solvers import Callback, Result, Smoothing
 from rankwise.threads import thread_count
 
 CS = tuple(2.0**k for k in range(-15, 11))
 DIRECTIONS = ("up", "down")
 SELECTION_TOL = 1e-3  # what is gained beyond it does not show in any measure
-SETTLED = 0.5  # of the gradient that a change of C makes, what may be left of it
-NARROW = 0.03  # how far the hinge's corner is rounded at first, where there is a start
+NARROW = 0.1  # how far the hinge's corner is rounded at first, where there is a start
 SIDE_BY_SIDE = 1 << 28  # bytes of X up to which each thread may hold the rows of a fold of its own
 
 
@@ -89,24 +88,16 @@ def follow(
     data_term: Any = _Remembering(unit.data)
     for C in Cs:
         objective = RegularizedRisk(data_term, float(C) * unit.C)
-        result = _moving(solver, objective, start)(objective, start, callback)
+        result = _warm(solver, start)(objective, start, callback)
         start = result.point
         if not result.converged:
             warnings.warn(f"RankSVM did not converge at C = {C:g}: {result.message}", ConvergenceWarning, stacklevel=2)
         yield result
 
 
-def _moving(solver: Any, objective: RegularizedRisk, start: Floats | None) -> Any:
-    """The solver with a tolerance by which it cannot end where it starts: a gradient that is small beside C |∇R(0)|
-    is still the whole of what changed with C.
-    """
-    if start is not None and isinstance(solver, Smoothing):
-        return replace(solver, width=NARROW)
-    if start is None or not isinstance(solver, Newton | TrustRegion):
-        return solver
-    here, at_zero = (objective.at(w).gradient for w in (start, objective.zero))
-    changed = float(here @ here) ** 0.5 / max(float(at_zero @ at_zero) ** 0.5, 1e-300)
-    return replace(solver, tol=min(solver.tol, SETTLED * changed)) if changed > 0 else solver
+def _warm(solver: Any, start: Floats | None) -> Any:
+    """The solver for a good start: the hinge's corner need not be rounded as far."""
+    return replace(solver, width=NARROW) if start is not None and isinstance(solver, Smoothing) else solver
 
 
 class _Remembering:
