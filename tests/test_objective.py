@@ -55,8 +55,12 @@ def test_the_bound_is_one_whatever_the_width(width):
     differences = X[pairs[:, 0]] - X[pairs[:, 1]]
     alpha = C * np.clip((1 - differences @ w) / width, 0, 1)
     exact = alpha.sum() - 0.5 * np.sum((alpha @ differences) ** 2)
-    assert here.bound <= exact + 1e-12 * abs(exact)
-    assert exact - here.bound <= 4 * here.bound_error + 1e-9 * abs(exact)
+    hinge = problems.build(X, y, q, loss=losses.hinge(), C=C).at(w)
+    gradient_error, value_error = here.errors()
+    bound = hinge.value - here.hinge_slack(hinge.value) - 0.5 * (np.linalg.norm(here.gradient) + gradient_error) ** 2
+    assert bound - value_error <= exact + 1e-12 * abs(exact)
+    lost = gradient_error * (np.linalg.norm(here.gradient) + gradient_error) + value_error
+    assert exact - bound <= 2 * lost + 1e-9 * abs(exact)
 
 
 def check_derivatives(function, point, rng, step=1e-5):

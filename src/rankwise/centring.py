@@ -57,15 +57,15 @@ def _shifted_sparse(X: Any, starts: Ints, enough: float) -> Any:
     largest = np.zeros(X.shape[1])
     np.maximum.at(largest, X.indices, np.abs(X.data))
     candidates = np.flatnonzero(largest > enough)
-    by_column = X.tocsc() if candidates.size else None
+    if not candidates.size:
+        return X
+    by_column = X.tocsc()
     for first in range(0, candidates.size, GROUP):
         group = candidates[first : first + GROUP]
         dense = by_column[:, group].toarray()
         moved = _shifted_dense(dense, starts, enough, 1)
         if moved is not dense:
             by_column[:, group] = sparse.csc_array(moved)
-    if by_column is None:
-        return X
     rows = by_column.tocsr()
     rows.eliminate_zeros()
     rows.sort_indices()

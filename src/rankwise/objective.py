@@ -119,7 +119,8 @@ class Expansion:
     def certified_gap(self) -> float:
         """A proven bound on f(w) - min f: ½|∇f|², as f is 1-strongly convex, and what rounding may have hidden."""
         in_gradient, in_value = self.errors()
-        return 0.5 * (length(self.gradient) + in_gradient) ** 2 + in_value
+        reach: float = length(self.gradient) + in_gradient
+        return 0.5 * reach * reach + in_value
 
     def errors(self) -> tuple[float, float]:
         """Bounds on the rounding errors of ∇f, by its length, and of f, from the sizes of what was added up."""
@@ -146,7 +147,7 @@ class Expansion:
 
 def length(v: Floats) -> float:
     """|v|."""
-    return float(v @ v) ** 0.5
+    return float(float(v @ v) ** 0.5)
 
 
 @dataclass(frozen=True)

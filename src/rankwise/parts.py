@@ -74,9 +74,9 @@ class PartExpansion:
 def sizes(features: Features, curvatures: Floats, w: Floats) -> Floats:
     """What rounding of the gradient and of the value grows with, without a factor ε, at the weights w.
 
-    `curvatures` are the sums of |b| + |c| over the pairs of each document. A score is off by ε size_i, size_i = |x_i|·|w|;
-    this moves ∂/∂w_j by ε Σ_i curvature_i size_i |x_ij| (the first entries) and the value by at most
-    ε Σ_i curvature_i size_i² (the last one). Sums over pairs have sizes of their own: 1 is added for the margin.
+    `curvatures` are the sums of |b| + |c| over the pairs of each document. A score is off by ε size_i, where
+    size_i = |x_i|·|w|; this moves ∂/∂w_j by ε Σ_i curvature_i size_i |x_ij| (the first entries) and the value by at
+    most ε Σ_i curvature_i size_i² (the last one). Sums over pairs have sizes of their own: 1 is added for the margin.
     """
     rows = features.loaded()
     scores = rows.absolute_dot(abs(w)) + 1.0

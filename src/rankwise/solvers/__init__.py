@@ -9,8 +9,8 @@ from rankwise.losses import Loss
 from rankwise.memory import memory_at_hand
 from rankwise.solvers.base import Callback, Expansion, Objective, Result, Step
 from rankwise.solvers.bundle import Bundle
-from rankwise.solvers.dual import DualCoordinateAscent
 from rankwise.solvers.conjugate import sample_size
+from rankwise.solvers.dual import DualCoordinateAscent
 from rankwise.solvers.newton import Newton
 from rankwise.solvers.smoothing import Smoothing
 from rankwise.solvers.stochastic import Stochastic
@@ -36,7 +36,7 @@ __all__ = [
 
 SMOOTH: dict[str, Any] = {  # for losses without a corner
     "newton": Newton,
-    "newton-cg": partial(Newton, inner="cg", precondition="diagonal"),
+    "newton-cg": partial(Newton, inner="cg"),
     "newton-minres": partial(Newton, inner="minres"),
     "trust-region": TrustRegion,
     "trust-region-diagonal": partial(TrustRegion, precondition="diagonal"),
@@ -66,7 +66,7 @@ WORTH_SAMPLING = 8  # times the rows of a sample, from where on it saves more th
 
 
 def cheapest(n_rows: int, n_features: int, n_stored: int) -> Newton | TrustRegion:
-    """The solver "auto" takes for a smooth loss: Newton's method while writing out the Hessian costs less than it saves.
+    """The solver of "auto" for a smooth loss: Newton's method while writing out the Hessian costs less than it saves.
 
     Writing it out and factorising it takes n d² + d³/3 operations, all in matrix products; a product takes 2 operations
     for every stored value of X, and `PRODUCTS` of them make a step. With much data, only a sample's is written out.

@@ -16,6 +16,8 @@ from rankwise.arrays import Array, Floats
 from rankwise.device import namespace, on_device_of
 
 RULES = ("gap", "gradient")
+NEGLIGIBLE = 1e-9  # share of the value that rounding may take where there is nothing to gain
+STALLED = 20  # steps without a smaller value or gradient: only rounding is left
 SMALLEST = 1e-150  # the square of a gradient below this underflows
 SOUND = 0.5, 2.0  # an estimate counts where the step it belongs to gained this many times what was predicted
 
@@ -99,6 +101,7 @@ class Journal:
         self.message = ""
         self.converged = False
         self.estimate = np.inf
+        self.least, self.progress = (np.inf, np.inf), 0  # value and gradient so far, and the step that reached either
         zero = origin(objective)
         with np.errstate(over="ignore", invalid="ignore"):  # reported below, in a sentence
             at_zero = objective.at(zero)
@@ -129,6 +132,8 @@ class Journal:
         self.estimate = estimate
         step = Step(len(self.history), here.value, norm, time.perf_counter() - self.began, detail)
         self.history.append(step)
+        if here.value < self.least[0] or norm < self.least[1]:
+            self.least, self.progress = (min(here.value, self.least[0]), min(norm, self.least[1])), step.iteration
         stopped = self.callback is not None and bool(self.callback(step))
         if self.rule == "gradient":
             self.converged = norm <= self.tol * self.norm_at_zero
@@ -136,7 +141,9 @@ class Journal:
             self.converged = self.near(here.value, min(0.5 * norm * norm, estimate))
         if stopped and not self.converged:
             self.message = "stopped by the callback"
-        return not (self.converged or stopped)
+        elif step.iteration - self.progress >= STALLED and not self.converged:
+            self.message = "rounding allows no further decrease"
+        return not (self.converged or self.message)
 
     def result(self, here: Any, message: str = "") -> Result:
         last = self.history[-1]
@@ -163,6 +170,12 @@ class Journal:
         if gap is not None and self.near(value, gap):
             return converged_by("certified", gap, self.scale(value, gap), self.tol)
         return converged_by("estimated", estimate, self.scale(value, estimate), self.tol)
+
+
+def within(tol: float, gap: float, rounding: float, value: float, value_at_zero: float) -> bool:
+    """Whether a gap is within the tolerance and known well enough; rounding may be all there is where w = 0 is best."""
+    scale = max(min(value, value_at_zero - value + gap), 0.0)
+    return gap <= tol * scale and rounding <= max(tol * scale, NEGLIGIBLE * value)
 
 
 def converged_by(kind: str, gap: float, scale: float, tol: float) -> str:

@@ -6,14 +6,24 @@ minimum on the ray towards the model's minimiser, and the next plane touches nea
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import optimize
 
 from rankwise.arrays import Floats
-from rankwise.solvers.base import Callback, Objective, Result, Step, check_range, converged_by, relative, require
+from rankwise.solvers.base import (
+    Callback,
+    Objective,
+    Result,
+    Step,
+    check_range,
+    converged_by,
+    relative,
+    require,
+    within,
+)
 
 NEXT_PLANE = 0.1  # how far from the best point towards the model's minimiser the next plane touches
 PLANES = 2.0  # how much less exact than at the best point the values and slopes of planes may be
@@ -43,22 +53,24 @@ class Bundle:
             proposed, lower = planes.minimum()
             bound = max(bound, lower)
             best, touched = self._next(objective, best, proposed)
-            gap = max(best.value - bound, 0.0) + _rounding(best)
+            gap = max(best.value - bound, 0.0)
             scale = max(min(best.value, value_at_zero - best.value + gap), 0.0)
             share = relative(gap, scale)
+            rounding = _rounding(best) if share <= self.tol else 0.0
+            done = within(self.tol, gap, rounding, best.value, value_at_zero)
             norm = float(np.linalg.norm(best.gradient))
             detail = f"{len(planes.heights)} planes, relative gap {share:.2g}"
             step = Step(len(history), best.value, norm, time.perf_counter() - began, detail)
             history.append(step)
             stopped = callback is not None and bool(callback(step))
-            if share <= self.tol:
+            if done:
                 message = converged_by("certified", gap, scale, self.tol)
             elif stopped:
                 message = "stopped by the callback"
             elif len(history) >= self.max_iter:
                 message = f"max_iter = {self.max_iter} planes were not enough: relative gap {share:.3g}"
-        done = share <= self.tol
-        return Result(best.point, best.value, norm, len(history), done, message, history, gap=gap, gap_estimate=gap)
+        found = Result(best.point, best.value, norm, len(history), done, message, history)
+        return replace(found, gap=gap + _rounding(best), gap_estimate=gap)
 
     def _next(self, objective: Any, best: Any, proposed: Floats) -> tuple[Any, Any]:
         """The best point from now on, and the point where the next plane touches."""
@@ -79,7 +91,7 @@ def _rounding(best: Any) -> float:
         return 0.0
     in_gradient, in_value = best.errors()
     furthest = 2.0 * (2.0 * max(best.value, 0.0)) ** 0.5  # |w| ≤ √2f, both where a plane touches and at the optimum
-    return PLANES * (in_gradient * furthest + in_value)
+    return float(PLANES * (in_gradient * furthest + in_value))
 
 
 def _minimum_on(ray: Any) -> float:

@@ -12,7 +12,7 @@ from rankwise.solvers.base import Expansion, require
 from rankwise.solvers.equations import scaled_inverse
 
 RESIDUAL = 0.1  # the papers' rule: stop at this share of the gradient's norm
-ENERGY = 0.25  # ours: stop when k products of the last one's gain are this share of what all of them gained
+ENERGY = 0.25  # ours: stop when k products of the last one's gain are at most this share of what all of them gained
 MOST_PRODUCTS = 100, 2000  # of a step: at least, at most, and twice the number of features between them
 STALE = 6  # products per step from which on the sample's Hessian is computed again
 
@@ -53,7 +53,8 @@ def conjugate_gradients(
 
     M itself is not needed: M step and M direction follow the recurrences of step and direction, with the residual in
     place of the preconditioned one. The k-th product adds gain_k to the predicted decrease. Where the columns of X
-    differ in scale, a small residual says little about the decrease that is left, and the gains do (Nash and Sofer).
+    differ in scale, a small residual says little about the decrease that is left, and the gains do (Nash and Sofer);
+    the nearer the optimum the more exact, so that the steps' errors shrink faster than the steps.
     Where the predicted decrease is at most `enough`, the iterations go on until what is left is too, by the bound of
     Gauss and Radau's rule (`reach`). `enough` None: the papers' rule on the residual.
     """
@@ -66,7 +67,13 @@ def conjugate_gradients(
     reach = 1.0 / precondition.least
     most = min(max(MOST_PRODUCTS[0], 2 * step.shape[0]), MOST_PRODUCTS[1])
     while products < most and square > 0:
-        if square <= goal if enough is None else _solved(products * gain, predicted, 0.5 * reach * square, enough):
+        if enough is None:
+            solved = square <= goal
+        else:
+            share = min(ENERGY, math.sqrt(predicted / max(abs(here.value), 1e-300)))
+            roughly = products * gain <= share * predicted
+            solved = roughly and not predicted <= enough < predicted + 0.5 * reach * square
+        if solved:
             break
         curved = here.hessian(direction)
         bend = float(direction @ curved)
@@ -94,11 +101,6 @@ def conjugate_gradients(
     left = 0.5 * min(reach * square, float(residual @ residual))
     attainable = math.inf if outside else predicted + left
     return ModelStep(step, math.sqrt(max(float(step @ M_step), 0.0)), predicted, attainable, products)
-
-
-def _solved(gains_to_come: float, predicted: float, left: float, enough: float) -> bool:
-    """Whether the model is minimised well enough: roughly, or exactly where that tells if `enough` is reached."""
-    return gains_to_come <= ENERGY * predicted and not predicted <= enough < predicted + left
 
 
 def _narrowed(reach: float, length: float, ratio: float, least: float) -> float:

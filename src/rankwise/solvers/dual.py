@@ -20,7 +20,7 @@ from rankwise.objective import ROUNDING, RegularizedRisk
 from rankwise.pairs.composite import adjacent
 from rankwise.pairs.sampling import PairSampler
 from rankwise.preferences import Preferences
-from rankwise.solvers.base import Callback, Journal, Result, converged_by, relative, require
+from rankwise.solvers.base import Callback, Journal, Result, converged_by, relative, require, within
 
 BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the order of a pass, and the matrix in the end
 LOOSE = 0.1  # pairs left out come back when the slopes of the others lie this close together,
@@ -29,7 +29,9 @@ CLOSER = 0.1  # and then when they lie this much closer
 
 @dataclass(frozen=True)
 class DualCoordinateAscent:
-    """Stops when f(w) - dual ≤ tol · min(f(w), f(0) - dual), a certified gap. Starts at alpha = 0: a start in w is of no use to it.
+    """Stops when f(w) - dual ≤ tol · min(f(w), f(0) - dual), a certified gap.
+
+    Starts at alpha = 0: a start in w is of no use to it.
 
     `Result.dual` is the sparse matrix alpha[i, j], its rows and columns the rows of the objective's X.
     """
@@ -43,22 +45,24 @@ class DualCoordinateAscent:
     ) -> Result:
         require(objective, "dual", "features", "risk", "C")
         ascent = Ascent(objective, np.random.default_rng(self.random_state))
-        journal = Journal(objective, None, 0.0, callback)  # the gap alone says when it is over
+        journal = Journal(objective, None, 0.0, callback)
         here = journal.begin()
         while True:
-            gap = max(here.value - ascent.value, 0.0)
-            if gap <= self.tol * journal.scale(here.value, gap):
-                gap += ascent.rounding() + here.errors()[1]
+            gap, rounding = max(here.value - ascent.value, 0.0), 0.0
             scale = journal.scale(here.value, gap)
-            share = relative(gap, scale)
-            goes_on = journal.goes_on(here, f"relative gap {share:.2g}, {ascent.n_active} pairs active")
             if gap <= self.tol * scale:
+                rounding = ascent.rounding() + here.errors()[1]
+            done = within(self.tol, gap, rounding, here.value, journal.value_at_zero)
+            share = relative(gap, scale)
+            journal.progress = len(journal.history)  # the gap alone says when it is over
+            journal.goes_on(here, f"relative gap {share:.2g}, {ascent.n_active} pairs active")
+            if done:
                 journal.message = converged_by("certified", gap, scale, self.tol)
-            elif goes_on and len(journal.history) > self.max_iter:
+            elif not journal.message and len(journal.history) > self.max_iter:
                 journal.message = f"max_iter = {self.max_iter} passes were not enough: the relative gap is {share:.3g}"
             if journal.message:
-                result = replace(journal.result(here), message=journal.message, converged=gap <= self.tol * scale)
-                return replace(result, gap=gap, gap_estimate=gap, dual=ascent.matrix())
+                result = replace(journal.result(here), message=journal.message, converged=done)
+                return replace(result, gap=gap + rounding, gap_estimate=gap, dual=ascent.matrix())
             ascent.go()
             here = objective.at(ascent.w)
 

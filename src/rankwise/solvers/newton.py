@@ -69,7 +69,7 @@ class Newton:
         return journal.result(here)
 
     def _at_rest(self, journal: Journal, here: Expansion, attainable: float) -> Result:
-        """Where the line search finds no decrease, nothing but rounding is left, or too little of the numbers' range."""
+        """Where the line search finds no decrease, only rounding is left."""
         journal.estimate = attainable
         journal.converged = journal.rule == "gap" and journal.near(here.value, attainable)
         return journal.result(here, "the line search failed: rounding allows no further decrease")

@@ -30,6 +30,7 @@ from rankwise.solvers.base import (
     point_of,
     relative,
     require,
+    within,
 )
 from rankwise.solvers.conjugate import Sample, sample_size
 from rankwise.solvers.newton import Model, Newton, line_search
@@ -49,8 +50,8 @@ class Smoothing:
     """Stops when f(w) - bound ≤ tol · min(f(w), f(0) - bound), for the unsmoothed objective. `inner` says how the
     smooth problems are solved, the first of them `width` wide.
 
-    Near separability the pairs in a narrow corner are too few to show where to go. `rescue`, a solver over listed pairs,
-    is at its best there: it takes over after `PATIENCE` steps, where the pairs are few enough to list.
+    Near separability the pairs in a narrow corner are too few to show where to go. `rescue`, a solver over listed
+    pairs, is at its best there: it takes over after `PATIENCE` steps, where the pairs are few enough to list.
     """
 
     tol: float = 1e-3
@@ -84,7 +85,7 @@ class Smoothing:
 
 def listable(objective: Any) -> bool:
     """Whether the pairs are few enough to list."""
-    return hasattr(objective, "most_pairs") and objective.most_pairs <= LISTABLE
+    return bool(hasattr(objective, "most_pairs") and objective.most_pairs <= LISTABLE)
 
 
 def _better(one: Result, other: Result, tol: float) -> Result:
@@ -134,6 +135,12 @@ class _Run:
 
     def near(self, gap: float, share: float = 1.0) -> bool:
         return gap <= share * self.options.tol * self.scale(gap)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the gap is proven to be within the tolerance."""
+        exact = max(self.gap - self.rounding, 0.0)
+        return self.near(self.gap) or within(self.options.tol, exact, self.rounding, self.value, self.at_zero)
 
     @property
     def almost(self) -> bool:
@@ -229,7 +236,7 @@ class _Run:
         self.history.append(step)
         stopped = self.callback is not None and bool(self.callback(step))
         rounded = polished and self.rounding > 0.5 * (self.value - self.bound)
-        if self.near(self.gap):
+        if self.certified:
             self.message = converged_by("certified", self.gap, self.scale(self.gap), tol)
         elif rounded and self.near(self.estimate):
             self.message = converged_by("estimated", self.estimate, self.scale(self.estimate), tol)
@@ -245,7 +252,7 @@ class _Run:
         """The optimum at a narrower width, if the same pairs stay in the corner; or the present point."""
         linear = self.objective.beyond(width / narrower).at(here.point)
         predictor = _Predictor(here, 1.0 / narrower, linear.gradient - here.point)
-        moved = here.point + model.minimum(predictor).step
+        moved: Floats = here.point + model.minimum(predictor).step
         narrow = self.objective.smoothed(width)
         better = narrow.at(moved).value < narrow.at(here.point).value
         return moved if better else here.point
@@ -256,7 +263,7 @@ class _Run:
             self.value,
             self.norm,
             self.iterations,
-            self.near(self.gap) or self.message.startswith("converged"),
+            self.message.startswith("converged"),
             self.message,
             self.history,
             gap=self.gap,
@@ -278,6 +285,11 @@ class _Predictor:
     def point(self) -> Floats:
         point: Floats = self.of.point
         return point
+
+    @property
+    def value(self) -> float:
+        value: float = self.of.value
+        return value
 
     @property
     def gradient(self) -> Floats:

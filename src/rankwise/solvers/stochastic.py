@@ -20,6 +20,7 @@ from rankwise.solvers.base import Callback, Journal, Result, require
 from rankwise.solvers.conjugate import conjugate_gradients, make_preconditioner
 from rankwise.solvers.stochastic_draws import Draws, Pairs, Queries
 
+WIDTHS = 0.1, 0.01  # over which the hinge's corner is rounded, to estimate how far the optimum is
 EARLIEST = 4  # epochs; before, two values may be near by chance
 STEADY = 1 << 10  # τ is an epoch, and so many steps at least
 ROUNDING = 1e-12  # a variance below this share of the second moment is rounding
@@ -87,16 +88,24 @@ class Stochastic:
         return journal.result(here)
 
     def _estimate(self, objective: RegularizedRisk, journal: Journal, here: Any) -> float:
-        """How far the optimum is, once the values have settled: before, it is not worth a product with the Hessian.
+        """How far the optimum is, once the values have settled: before, it is not worth products with the Hessian.
 
         Where the error falls like a power of the epochs, the change since half of them is about the error left.
         """
         epoch = len(journal.history)
         then = journal.history[epoch // 2].value
-        if epoch < EARLIEST or abs(then - here.value) > self.tol * abs(here.value) or not objective.loss.smooth:
+        if epoch < EARLIEST or epoch % (epoch // EARLIEST) or abs(then - here.value) > self.tol * abs(here.value):
             return np.inf
-        inverse = make_preconditioner("diagonal", objective)(here, 0)
-        return conjugate_gradients(here, inverse, enough=journal.enough(here.value)).attainable
+        if objective.loss.smooth:
+            return _attainable(objective, here, journal)
+        smooth = [objective.smoothed(width).at(here.point) for width in WIDTHS]
+        return min(one.hinge_slack(here.value) + _attainable(objective, one, journal) for one in smooth)
+
+
+def _attainable(objective: RegularizedRisk, here: Any, journal: Journal) -> float:
+    """The decrease that the quadratic model of a smooth objective allows."""
+    inverse = make_preconditioner("diagonal", objective)(here, 0)
+    return conjugate_gradients(here, inverse, enough=journal.enough(here.value)).attainable
 
 
 def update(
