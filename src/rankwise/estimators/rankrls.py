@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise import losses
@@ -13,16 +12,18 @@ from rankwise.arrays import Array, Floats
 from rankwise.device import library_of
 from rankwise.estimators.base import Ranker, positive
 from rankwise.estimators.on_device import bring_back
+from rankwise.least_squares.conjugate import by_conjugate_gradients
 from rankwise.least_squares.pairwise import pairwise
 from rankwise.least_squares.regression import Regression, cheapest, regression
+from rankwise.least_squares.solving import ENOUGH, Solution, by_dual, by_primal
 from rankwise.preferences import Preferences
 from rankwise.queries import Queries
 from rankwise.solvers import make_solver
 from rankwise.solvers.base import Result
-from rankwise.solvers.spectral import solve
 
 SOLVERS = ("auto", "primal", "dual", "cg")
 ON_DEVICE = {"auto": "auto", "primal": "newton", "cg": "trust-region-diagonal"}
+LEAST = 1e-290  # scores so small have lost digits
 NO_PAIR = "no preference pair: in every query all labels are equal; all weights are 0"
 
 
@@ -83,7 +84,7 @@ class RankRLS(Ranker):
         ties: str = "include",
         scaling: str = "pairs",
         solver: str = "auto",
-        tol: float = 1e-6,
+        tol: float = 1e-8,
         max_iter: int = 10_000,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -123,13 +124,9 @@ class RankRLS(Ranker):
             return self
         problem = prepared(self, X, y, qid, sample_weight)
         name = cheapest(X.shape[0], X.shape[1], X.size) if self.solver == "auto" else self.solver
-        if name != "dual":
-            return self._solve(problem, name, alpha)
-        dual = problem.comparisons.transposed_root(solve(*problem.gram(), alpha))
-        self.coef_ = problem.features.transposed_dot(dual)
-        self.dual_coef_: Floats = in_rows_given(dual, qid)
-        self.n_iter_ = 1
-        self.result_ = outcome(problem, self.coef_, alpha, (1, True, "solved by dual equations"))
+        self._solve(problem, name, alpha)
+        if name == "dual":
+            self.dual_coef_: Floats = in_rows_given(problem.dual(self.result_.point, alpha), qid)
         return self
 
     def _solve_on_device(self, X: Any, y: Any, qid: Any, sample_weight: Any, alpha: float) -> None:
@@ -147,20 +144,21 @@ class RankRLS(Ranker):
         self.result_ = replace(found, **scaled)
 
     def _solve(self, problem: Any, name: str, alpha: float) -> Self:
-        """By "primal" equations, or by "cg"."""
-        message, converged, self.n_iter_ = "solved by primal equations", True, 1
-        if name == "primal":
-            normal = problem.normal_matrix()
-            self.coef_ = solve(normal[:-1, :-1], normal[:-1, -1], alpha)
+        """By "primal" or "dual" equations, or by "cg"."""
+        scaled = problem.units.alpha(alpha)
+        if name == "cg":
+            tol, max_iter = positive("tol", self.tol), int(positive("max_iter", self.max_iter))
+            solution = by_conjugate_gradients(problem, scaled, tol, max_iter)
         else:
-            max_iter = int(positive("max_iter", self.max_iter))
-            self.coef_, self.n_iter_ = _conjugate_gradients(problem, alpha, positive("tol", self.tol), max_iter)
-            converged = self.n_iter_ < max_iter
-            message = f"conjugate gradients, {self.n_iter_} products"
-        self.result_ = outcome(problem, self.coef_, alpha, (self.n_iter_, converged, message))
-        if not converged:
-            text = f"RankRLS did not converge: max_iter = {max_iter} products were not enough"
-            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+            tol = ENOUGH
+            solution = (by_primal if name == "primal" else by_dual)(problem, scaled)
+        self.n_iter_ = solution.products
+        self.result_ = outcome(problem, solution, tol)
+        self.coef_ = self.result_.point
+        if not self.result_.converged:
+            stopped = name == "cg" and self.n_iter_ >= max_iter
+            why = f"max_iter = {max_iter} products were not enough" if stopped else inexact(solution)
+            warnings.warn(f"RankRLS did not converge: {why}", ConvergenceWarning, stacklevel=3)
         return self
 
 
@@ -185,24 +183,22 @@ def in_rows_given(values: Array, qid: Any) -> Array:
     return out
 
 
-def outcome(problem: Any, w: Floats, alpha: float, ended: tuple[int, bool, str]) -> Result:
-    value, gradient = problem.at(w, alpha)
-    return Result(w, value, float(np.linalg.norm(gradient)), *ended, history=[])
+def outcome(problem: Any, solution: Solution, tol: float = ENOUGH) -> Result:
+    """The solution in the units of the data; an error where these are beyond what float64 can hold."""
+    at, units = solution.at, problem.units
+    w = units.weights(at.point)
+    value, norm = at.value / units.y**2, 2 * float(np.linalg.norm(at.gradient)) / units.x / units.y
+    largest_score = float(np.max(np.abs(w) * (problem.largest / units.x), initial=0.0))
+    if not np.isfinite(value + norm + largest_score):
+        raise ValueError("RankRLS overflows: scale the features or the labels to a usual size, by ScaledRanker say")
+    if at.point.any() and largest_score < LEAST:
+        raise ValueError("RankRLS's scores underflow: scale the features or the labels to a usual size")
+    converged = solution.error <= tol
+    return Result(w, value, norm, solution.products, converged, solution.message, history=[])
 
 
-def _conjugate_gradients(problem: Any, alpha: float, tol: float, max_iter: int) -> tuple[Floats, int]:
-    """The solution and the number of products, preconditioned by a near diagonal of the matrix."""
-    products = 0
-
-    def multiply(v: Floats) -> Floats:
-        nonlocal products
-        products += 1
-        product: Floats = problem.product(v) + alpha * v
-        return product
-
-    diagonal = problem.diagonal() + alpha
-    square = (problem.size, problem.size)
-    matrix = LinearOperator(square, matvec=multiply, dtype=np.float64)
-    preconditioner = LinearOperator(square, matvec=lambda v: v / diagonal, dtype=np.float64)
-    w, _ = cg(matrix, problem.right(), rtol=tol, atol=0.0, maxiter=max_iter, M=preconditioner)
-    return w, max(products, 1)
+def inexact(solution: Solution) -> str:
+    return (
+        f"rounding leaves a relative error of about {solution.error:.0e} in the scores; scale the features, or take a "
+        "larger alpha"
+    )
