@@ -9,8 +9,9 @@ from rankwise.arrays import Floats
 from rankwise.device import library_of, to_host
 from rankwise.estimators.base import positive
 from rankwise.estimators.kernel import KernelRanker
-from rankwise.estimators.rankrls import outcome, prepared
-from rankwise.solvers.spectral import decompose, solve
+from rankwise.estimators.rankrls import prepared, told
+from rankwise.least_squares.paths import by_factors, by_normal
+from rankwise.least_squares.solving import from_normal, stably
 
 
 class KernelRankRLS(KernelRanker):
@@ -78,14 +79,18 @@ class KernelRankRLS(KernelRanker):
         features, y, sample_weight = self._mapped(X, y, sample_weight)
         features = to_host(features) if library_of(features) else features
         problem = prepared(self, features, y, qid, sample_weight)
+        scaled = problem.units.alpha(alphas)
         # One product of large matrices: block by block, a matrix as large as this would be read and written each time.
         Z = problem.comparisons.root(problem.features.X)
-        A, b = Z.T @ Z, Z.T @ problem.comparisons.root(problem.labels)
+        A, b = Z.T @ Z, Z.T @ problem.comparisons.root(problem.targets)
         self.__dict__.pop("result_", None)
         if single:
-            w: Floats = solve(A, b, alphas[0])
-            self.result_ = outcome(problem, w, float(alphas[0]), (1, True, "solved by one factorisation"))
+            solution = from_normal(problem, A, b, float(scaled[0])) or stably(problem, float(scaled[0]))
+            solution = solution._replace(message="solved by one factorisation")
+            self.result_ = told("KernelRankRLS", problem, solution, level=3)
+            w: Floats = self.result_.point
         else:
-            w = decompose(A, b).solutions(alphas)
+            found = by_normal(problem, A, b, scaled) or by_factors(problem, scaled)
+            w = problem.units.weights(found.points)
         self.dual_coef_ = self.map_.coefficients(w)
         return self

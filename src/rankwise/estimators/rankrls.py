@@ -1,5 +1,6 @@
 """RankRLS: a linear ranker that regresses the differences of labels on differences of features, for every pair."""
 
+import sys
 import warnings
 from dataclasses import replace
 from typing import Any, Self
@@ -150,15 +151,11 @@ class RankRLS(Ranker):
             tol, max_iter = positive("tol", self.tol), int(positive("max_iter", self.max_iter))
             solution = by_conjugate_gradients(problem, scaled, tol, max_iter)
         else:
-            tol = ENOUGH
+            tol, max_iter = ENOUGH, sys.maxsize
             solution = (by_primal if name == "primal" else by_dual)(problem, scaled)
-        self.n_iter_ = solution.products
-        self.result_ = outcome(problem, solution, tol)
-        self.coef_ = self.result_.point
-        if not self.result_.converged:
-            stopped = name == "cg" and self.n_iter_ >= max_iter
-            why = f"max_iter = {max_iter} products were not enough" if stopped else inexact(solution)
-            warnings.warn(f"RankRLS did not converge: {why}", ConvergenceWarning, stacklevel=3)
+        stopped = f"max_iter = {max_iter} products were not enough" if solution.products >= max_iter else None
+        self.result_ = told("RankRLS", problem, solution, tol, stopped)
+        self.coef_, self.n_iter_ = self.result_.point, solution.products
         return self
 
 
@@ -183,22 +180,22 @@ def in_rows_given(values: Array, qid: Any) -> Array:
     return out
 
 
-def outcome(problem: Any, solution: Solution, tol: float = ENOUGH) -> Result:
-    """The solution in the units of the data; an error where these are beyond what float64 can hold."""
+def told(
+    name: str, problem: Any, solution: Solution, tol: float = ENOUGH, stopped: str | None = None, level: int = 4
+) -> Result:
+    """The result in the units of the data, and a warning where it is not within `tol`: because of rounding, if the
+    solver was not `stopped`.
+    """
     at, units = solution.at, problem.units
-    w = units.weights(at.point)
-    value, norm = at.value / units.y**2, 2 * float(np.linalg.norm(at.gradient)) / units.x / units.y
-    largest_score = float(np.max(np.abs(w) * (problem.largest / units.x), initial=0.0))
-    if not np.isfinite(value + norm + largest_score):
-        raise ValueError("RankRLS overflows: scale the features or the labels to a usual size, by ScaledRanker say")
-    if at.point.any() and largest_score < LEAST:
-        raise ValueError("RankRLS's scores underflow: scale the features or the labels to a usual size")
+    w, value = units.weights(at.point), at.value / units.y**2
+    norm = 2 * float(np.linalg.norm(at.gradient)) / units.x / units.y
+    largest = float(np.max(np.abs(w) * (problem.largest / units.x), initial=0.0))  # of a score's terms
+    if not np.isfinite(value + norm + largest + float(np.abs(w).sum())):
+        raise ValueError(f"{name} overflows: scale the features or the labels to a usual size, by ScaledRanker say")
+    if at.point.any() and largest < LEAST:
+        raise ValueError(f"{name}'s scores underflow: scale the features or the labels to a usual size")
     converged = solution.error <= tol
+    if not converged:
+        rounding = f"rounding leaves a relative error of about {solution.error:.0e} in its scores: scale the features"
+        warnings.warn(f"{name} did not converge: {stopped or rounding}", ConvergenceWarning, stacklevel=level)
     return Result(w, value, norm, solution.products, converged, solution.message, history=[])
-
-
-def inexact(solution: Solution) -> str:
-    return (
-        f"rounding leaves a relative error of about {solution.error:.0e} in the scores; scale the features, or take a "
-        "larger alpha"
-    )

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from rankwise.arrays import Floats
-from rankwise.least_squares.solving import Solution, affordable, corrected, relative, rounding, stably
+from rankwise.least_squares.solving import ENOUGH, Solution, affordable, corrected, relative, rounding, stably
 
 Bound = Callable[[Floats], float]
 
@@ -31,7 +31,7 @@ def by_conjugate_gradients(problem: Any, alpha: float, tol: float, max_iter: int
     error = relative(bound(noisy), at)
     if not done and products >= max_iter:
         return Solution(at, max(error, 2 * tol), products, _message(products))
-    if error > 2 * tol:
+    if error > max(2 * tol, ENOUGH) or not done:
         return _again(problem, w, alpha, products, max_iter)
     return Solution(at, min(error, tol), products, _message(products))
 

@@ -18,7 +18,6 @@ from rankwise.arrays import Floats, Ints
 from rankwise.features import BLOCK_BYTES, Features, in_order, lanes
 from rankwise.least_squares.comparisons import Comparisons, Shifts, compare
 from rankwise.queries import Queries, cut
-from rankwise.solvers.spectral import Spectrum, decompose
 from rankwise.threads import one_blas_thread, share, thread_count
 
 PRODUCTS = 200  # products with XᵀLX that conjugate gradients typically take
@@ -180,22 +179,13 @@ class Regression:
         gram[alone, alone] = lift
         return gram
 
-    def compressed(self) -> Floats:
-        """Z beside t, or, where that has more rows than columns, the triangular factor that has the same squares."""
+    def compressed(self, first: int = 0, last: int | None = None) -> Floats:
+        """Z beside t of queries first, ..., last - 1, or, if it has fewer rows, the triangle that has the same squares."""
         parts: list[Floats] = []
-        for block in self._blocks():
-            parts.append(self._rooted(block))
-            if sum(map(len, parts)) >= 3 * (self.size + 1):
-                parts = [triangle(parts)]
-        return triangle(parts) if sum(map(len, parts)) > self.size + 1 else np.vstack(parts)
-
-    def dual_spectrum(self) -> Spectrum:
-        """The spectrum of ZᵀZ by that of ZZᵀ = U Λ Uᵀ: its eigenvectors are ZᵀU / √Λ."""
-        small = decompose(*self.gram())
-        known = small.values > 0
-        roots = np.sqrt(small.values[known])
-        basis = self.features.transposed_dot(self.comparisons.transposed_root(small.basis[:, known])) / roots
-        return Spectrum(small.values[known], basis, small.right[known] * roots)
+        starts = self.starts[first : None if last is None else last + 1]
+        for low, high in cut(starts - starts[0], self.piece_rows):
+            parts = narrowed([*parts, self.rows((first + low, first + high)).Zt], 3)
+        return narrowed(parts, 1)[0]
 
     def product(self, v: Floats) -> Floats:
         """XᵀLX v."""
@@ -285,11 +275,14 @@ class Regression:
         return total
 
 
-def triangle(parts: list[Floats]) -> Floats:
-    """R of the rows of all parts."""
+def narrowed(parts: list[Floats], factor: int) -> list[Floats]:
+    """All rows as one array, or, where they are more than `factor` times their columns, R of their QR factors."""
+    rows = parts[0] if len(parts) == 1 else np.vstack(parts)
+    if rows.shape[0] <= factor * rows.shape[1]:
+        return [rows]
     with one_blas_thread():
-        R: Floats = linalg.qr(np.vstack(parts), mode="r", check_finite=False)[0]
-    return R[: R.shape[1]]
+        R: Floats = linalg.qr(rows, mode="r", check_finite=False)[0]
+    return [R[: R.shape[1]]]
 
 
 def regression(

@@ -22,6 +22,7 @@ from rankwise.threads import one_blas_thread
 EPS = float(np.finfo(float).eps)
 GOAL = 1e-10  # the error of scores relative to their size
 ENOUGH = 1e-9  # what a solution may miss without a word
+WEIGHTS = 0.1  # the error of weights counts so much: they matter to documents unlike those seen
 DEFINITE = 1e-10  # of a scaled matrix, eigenvalues below this may be rounding
 PATIENCE = 5  # corrections without gain after which rounding has won
 MOST_CORRECTIONS = 100
@@ -29,7 +30,7 @@ SMALL = 1_000  # matrices so narrow are factorised faster by one thread
 
 
 class Solution(NamedTuple):
-    """error: of the scores' differences within queries, relative to their size; an estimate."""
+    """error: of the scores' differences within queries, relative to their size; an estimate that errs upwards."""
 
     at: Expansion
     error: float
@@ -54,8 +55,7 @@ def from_normal(problem: Any, A: Floats, b: Floats, alpha: float) -> Solution | 
     if factor is None or factor.smallest < DEFINITE:
         return None
     expansion = problem.at(factor(b), alpha)
-    noisy = (np.abs(expansion.gradient) + rounding(problem, expansion)) * factor.scale
-    error = relative(float(noisy @ noisy) / factor.smallest, expansion)
+    error = factor.error(expansion, rounding(problem, expansion))
     return Solution(expansion, error, 1, "solved by primal equations") if error <= ENOUGH else None
 
 
@@ -66,8 +66,7 @@ def by_dual(problem: Any, alpha: float) -> Solution:
     if factor is not None and factor.smallest > DEFINITE:
         dual = problem.comparisons.transposed_root(factor(t))
         expansion = problem.at(problem.features.transposed_dot(dual), alpha)
-        noisy = np.abs(expansion.gradient) + rounding(problem, expansion)
-        error = relative(float(noisy @ noisy) * float(factor.scale.max()) ** 2 / factor.smallest, expansion)
+        error = error_above(expansion, rounding(problem, expansion), factor.smallest / float(factor.scale.max()) ** 2)
         lost = EPS * float(np.linalg.norm(problem.largest)) * float(np.linalg.norm(dual))
         if error <= ENOUGH and lost <= ENOUGH * float(np.linalg.norm(expansion.point)):
             return Solution(expansion, error, 1, "solved by dual equations")
@@ -108,7 +107,7 @@ def corrected(
         late = 0 if square < least / 2 else late + 1
         if square < least:
             best, least, off = here, square, toward
-        if square <= GOAL**2 * min(here.moved, here.value) or late > patience:
+        if square <= GOAL**2 * min(here.moved, alpha * float(here.point @ here.point)) or late > patience:
             break
         turn = max(0.0, float((here.gradient - last[0]) @ toward) / last[1]) if products > 1 else 0.0
         last = here.gradient, square
@@ -118,7 +117,7 @@ def corrected(
             break
         w = w - float(here.gradient @ direction) / curvature * direction
         here = problem.twofold_at(w, alpha)
-    error = max(relative(problem.curvature(off), best), least / best.value if least > 0 else 0.0)
+    error = max(relative(problem.curvature(off), best), least / (best.value + EPS * best.moved) if least > 0 else 0.0)
     return Solution(best, error, products, "solved by orthogonal factors")
 
 
@@ -130,11 +129,24 @@ def rounding(problem: Any, at: Expansion) -> Floats:
     return noise
 
 
+def error_above(at: Expansion, noise: Floats, smallest: float) -> float:
+    """The error, at most, if no eigenvalue of ZᵀZ + αI that matters is below `smallest`."""
+    noisy = np.abs(at.gradient) + noise
+    squared = float(noisy @ noisy) / smallest
+    return max(relative(squared, at), WEIGHTS * _ratio(squared / smallest, float(at.point @ at.point)))
+
+
 def relative(squared_error: float, at: Expansion) -> float:
     """The error relative to |Zw|."""
-    if not np.isfinite(squared_error + at.moved):
-        return np.inf
-    return float(np.sqrt(squared_error / at.moved)) if squared_error > 0 < at.moved else float(squared_error > 0)
+    return _ratio(squared_error, at.moved)
+
+
+def _ratio(squared_part: float, squared_whole: float) -> float:
+    """part / whole, infinite where that is not a number."""
+    if squared_part == 0:
+        return 0.0
+    ratio = np.sqrt(squared_part / squared_whole) if squared_whole > 0 else np.inf
+    return float(ratio) if np.isfinite(ratio) else np.inf
 
 
 class Scaled(NamedTuple):
@@ -161,6 +173,12 @@ class Scaled(NamedTuple):
                 return None
             reciprocal, _ = lapack.dpocon(factor[0], norm, uplo="L")
         return cls(factor, scale, float(reciprocal) * norm)
+
+    def error(self, at: Expansion, noise: Floats) -> float:
+        """Of the solution, at most."""
+        noisy, weights = (np.abs(at.gradient) + noise) * self.scale, at.point / self.scale
+        squared = float(noisy @ noisy) / self.smallest
+        return max(relative(squared, at), WEIGHTS * _ratio(squared / self.smallest, float(weights @ weights)))
 
     def __call__(self, b: Floats) -> Floats:
         solution: Floats = self.scale * linalg.cho_solve(self.factor, self.scale * b, check_finite=False)
