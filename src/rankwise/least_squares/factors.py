@@ -15,7 +15,6 @@ import numpy as np
 from scipy import linalg
 
 from rankwise.arrays import Floats, Ints
-from rankwise.threads import one_blas_thread
 
 EPS = float(np.finfo(float).eps)
 DEPENDENT = 64 * EPS  # times √rows: what is left of a column below this share of it is rounding
@@ -23,21 +22,20 @@ DEPENDENT = 64 * EPS  # times √rows: what is left of a column below this share
 
 @dataclass(frozen=True)
 class Factors:
-    """order: the columns as they were taken; first: R₁; others: B; mixing: C; targets: the first k of Qᵀt."""
+    """order: the columns as they were taken; first: R₁; others: B; mixing: C; penalty: C⁻¹; targets: the first k of Qᵀt."""
 
     order: Ints
     first: Floats
     others: Floats
     mixing: Floats
+    penalty: Floats
     targets: Floats
 
     def at(self, alpha: float) -> "Solver":
         """With T of TᵀT = R₁ᵀR₁ + α(CCᵀ)⁻¹, which makes this a solver."""
         rank = self.first.shape[0]
-        inverse = linalg.solve_triangular(self.mixing, np.eye(rank), lower=True, check_finite=False)
-        stacked = np.vstack((self.first, np.sqrt(alpha) * inverse))
-        with one_blas_thread():
-            Q, T = linalg.qr(stacked, mode="economic", check_finite=False)
+        stacked = np.vstack((self.first, np.sqrt(alpha) * self.penalty))
+        Q, T = linalg.qr(stacked, mode="economic", overwrite_a=True, check_finite=False)
         return Solver(self, alpha, T, Q[:rank].T @ self.targets)
 
 
@@ -98,4 +96,5 @@ def factorise(Zt: Floats) -> Factors:
     first = R[:, :rank]
     others: Floats = linalg.solve_triangular(first, R[:, rank:], check_finite=False)
     mixing: Floats = linalg.cholesky(np.eye(rank) + others @ others.T, lower=True, check_finite=False)
-    return Factors(order, first, others, mixing, columns[-1, :rank])
+    penalty: Floats = linalg.solve_triangular(mixing, np.eye(rank), lower=True, check_finite=False)
+    return Factors(order, first, others, mixing, penalty, columns[-1, :rank])

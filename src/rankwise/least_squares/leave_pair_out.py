@@ -23,7 +23,8 @@ from rankwise.solvers.spectral import Spectrum, decompose, downdated
 from rankwise.threads import one_blas_thread
 
 MOST_PAIRS = 100_000  # of more pairs, so many are drawn
-MOST_REFITS = 1_000  # where every model is fitted for real
+REFITS = 200, 2_000  # models fitted for real where no formula holds, at least and at most
+WORK = 1e10  # operations that these may take
 MOST_SPECTRA = 2_000  # where nearly every pair needs one of its own, so many pairs are taken
 CHUNK = 4_096  # pairs at a time
 SEED = 0
@@ -53,8 +54,10 @@ def leave_pair_out(problem: Regression, spectrum: Spectrum | None, alphas: Float
     query = _Query(rows, weights, problem.comparisons.slot[first], scaling)
     better, worse = _pairs(query.labels, query.weights)
     if spectrum is None:
-        better, worse = better[:MOST_REFITS], worse[:MOST_REFITS]
-        refitted = [query.refitted(int(i), int(j), alphas) for i, j in zip(better, worse, strict=True)]
+        most = query.refits(alphas.size)
+        better, worse = better[:most], worse[:most]
+        with one_blas_thread():
+            refitted = [query.refitted(int(i), int(j), alphas) for i, j in zip(better, worse, strict=True)]
         return query.judged(better, worse, np.array(refitted).reshape(better.size, alphas.size))
     distinct, key = np.unique(query.keys(better, worse), axis=0, return_inverse=True)
     if distinct.shape[0] > MOST_SPECTRA:
@@ -116,6 +119,12 @@ class _Query:
     def judged(self, better: Ints, worse: Ints, margins: Floats) -> LeftOutPairs:
         gaps = self.labels[better] - self.labels[worse]
         return LeftOutPairs(gaps, self.weights[better] * self.weights[worse], margins)
+
+    def refits(self, n_alphas: int) -> int:
+        """How many models are fitted for real."""
+        n, d = self.rows.shape
+        width = min(n, d)
+        return int(np.clip(WORK / (4.0 * n * d * width + 10.0 * n_alphas * width**3), *REFITS))
 
     def refitted(self, i: int, j: int, alphas: Floats) -> Floats:
         """s_i - s_j by models fitted without i and j, for every α."""

@@ -34,7 +34,8 @@ def leave_query_out(problem: Regression, path: Path, alphas: Floats) -> Floats:
     elif path.spectrum is not None and path.normal is not None:
         refit = _by_normal(problem, path.normal, path.spectrum, alphas, out)
     if refit.any():
-        _refitted(problem, alphas, out, refit, (0, refit.size), [])
+        with one_blas_thread():
+            _refitted(problem, alphas, out, refit, (0, refit.size), [])
     return out
 
 

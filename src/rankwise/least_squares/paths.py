@@ -8,8 +8,10 @@ from rankwise.arrays import Floats
 from rankwise.least_squares.contrasts import Contrasts
 from rankwise.least_squares.factors import factorise
 from rankwise.least_squares.regression import Regression
-from rankwise.least_squares.solving import DEFINITE, ENOUGH, Scaled, affordable, corrected, error_above, rounding
+from rankwise.least_squares.solving import DEFINITE, ENOUGH, Scaled, affordable, corrected, error_above, relative, rounding
 from rankwise.solvers.spectral import Spectrum, decompose
+
+RESOLVED = 1e3 * float(np.finfo(float).eps)  # of the largest eigenvalue: an alpha above this is not lost in rounding
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,18 @@ def by_normal(problem: Regression, A: Floats, b: Floats, alphas: Floats) -> Path
         return None
     spectrum = decompose(A, b)
     points = spectrum.solutions(alphas)
+    lowest, highest = float(spectrum.values.min(initial=0.0)), float(spectrum.values.max(initial=0.0))
     for k in {int(alphas.argmin()), int(alphas.argmax())}:
-        alpha = float(alphas[k])
-        factor = Scaled.of(A, alpha)
-        if factor is None or factor.smallest < DEFINITE:
-            return None
-        at = problem.at(points[:, k], alpha)
-        if factor.error(at, rounding(problem, at)) > ENOUGH:
+        at = problem.at(points[:, k], float(alphas[k]))
+        noisy = np.abs(at.gradient) + rounding(problem, at)
+        squares = [np.inf]
+        if RESOLVED * highest <= at.alpha:
+            squares.append(float(noisy @ noisy) / (lowest + at.alpha))
+        factor = Scaled.of(A, at.alpha)
+        if factor is not None and factor.smallest >= DEFINITE:
+            scaled = noisy * factor.scale
+            squares.append(float(scaled @ scaled) / factor.smallest)
+        if relative(min(squares), at) > ENOUGH:
             return None
     return Path(points, np.zeros(alphas.size), spectrum)
 

@@ -80,6 +80,7 @@ class Regression:
     """Rows X with labels y, the rows of a query together; query q owns rows starts[q], ..., starts[q + 1] - 1.
 
     largest  max |x_ij| of each feature
+    degrees  norm and maximum of what documents are compared to
     targets  y less the first label of the query, in `units`
     units    powers of 2 by which X and y were multiplied so that no square of them overflows
     """
@@ -97,7 +98,7 @@ class Regression:
         self.targets -= np.repeat(self.targets[starts[:-1]], np.diff(starts))
         self.n_threads = features.n_threads
         self.n_rows, self.size = features.n_rows, features.n_features
-        self.degrees = float(comparisons.degree.sum()), float(comparisons.degree.max(initial=0.0))
+        self.degrees = float(np.linalg.norm(comparisons.degree)), float(comparisons.degree.max(initial=0.0))
         # float64 copies of a block, twice, are to fit where a block of X does
         self.piece_rows = max(1, BLOCK_BYTES // (16 * (self.size + 1)))
         self.pieces = cut(starts, self.piece_rows)

@@ -22,7 +22,7 @@ from rankwise.threads import one_blas_thread
 EPS = float(np.finfo(float).eps)
 GOAL = 1e-10  # the error of scores relative to their size
 ENOUGH = 1e-9  # what a solution may miss without a word
-WEIGHTS = 0.1  # the error of weights counts so much: they matter to documents unlike those seen
+WEIGHTS = 1e-3  # the error of weights counts so much: they matter to documents unlike those seen
 DEFINITE = 1e-10  # of a scaled matrix, eigenvalues below this may be rounding
 PATIENCE = 5  # corrections without gain after which rounding has won
 MOST_CORRECTIONS = 100
@@ -122,10 +122,9 @@ def corrected(
 
 
 def rounding(problem: Any, at: Expansion) -> Floats:
-    """About how far sums in the usual precision put each entry of the gradient off."""
-    largest, degree = problem.largest, problem.degrees
-    of_scores = degree[0] * float(np.linalg.norm(largest * at.point))
-    noise: Floats = 2 * EPS * largest * (of_scores + np.sqrt(degree[1] * max(at.misfit, 0.0)))
+    """About how far sums in the usual precision put each entry of the gradient off, errors being random."""
+    of_scores = problem.degrees[0] * float(np.linalg.norm(problem.largest * at.point))
+    noise: Floats = 8 * EPS * problem.largest * (of_scores + np.sqrt(problem.degrees[1] * max(at.misfit, 0.0)))
     return noise
 
 
