@@ -1,9 +1,11 @@
 """Kernel RankRLS: least squares on differences of labels in a kernel's space, every alpha from one decomposition."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.arrays import Floats
 from rankwise.device import library_of, to_host
@@ -12,6 +14,9 @@ from rankwise.estimators.kernel import KernelRanker
 from rankwise.estimators.rankrls import prepared, told
 from rankwise.least_squares.paths import by_factors, by_normal
 from rankwise.least_squares.solving import from_normal, stably
+
+EPS = float(np.finfo(float).eps)
+DIGITS = 1e-7  # of the differences of scores: what rounding may take without a word
 
 
 class KernelRankRLS(KernelRanker):
@@ -93,4 +98,17 @@ class KernelRankRLS(KernelRanker):
             found = by_normal(problem, A, b, scaled) or by_factors(problem, scaled)
             w = problem.units.weights(found.points)
         self.dual_coef_ = self.map_.coefficients(w)
+        self._check_digits(features @ w, float(np.square(features).sum(axis=1).max()))
         return self
+
+    def _check_digits(self, scores: Floats, largest: float) -> None:
+        """Warn where kernel values are so much larger than the differences of scores that rounding takes these."""
+        lost = 4 * EPS * largest * float(np.linalg.norm(self.dual_coef_, axis=0).max(initial=0.0))
+        spread = float(np.ptp(scores, axis=0).min(initial=np.inf))
+        if lost > DIGITS * spread > 0:
+            warnings.warn(
+                f"KernelRankRLS loses digits: beside kernel values of up to {largest:.0e} features of small scale are "
+                "within rounding; scale the features, or take RankRLS if the kernel is linear",
+                ConvergenceWarning,
+                stacklevel=3,
+            )

@@ -24,7 +24,7 @@ from rankwise.solvers.base import Result
 
 SOLVERS = ("auto", "primal", "dual", "cg")
 ON_DEVICE = {"auto": "auto", "primal": "newton", "cg": "trust-region-diagonal"}
-LEAST = 1e-290  # scores so small have lost digits
+LEAST = 1e-295  # scores so small have lost digits
 NO_PAIR = "no preference pair: in every query all labels are equal; all weights are 0"
 
 
@@ -192,7 +192,7 @@ def told(
     largest = float(np.max(np.abs(w) * (problem.largest / units.x), initial=0.0))  # of a score's terms
     if not np.isfinite(value + norm + largest + float(np.abs(w).sum())):
         raise ValueError(f"{name} overflows: scale the features or the labels to a usual size, by ScaledRanker say")
-    if at.point.any() and largest < LEAST:
+    if (at.point.any() or at.gradient.any()) and largest < LEAST:
         raise ValueError(f"{name}'s scores underflow: scale the features or the labels to a usual size")
     converged = solution.error <= tol
     if not converged:

@@ -12,7 +12,16 @@ import numpy as np
 from scipy import linalg
 
 from rankwise.arrays import Floats
-from rankwise.least_squares.solving import ENOUGH, Solution, affordable, corrected, relative, rounding, stably
+from rankwise.least_squares.solving import (
+    ENOUGH,
+    Solution,
+    affordable,
+    by_penalty,
+    corrected,
+    relative,
+    rounding,
+    stably,
+)
 
 Bound = Callable[[Floats], float]
 
@@ -24,6 +33,8 @@ DIRECT = 1e11  # operations that orthogonal factors may take where conjugate gra
 
 def by_conjugate_gradients(problem: Any, alpha: float, tol: float, max_iter: int) -> Solution:
     """Until scores are within `tol` of the exact ones, relative to their size."""
+    if found := by_penalty(problem, alpha):
+        return found
     diagonal = problem.diagonal() + alpha
     w, bound, products, done = _steps(problem, alpha, diagonal, tol, max_iter)
     at = problem.at(w, alpha)

@@ -22,7 +22,7 @@ DEPENDENT = 64 * EPS  # times √rows: what is left of a column below this share
 
 @dataclass(frozen=True)
 class Factors:
-    """order: the columns as they were taken; first: R₁; others: B; mixing: C; penalty: C⁻¹; targets: the first k of Qᵀt."""
+    """order: the columns as they were taken; first: R₁; others: B; mixing: C; penalty: C⁻¹; targets: Qᵀt, k of it."""
 
     order: Ints
     first: Floats

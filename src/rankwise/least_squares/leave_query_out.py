@@ -1,9 +1,9 @@
 """Scores by models that have not seen the query they score, for every alpha and without fitting again.
 
-L is block diagonal by query, so a query left out is a block of rows of Z left out (see `solvers.spectral`). That divides
-by what the other queries have to say in each direction, and loses as many digits as they have less to say than all
-queries together. The product of these shares is the ratio of two determinants; where it is too small, the query is left
-out for real.
+L is block diagonal by query, so a query left out is a block of rows of Z left out (see `solvers.spectral`). That
+divides by what the other queries contribute in each direction, relative to all queries together, and a small share
+costs digits. The product of these shares is the ratio of two determinants; where it is too small, the model is fitted
+again.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ def leave_query_out(problem: Regression, path: Path, alphas: Floats) -> Floats:
 
 
 def _by_normal(problem: Regression, normal: Floats, spectrum: Spectrum, alphas: Floats, out: Floats) -> Array:
-    """Fills `out`; True for queries that are to be left out for real."""
+    """Fills `out`; True for queries whose models are to be fitted again."""
     sizes = np.diff(problem.starts)
     varying = np.append(np.flatnonzero(np.diag(normal)[:-1]), problem.size)  # others are constant in every query
     normal = np.ascontiguousarray(normal[np.ix_(varying, varying)])
@@ -70,7 +70,8 @@ def _by_normal(problem: Regression, normal: Floats, spectrum: Spectrum, alphas: 
 
     with one_blas_thread():
         share(work, problem.pieces, problem.n_threads)
-    return ~(shares >= LEAST_SHARE)
+    refit: Array = ~(shares >= LEAST_SHARE)
+    return refit
 
 
 class _Scaled:
@@ -95,7 +96,8 @@ def _log_determinant(A: Floats) -> float:
 
 def _by_contrasts(problem: Regression, path: Path, alphas: Floats, out: Floats) -> None:
     spectrum, contrasts = path.spectrum, path.contrasts
-    assert spectrum is not None and contrasts is not None
+    assert spectrum is not None
+    assert contrasts is not None
 
     def work(piece: tuple[int, int]) -> None:
         rows = problem.rows(piece)
@@ -111,7 +113,7 @@ def _by_contrasts(problem: Regression, path: Path, alphas: Floats, out: Floats) 
 def _refitted(
     problem: Regression, alphas: Floats, out: Floats, wanted: Array, among: tuple[int, int], others: list[Floats]
 ) -> None:
-    """Scores of the `wanted` queries `among` all, each left out for real; `others` are the rows of the rest of them."""
+    """Scores of the `wanted` queries `among` all, by models fitted again; `others` has the squares of the rest."""
     first, last = among
     if not wanted[first:last].any():
         return

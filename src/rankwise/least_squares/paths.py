@@ -8,7 +8,17 @@ from rankwise.arrays import Floats
 from rankwise.least_squares.contrasts import Contrasts
 from rankwise.least_squares.factors import factorise
 from rankwise.least_squares.regression import Regression
-from rankwise.least_squares.solving import DEFINITE, ENOUGH, Scaled, affordable, corrected, error_above, relative, rounding
+from rankwise.least_squares.solving import (
+    DEFINITE,
+    ENOUGH,
+    Scaled,
+    affordable,
+    by_penalty,
+    corrected,
+    error_above,
+    relative,
+    rounding,
+)
 from rankwise.solvers.spectral import Spectrum, decompose
 
 RESOLVED = 1e3 * float(np.finfo(float).eps)  # of the largest eigenvalue: an alpha above this is not lost in rounding
@@ -32,6 +42,8 @@ class Path:
 
 def path(problem: Regression, alphas: Floats, primal: bool) -> Path:
     """primal: whether ZᵀZ is decomposed, else ZZᵀ; α is in the units of the problem."""
+    if by_penalty(problem, float(alphas.min())):
+        return by_factors(problem, alphas)
     if primal:
         normal = problem.normal_matrix()
         found = by_normal(problem, normal[:-1, :-1], normal[:-1, -1], alphas)
@@ -84,6 +96,6 @@ def by_factors(problem: Regression, alphas: Floats) -> Path:
     points, errors = np.empty((problem.size, alphas.size)), np.empty(alphas.size)
     for k, alpha in enumerate(alphas):
         solver = factors.at(float(alpha))
-        found = corrected(problem, solver.solution, float(alpha), solver)
+        found = by_penalty(problem, float(alpha)) or corrected(problem, solver.solution, float(alpha), solver)
         points[:, k], errors[k] = found.at.point, found.error
     return Path(points, errors)

@@ -44,7 +44,7 @@ def triangularise(columns: Floats, n_pivots: int, rounding: float) -> tuple[Ints
 
 @kernel
 def reflect(columns: Floats, k: int, left: Floats) -> None:
-    """Column k gets zeros below row k; the later columns are reflected likewise, and what is `left` of them measured."""
+    """Column k gets zeros below row k; later columns are reflected likewise, and what is `left` of them measured."""
     v = columns[k, k:].copy()
     length = norm(v)
     head = -length if v[0] > 0.0 else length
@@ -72,4 +72,4 @@ def product(a: Floats, b: Floats) -> float:
 
 @kernel
 def norm(v: Floats) -> float:
-    return np.sqrt(product(v, v))
+    return float(np.sqrt(product(v, v)))

@@ -86,7 +86,13 @@ class Regression:
     """
 
     def __init__(
-        self, features: Features, labels: Floats, starts: Ints, comparisons: Comparisons, largest: Floats, units: "Units"
+        self,
+        features: Features,
+        labels: Floats,
+        starts: Ints,
+        comparisons: Comparisons,
+        largest: Floats,
+        units: "Units",
     ) -> None:
         self.features = features
         self.labels = labels
@@ -181,7 +187,7 @@ class Regression:
         return gram
 
     def compressed(self, first: int = 0, last: int | None = None) -> Floats:
-        """Z beside t of queries first, ..., last - 1, or, if it has fewer rows, the triangle that has the same squares."""
+        """Z beside t of queries first, ..., last - 1, or, if that is smaller, the triangle with the same squares."""
         parts: list[Floats] = []
         starts = self.starts[first : None if last is None else last + 1]
         for low, high in cut(starts - starts[0], self.piece_rows):
@@ -220,13 +226,16 @@ class Regression:
 
     def twofold_at(self, w: Floats, alpha: float) -> Expansion:
         """The same with sums in twice the precision."""
+        return expansion(w, alpha, self.twofold_sums(w))
+
+    def twofold_sums(self, w: Floats) -> Floats:
+        """XᵀL(y - Xw), |t - Zw|² and |Zw|², as two rows that are to be added."""
         hi, lo, moved = self._twofold_scores(w)
         gaps = self.targets - hi
         drift = gaps - self.targets
         lo = (self.targets - (gaps - drift)) - (hi + drift) - lo
         pulled, misfit = self.comparisons.twofold(gaps, lo)
-        sums = self._twofold_transposed_dot(pulled)
-        return Expansion(w, alpha, (alpha * w - sums[0]) - sums[1], misfit, moved)
+        return np.hstack((self._twofold_transposed_dot(pulled), [[misfit, moved], [0.0, 0.0]]))
 
     def dual(self, w: Floats, alpha: float) -> Floats:
         """a with w = Xᵀa, which is L(y - Xw) / α; of w and α in the units of the data."""
@@ -276,6 +285,12 @@ class Regression:
         return total
 
 
+def expansion(w: Floats, alpha: float, sums: Floats) -> Expansion:
+    """From sums as `Regression.twofold_sums` gives them."""
+    gradient = (alpha * w - sums[0, :-2]) - sums[1, :-2]
+    return Expansion(w, alpha, gradient, float(sums[0, -2]), float(sums[0, -1]))
+
+
 def narrowed(parts: list[Floats], factor: int) -> list[Floats]:
     """All rows as one array, or, where they are more than `factor` times their columns, R of their QR factors."""
     rows = parts[0] if len(parts) == 1 else np.vstack(parts)
@@ -287,9 +302,20 @@ def narrowed(parts: list[Floats], factor: int) -> list[Floats]:
 
 
 def regression(
-    X: Any, labels: Floats, queries: Any, weights: Floats | None, *, ties: str, scaling: str, n_jobs: int | None
+    X: Any,
+    labels: Floats,
+    queries: Any,
+    weights: Floats | None,
+    *,
+    ties: str,
+    scaling: str,
+    n_jobs: int | None,
+    units: Units | None = None,
 ) -> Regression:
-    """The problem of rows X; they are copied only where a query's rows do not lie together."""
+    """The problem of rows X; they are copied only where a query's rows do not lie together, or to be scaled.
+
+    units  None: as the data need it
+    """
     groups = Queries(queries, X.shape[0])
     if groups.rows is not None:
         X, labels = X[groups.rows], labels[groups.rows]
@@ -297,12 +323,10 @@ def regression(
         groups = groups.gathered()
     comparisons = compare(labels, groups, weights, ties, scaling)
     largest, highest = _largest(X), float(max(labels.max(initial=0.0), -labels.min(initial=0.0)))
-    units = Units(_unit(float(largest.max(initial=0.0))), _unit(highest))
+    units = units or Units(_unit(float(largest.max(initial=0.0))), _unit(highest))
     if units.x != 1.0:
         X = X.astype(np.float64) * units.x
-    return Regression(
-        Features(X, thread_count(n_jobs)), labels, groups.starts, comparisons, largest * units.x, units
-    )
+    return Regression(Features(X, thread_count(n_jobs)), labels, groups.starts, comparisons, largest * units.x, units)
 
 
 def _largest(X: Any) -> Floats:

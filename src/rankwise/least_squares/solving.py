@@ -42,11 +42,21 @@ class Solution(NamedTuple):
         return self.error <= ENOUGH
 
 
+def by_penalty(problem: Any, alpha: float) -> Solution | None:
+    """XᵀLy / α, where XᵀLX is nothing against α; its square could be below what float64 holds."""
+    most = float(np.linalg.norm(problem.largest)) * np.sqrt(np.sqrt(problem.n_rows) * problem.degrees[0])
+    if most > EPS * np.sqrt(alpha):
+        return None
+    w = -problem.twofold_at(np.zeros(problem.size), alpha).gradient / alpha
+    return Solution(problem.twofold_at(w, alpha), 0.0, 1, "solved by primal equations")
+
+
 def by_primal(problem: Any, alpha: float) -> Solution:
     """d equations."""
+    if found := by_penalty(problem, alpha):
+        return found
     normal = problem.normal_matrix()
-    found = from_normal(problem, normal[:-1, :-1], normal[:-1, -1], alpha)
-    return found or stably(problem, alpha)
+    return from_normal(problem, normal[:-1, :-1], normal[:-1, -1], alpha) or stably(problem, alpha)
 
 
 def from_normal(problem: Any, A: Floats, b: Floats, alpha: float) -> Solution | None:
@@ -61,6 +71,8 @@ def from_normal(problem: Any, A: Floats, b: Floats, alpha: float) -> Solution | 
 
 def by_dual(problem: Any, alpha: float) -> Solution:
     """n equations; what every query's rows sum up to is 0, and so are those eigenvalues, which are lifted."""
+    if found := by_penalty(problem, alpha):
+        return found
     gram, t = problem.gram()
     factor = Scaled.of(problem.lifted(gram), alpha)
     if factor is not None and factor.smallest > DEFINITE:
@@ -74,7 +86,7 @@ def by_dual(problem: Any, alpha: float) -> Solution:
 
 
 def stably(problem: Any, alpha: float) -> Solution:
-    """By orthogonal factors, or, where they would not fit into memory, by conjugate gradients in twice the precision."""
+    """By orthogonal factors, or, where these would not fit into memory, by conjugate gradients in twofold precision."""
     if not affordable(problem):
         diagonal = problem.centred_diagonal() + alpha
         return corrected(problem, np.zeros(problem.size), alpha, lambda g: g / diagonal, problem.size, problem.size)
@@ -84,7 +96,7 @@ def stably(problem: Any, alpha: float) -> Solution:
 
 def affordable(problem: Any) -> bool:
     """Whether Z can be held, or its triangular factor."""
-    return 16 * min(problem.n_rows, problem.size + 1) * (problem.size + 1) <= MOST_BYTES
+    return bool(16 * min(problem.n_rows, problem.size + 1) * (problem.size + 1) <= MOST_BYTES)
 
 
 def corrected(
