@@ -57,7 +57,7 @@ def errors(pairs, coef, alpha):
     """
     exact, ours = solution(pairs, len(coef), alpha), [Fraction(float(v)) for v in coef]
     best, found = objective(pairs, exact, alpha), objective(pairs, ours, alpha)
-    floor = objective(pairs, [Fraction(0)] * len(coef), alpha) * Fraction(1, 10**14)
+    floor = objective(pairs, [Fraction(0)] * len(coef), alpha) * Fraction(1, 10**9)
     scores = [(dot(difference, ours), dot(difference, exact)) for _, difference, _ in pairs]
     largest = max((abs(theirs) for _, theirs in scores), default=0)
     off = max((abs(mine - theirs) for mine, theirs in scores), default=0)

@@ -26,6 +26,7 @@ from rankwise.least_squares.solving import (
 Bound = Callable[[Floats], float]
 
 ALIKE = 1e4  # ratio of the scales of features up to which they are alike
+SAFETY = 4  # by which the goal is below `tol`, for the bound is an estimate
 CHECK = 4  # products between two looks at the eigenvalue
 STALLED = 50  # products beyond the number of features after which rounding is in the way
 DIRECT = 1e11  # operations that orthogonal factors may take where conjugate gradients fail
@@ -36,13 +37,13 @@ def by_conjugate_gradients(problem: Any, alpha: float, tol: float, max_iter: int
     if found := by_penalty(problem, alpha):
         return found
     diagonal = problem.diagonal() + alpha
-    w, bound, products, done = _steps(problem, alpha, diagonal, tol, max_iter)
+    w, bound, products, done = _steps(problem, alpha, diagonal, tol / SAFETY, max_iter)
     at = problem.at(w, alpha)
     noisy = np.abs(at.gradient) + rounding(problem, at)
     error = relative(bound(noisy), at)
     if not done and products >= max_iter:
         return Solution(at, max(error, 2 * tol), products, _message(products))
-    if error > max(2 * tol, ENOUGH) or not done:
+    if error > max(tol, ENOUGH) or not done:
         return _again(problem, w, alpha, products, max_iter)
     return Solution(at, min(error, tol), products, _message(products))
 

@@ -199,7 +199,9 @@ class Regression:
         return self.features.transposed_dot(self.comparisons.laplacian(self.features.dot(v)))
 
     def diagonal(self) -> Floats:
-        """Near the diagonal of XᵀLX, for one pass over X."""
+        """Near the diagonal of XᵀLX: of a sparse X, whose columns are mostly 0, without regard to their means."""
+        if not sparse.issparse(self.features.X):
+            return self.centred_diagonal()
         return self.features.squared_transposed_dot(self.comparisons.degree)
 
     def centred_diagonal(self) -> Floats:

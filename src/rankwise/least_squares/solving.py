@@ -23,6 +23,7 @@ EPS = float(np.finfo(float).eps)
 GOAL = 1e-10  # the error of scores relative to their size
 ENOUGH = 1e-9  # what a solution may miss without a word
 WEIGHTS = 1e-3  # the error of weights counts so much: they matter to documents unlike those seen
+FLOOR = 1e-14  # an objective below this share of |Zw|² is rounding
 DEFINITE = 1e-10  # of a scaled matrix, eigenvalues below this may be rounding
 PATIENCE = 5  # corrections without gain after which rounding has won
 MOST_CORRECTIONS = 100
@@ -129,8 +130,7 @@ def corrected(
             break
         w = w - float(here.gradient @ direction) / curvature * direction
         here = problem.twofold_at(w, alpha)
-    error = max(relative(problem.curvature(off), best), least / (best.value + EPS * best.moved) if least > 0 else 0.0)
-    return Solution(best, error, products, "solved by orthogonal factors")
+    return Solution(best, relative(problem.curvature(off), best), products, "solved by orthogonal factors")
 
 
 def rounding(problem: Any, at: Expansion) -> Floats:
@@ -148,8 +148,9 @@ def error_above(at: Expansion, noise: Floats, smallest: float) -> float:
 
 
 def relative(squared_error: float, at: Expansion) -> float:
-    """The error relative to |Zw|."""
-    return _ratio(squared_error, at.moved)
+    """The error relative to |Zw|, or that of the objective to it where it is larger."""
+    of_value = squared_error / (at.value + FLOOR * at.moved) if squared_error > 0 else 0.0
+    return max(_ratio(squared_error, at.moved), of_value)
 
 
 def _ratio(squared_part: float, squared_whole: float) -> float:
