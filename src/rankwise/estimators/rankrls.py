@@ -43,10 +43,13 @@ class RankRLS(Ranker):
     scaling : {"pairs", "query"}, default="pairs"
         "pairs": every pair weighs 1; "query": the pairs of a query weigh 1 / its number of documents, as in RLScore.
     solver : {"auto", "primal", "dual", "cg"}, default="auto"
-        All find the same weights. "primal" solves a system of n_features equations, "dual" one of n_documents, "cg"
-        multiplies by X only. "auto" takes the one that costs least (`rankwise.least_squares.regression.cheapest`).
-    tol : float, default=1e-6
-        "cg" stops when the residual's norm is at most `tol` times that at zero.
+        All find the same weights, whatever the scales and offsets of the features: each solution is checked, and where
+        rounding has spoilt it the problem is solved again by orthogonal factors (`least_squares.factors`). "primal"
+        solves a system of n_features equations, "dual" one of n_documents, "cg" multiplies by X only. "auto" takes the
+        one that costs least (`rankwise.least_squares.regression.cheapest`).
+    tol : float, default=1e-8
+        "cg" stops when the differences of scores within queries are estimated to be within `tol` of the exact ones,
+        relative to their size. "primal" and "dual" are within 1e-9, or warn.
     max_iter : int, default=10000
         Products "cg" may take; not to have converged by then is a ConvergenceWarning.
     n_jobs : int, default=None
@@ -60,9 +63,9 @@ class RankRLS(Ranker):
     coef_ : ndarray of shape (n_features,)
         Of NumPy, or where X lay if that was an array of torch or CuPy.
     dual_coef_ : ndarray of shape (n_documents,)
-        With solver "dual" only: coef_ = Xᵀ dual_coef_.
+        With solver "dual" only: coef_ = Xᵀ dual_coef_, as far as rounding allows on badly scaled features.
     n_iter_ : int
-        Products taken by "cg", else 1.
+        Products taken by "cg", corrections of a solution solved again, else 1.
     result_ : Result
         Value of the objective, norm of its gradient, whether and why the solver stopped.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.

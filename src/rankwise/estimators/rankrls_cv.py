@@ -48,7 +48,8 @@ class RankRLSCV(Ranker):
     cv_values_ : ndarray of shape (n_queries, n_alphas)
         The same by query, in the order in which they first occur; NaN for one that does not count.
     cv_predictions_ : ndarray of shape (n_documents,)
-        With several queries: the score of each document at `alpha_` by the model without its query.
+        With several queries: the score of each document at `alpha_` by the model without its query; less that of the
+        query's first document where an offset of the features would take the digits of the differences.
     coef_ : ndarray of shape (n_features,)
         Of all documents, at `alpha_`.
     coef_path_ : ndarray of shape (n_alphas, n_features)

@@ -2,7 +2,8 @@
 
 The error that is left is g·H⁻¹g for the gradient g and H = XᵀLX + αI: at most g·g / α. With the diagonal D of H as
 preconditioner it is also at most g·D⁻¹g divided by the smallest eigenvalue of D^-½ H D^-½. The steps taken, which are
-Lanczos's, know that eigenvalue well where the features are of like scales, and this estimate is then the sharper one.
+Lanczos's, know that eigenvalue well where the features are of like scales. Where there are many features, the sharper
+of the two counts: the second takes a quarter fewer products.
 """
 
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from rankwise.least_squares.solving import (
 
 Bound = Callable[[Floats], float]
 
+FEW = 1_000  # features, for which the products that a proven bound takes cost nothing
 ALIKE = 1e4  # ratio of the scales of features up to which they are alike
 SAFETY = 4  # by which the goal is below `tol`, for the bound is an estimate
 CHECK = 4  # products between two looks at the eigenvalue
@@ -55,7 +57,7 @@ def _steps(problem: Any, alpha: float, diagonal: Floats, tol: float, max_iter: i
     kept: list[float] = []
     toward = residual / diagonal
     square, left, direction = float(residual @ toward), problem.at_zero(), toward
-    moved, alike, bound = 0.0, _alike(problem.largest), _by_alpha(alpha)
+    moved, alike, bound = 0.0, problem.size > FEW and _alike(problem.largest), _by_alpha(alpha)
     for products in range(1, min(max_iter, problem.size + STALLED) + 1):
         product = problem.product(direction) + alpha * direction
         curvature = float(direction @ product)
