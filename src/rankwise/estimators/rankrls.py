@@ -128,9 +128,11 @@ class RankRLS(Ranker):
             return self
         problem = prepared(self, X, y, qid, sample_weight)
         name = cheapest(X.shape[0], X.shape[1], X.size) if self.solver == "auto" else self.solver
-        self._solve(problem, name, alpha)
+        solution = self._solve(problem, name, alpha)
         if name == "dual":
-            self.dual_coef_: Floats = in_rows_given(problem.dual(self.result_.point, alpha), qid)
+            units, found = problem.units, solution.dual
+            dual = problem.dual(self.coef_, alpha) if found is None else found * units.x**2 / units.y
+            self.dual_coef_: Floats = in_rows_given(dual, qid)
         return self
 
     def _solve_on_device(self, X: Any, y: Any, qid: Any, sample_weight: Any, alpha: float) -> None:
@@ -147,7 +149,7 @@ class RankRLS(Ranker):
         scaled = {"value": 2 * alpha * found.value, "gradient_norm": 2 * alpha * found.gradient_norm}
         self.result_ = replace(found, **scaled)
 
-    def _solve(self, problem: Any, name: str, alpha: float) -> Self:
+    def _solve(self, problem: Any, name: str, alpha: float) -> Solution:
         """By "primal" or "dual" equations, or by "cg"."""
         scaled = problem.units.alpha(alpha)
         if name == "cg":
@@ -159,7 +161,7 @@ class RankRLS(Ranker):
         stopped = f"max_iter = {max_iter} products were not enough" if solution.products >= max_iter else None
         self.result_ = told("RankRLS", problem, solution, tol, stopped)
         self.coef_, self.n_iter_ = self.result_.point, solution.products
-        return self
+        return solution
 
 
 def prepared(ranker: Any, X: Any, y: Floats, qid: Any, sample_weight: Floats | None) -> Regression:

@@ -28,8 +28,8 @@ Bound = Callable[[Floats], float]
 
 FEW = 1_000  # features, for which the products that a proven bound takes cost nothing
 ALIKE = 1e4  # ratio of the scales of features up to which they are alike
-SAFETY = 4  # by which the goal is below `tol`, for the bound is an estimate
-CHECK = 4  # products between two looks at the eigenvalue
+SAFETY = 2  # by which the goal is below `tol`, for the bound is an estimate
+CHECK = 2  # products between two looks at the eigenvalue
 STALLED = 50  # products beyond the number of features after which rounding is in the way
 DIRECT = 1e11  # operations that orthogonal factors may take where conjugate gradients fail
 

@@ -10,16 +10,18 @@ from rankwise.jit import kernel
 def add_by_slot(V: Array, slot: Ints, weights: Floats, bases: Floats, sums: Floats) -> None:
     """sums[slot[i]] += weights[i] (V[i] - bases[slot[i]])."""
     for i in range(V.shape[0]):
-        for j in range(V.shape[1]):
-            sums[slot[i], j] += weights[i] * (V[i, j] - bases[slot[i], j])
+        row, base, total, weight = V[i], bases[slot[i]], sums[slot[i]], weights[i]
+        for j in range(row.size):
+            total[j] += weight * (row[j] - base[j])
 
 
 @kernel
 def shift_by_slot(V: Array, slot: Ints, bases: Floats, shift: Floats, scale: Floats, out: Floats) -> None:
     """out[i] = scale[i] (V[i] - bases[slot[i]] - shift[slot[i]]); `out` may be V."""
     for i in range(V.shape[0]):
-        for j in range(V.shape[1]):
-            out[i, j] = scale[i] * ((V[i, j] - bases[slot[i], j]) - shift[slot[i], j])
+        row, base, mean, to, by = V[i], bases[slot[i]], shift[slot[i]], out[i], scale[i]
+        for j in range(row.size):
+            to[j] = by * ((row[j] - base[j]) - mean[j])
 
 
 @kernel

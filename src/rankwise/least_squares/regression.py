@@ -221,10 +221,10 @@ class Regression:
 
     def at(self, w: Floats, alpha: float) -> Expansion:
         scores = self.features.dot(w)
+        rooted = self.comparisons.root(np.column_stack((self.targets - scores, scores)))
+        misfit, moved = np.square(rooted).sum(axis=0)
         pulled = self.comparisons.laplacian(self.targets - scores)
-        moved = float(np.square(self.comparisons.root(scores)).sum())
-        misfit = float(np.square(self.comparisons.root(self.targets - scores)).sum())
-        return Expansion(w, alpha, alpha * w - self.features.transposed_dot(pulled), misfit, moved)
+        return Expansion(w, alpha, alpha * w - self.features.transposed_dot(pulled), float(misfit), float(moved))
 
     def twofold_at(self, w: Floats, alpha: float) -> Expansion:
         """The same with sums in twice the precision."""

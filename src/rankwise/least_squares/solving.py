@@ -37,6 +37,7 @@ class Solution(NamedTuple):
     error: float
     products: int
     message: str
+    dual: Floats | None = None  # a with w = Xᵀa, where it was found on the way
 
     @property
     def converged(self) -> bool:
@@ -82,7 +83,7 @@ def by_dual(problem: Any, alpha: float) -> Solution:
         error = error_above(expansion, rounding(problem, expansion), factor.smallest / float(factor.scale.max()) ** 2)
         lost = EPS * float(np.linalg.norm(problem.largest)) * float(np.linalg.norm(dual))
         if error <= ENOUGH and lost <= ENOUGH * float(np.linalg.norm(expansion.point)):
-            return Solution(expansion, error, 1, "solved by dual equations")
+            return Solution(expansion, error, 1, "solved by dual equations", dual)
     return stably(problem, alpha)
 
 
