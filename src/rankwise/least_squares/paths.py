@@ -10,7 +10,6 @@ from rankwise.least_squares.factors import factorise
 from rankwise.least_squares.regression import Regression
 from rankwise.least_squares.solving import (
     DEFINITE,
-    ENOUGH,
     Scaled,
     affordable,
     by_penalty,
@@ -21,6 +20,7 @@ from rankwise.least_squares.solving import (
 )
 from rankwise.solvers.spectral import Spectrum, decompose
 
+TRUSTED = 5e-9  # the bound of an error, which errs upwards, that does not call for another way
 RESOLVED = 1e3 * float(np.finfo(float).eps)  # of the largest eigenvalue: an alpha above this is not lost in rounding
 
 
@@ -69,7 +69,7 @@ def by_normal(problem: Regression, A: Floats, b: Floats, alphas: Floats) -> Path
         if factor is not None and factor.smallest >= DEFINITE:
             scaled = noisy * factor.scale
             squares.append(float(scaled @ scaled) / factor.smallest)
-        if relative(min(squares), at) > ENOUGH:
+        if relative(min(squares), at) > TRUSTED:
             return None
     return Path(points, np.zeros(alphas.size), spectrum)
 
@@ -83,7 +83,7 @@ def by_contrasts(problem: Regression, contrasts: Contrasts, alphas: Floats) -> P
     for k in {int(alphas.argmin()), int(alphas.argmax())}:
         at = problem.at(points[:, k], float(alphas[k]))
         smallest = float(spectrum.values.min(initial=np.inf)) + at.alpha
-        if error_above(at, rounding(problem, at), smallest) > ENOUGH:
+        if error_above(at, rounding(problem, at), smallest) > TRUSTED:
             return None
     return Path(points, np.zeros(alphas.size), spectrum, contrasts=contrasts)
 
