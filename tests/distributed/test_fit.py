@@ -155,6 +155,24 @@ def test_rankrls(client, data, options):
     assert found.result_.rounds <= 20
 
 
+@pytest.mark.filterwarnings(SPLIT)
+@pytest.mark.parametrize("solver", ["primal", "cg"])
+def test_rankrls_on_raw_features(client, data, solver):
+    """Scales that differ by 10^12, an offset, dependent columns: on a cluster as in memory."""
+    rows = data.X[:500] * 10.0 ** np.linspace(-6, 6, data.n_features).round()
+    rows = np.column_stack((rows, rows[:, 3] + 1e9, rows[:, 4] * 1000))
+    given = (da.from_array(one, chunks=(150, *one.shape[1:])) for one in (rows, data.y[:500], data.qid[:500]))
+    found = DaskRankRLS(solver=solver).fit(*given)
+    expected = rankwise.RankRLS(solver="dual").fit(rows, data.y[:500], data.qid[:500])
+    assert found.result_.converged
+    assert found.result_.value == pytest.approx(expected.result_.value, rel=1e-10)
+    centred = (
+        rows - rows[np.unique(data.qid[:500], return_index=True)[1]][np.unique(data.qid[:500], return_inverse=True)[1]]
+    )
+    scores = centred @ expected.coef_
+    np.testing.assert_allclose(centred @ found.coef_, scores, rtol=0, atol=1e-8 * np.abs(scores).max())
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings(SPLIT)
 @pytest.mark.parametrize("measure", ["ndcg@10", "pairwise-accuracy"])

@@ -9,9 +9,9 @@ from rankwise import evaluate, make_ranking
 from rankwise.estimators.rankrls import RankRLS
 from rankwise.estimators.rankrls_cv import RankRLSCV
 from rankwise.least_squares import leave_pair_out as pairs_left_out
+from rankwise.least_squares.paths import path
 from rankwise.least_squares.regression import regression
 from rankwise.solvers import spectral
-from rankwise.solvers.spectral import decompose
 
 ALPHAS = 2.0 ** np.arange(-5, 11, 3)
 
@@ -57,8 +57,7 @@ def test_every_pair_left_out_for_real(ties, scaling, n_features):
         y = np.arange(n) // 2.0 if kind == "levels of two" else y
         weight = {"copies": rng.integers(1, 3, n).astype(float), "real": rng.random(n)}.get(kind)
         problem = regression(X, y, None, weight, ties=ties, scaling=scaling, n_jobs=1)
-        normal = problem.normal_matrix()
-        spectrum = decompose(normal[:-1, :-1], normal[:-1, -1]) if n_features <= n else problem.dual_spectrum()
+        spectrum = path(problem, ALPHAS, n_features <= n).spectrum
         found = pairs_left_out.leave_pair_out(problem, spectrum, ALPHAS, scaling)
         expected = []
         for i, j in np.argwhere(y[:, None] > y):

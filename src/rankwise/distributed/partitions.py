@@ -74,6 +74,13 @@ class Partitions:
         with telling(self.client):
             return list(self.client.gather(self.client.map(content_of, self.futures, pure=False)))
 
+    def each(self, question: Callable[..., Any], *asked: Any) -> list[Any]:
+        """question(content, *asked) of every partition, not added up."""
+        self.traffic.rounds += 1
+        with telling(self.client):
+            answers = self.client.map(_about, self.futures, question=question, asked=asked, pure=False)
+            return list(self.client.gather(answers))
+
     def state(self, make: Callable[..., Any], *made_of: Any) -> "State":
         """make(content, *made_of) of every partition, not yet made."""
         return State(self, f"{self.name}-{next(self.states)}", make, made_of)
@@ -162,6 +169,10 @@ class Partitions:
                     if future.status in ("error", "cancelled"):
                         future.result()
                 return
+
+
+def _about(partition: Any, question: Callable[..., Any], asked: tuple[Any, ...]) -> Any:
+    return question(content_of(partition), *asked)
 
 
 class State:

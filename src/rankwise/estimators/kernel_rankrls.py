@@ -1,16 +1,22 @@
 """Kernel RankRLS: least squares on differences of labels in a kernel's space, every alpha from one decomposition."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.arrays import Floats
 from rankwise.device import library_of, to_host
 from rankwise.estimators.base import positive
 from rankwise.estimators.kernel import KernelRanker
-from rankwise.estimators.rankrls import outcome, prepared
-from rankwise.solvers.spectral import decompose, solve
+from rankwise.estimators.rankrls import prepared, told
+from rankwise.least_squares.paths import by_factors, by_normal
+from rankwise.least_squares.solving import from_normal, stably
+
+EPS = float(np.finfo(float).eps)
+DIGITS = 1e-7  # of the differences of scores: what rounding may take without a word
 
 
 class KernelRankRLS(KernelRanker):
@@ -78,14 +84,31 @@ class KernelRankRLS(KernelRanker):
         features, y, sample_weight = self._mapped(X, y, sample_weight)
         features = to_host(features) if library_of(features) else features
         problem = prepared(self, features, y, qid, sample_weight)
+        scaled = problem.units.alpha(alphas)
         # One product of large matrices: block by block, a matrix as large as this would be read and written each time.
         Z = problem.comparisons.root(problem.features.X)
-        A, b = Z.T @ Z, Z.T @ problem.comparisons.root(problem.labels)
+        A, b = Z.T @ Z, Z.T @ problem.comparisons.root(problem.targets)
         self.__dict__.pop("result_", None)
         if single:
-            w: Floats = solve(A, b, alphas[0])
-            self.result_ = outcome(problem, w, float(alphas[0]), (1, True, "solved by one factorisation"))
+            solution = from_normal(problem, A, b, float(scaled[0])) or stably(problem, float(scaled[0]))
+            solution = solution._replace(message="solved by one factorisation")
+            self.result_ = told("KernelRankRLS", problem, solution, level=3)
+            w: Floats = self.result_.point
         else:
-            w = decompose(A, b).solutions(alphas)
+            found = by_normal(problem, A, b, scaled) or by_factors(problem, scaled)
+            w = problem.units.weights(found.points)
         self.dual_coef_ = self.map_.coefficients(w)
+        self._check_digits(features @ w, float(np.square(features).sum(axis=1).max()))
         return self
+
+    def _check_digits(self, scores: Floats, largest: float) -> None:
+        """Warn where kernel values are so much larger than the differences of scores that rounding takes these."""
+        lost = 4 * EPS * largest * float(np.linalg.norm(self.dual_coef_, axis=0).max(initial=0.0))
+        spread = float(np.ptp(scores, axis=0).min(initial=np.inf))
+        if lost > DIGITS * spread > 0:
+            warnings.warn(
+                f"KernelRankRLS loses digits: beside kernel values of up to {largest:.0e} features of small scale are "
+                "within rounding; scale the features, or take RankRLS if the kernel is linear",
+                ConvergenceWarning,
+                stacklevel=3,
+            )

@@ -1,11 +1,11 @@
 """RankRLS: a linear ranker that regresses the differences of labels on differences of features, for every pair."""
 
+import sys
 import warnings
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise import losses
@@ -13,16 +13,18 @@ from rankwise.arrays import Array, Floats
 from rankwise.device import library_of
 from rankwise.estimators.base import Ranker, positive
 from rankwise.estimators.on_device import bring_back
+from rankwise.least_squares.conjugate import by_conjugate_gradients
 from rankwise.least_squares.pairwise import pairwise
 from rankwise.least_squares.regression import Regression, cheapest, regression
+from rankwise.least_squares.solving import ENOUGH, Solution, by_dual, by_primal
 from rankwise.preferences import Preferences
 from rankwise.queries import Queries
 from rankwise.solvers import make_solver
 from rankwise.solvers.base import Result
-from rankwise.solvers.spectral import solve
 
 SOLVERS = ("auto", "primal", "dual", "cg")
 ON_DEVICE = {"auto": "auto", "primal": "newton", "cg": "trust-region-diagonal"}
+LEAST = 1e-295  # scores so small have lost digits
 NO_PAIR = "no preference pair: in every query all labels are equal; all weights are 0"
 
 
@@ -41,10 +43,13 @@ class RankRLS(Ranker):
     scaling : {"pairs", "query"}, default="pairs"
         "pairs": every pair weighs 1; "query": the pairs of a query weigh 1 / its number of documents, as in RLScore.
     solver : {"auto", "primal", "dual", "cg"}, default="auto"
-        All find the same weights. "primal" solves a system of n_features equations, "dual" one of n_documents, "cg"
-        multiplies by X only. "auto" takes the one that costs least (`rankwise.least_squares.regression.cheapest`).
-    tol : float, default=1e-6
-        "cg" stops when the residual's norm is at most `tol` times that at zero.
+        All find the same weights, whatever the scales and offsets of the features: each solution is checked, and where
+        rounding has spoilt it the problem is solved again by orthogonal factors (`least_squares.factors`). "primal"
+        solves a system of n_features equations, "dual" one of n_documents, "cg" multiplies by X only. "auto" takes the
+        one that costs least (`rankwise.least_squares.regression.cheapest`).
+    tol : float, default=1e-8
+        "cg" stops when the differences of scores within queries are estimated to be within `tol` of the exact ones,
+        relative to their size. "primal" and "dual" are within 1e-9, or warn.
     max_iter : int, default=10000
         Products "cg" may take; not to have converged by then is a ConvergenceWarning.
     n_jobs : int, default=None
@@ -58,9 +63,9 @@ class RankRLS(Ranker):
     coef_ : ndarray of shape (n_features,)
         Of NumPy, or where X lay if that was an array of torch or CuPy.
     dual_coef_ : ndarray of shape (n_documents,)
-        With solver "dual" only: coef_ = Xᵀ dual_coef_.
+        With solver "dual" only: coef_ = Xᵀ dual_coef_, as far as rounding allows on badly scaled features.
     n_iter_ : int
-        Products taken by "cg", else 1.
+        Products taken by "cg", corrections of a solution solved again, else 1.
     result_ : Result
         Value of the objective, norm of its gradient, whether and why the solver stopped.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
@@ -83,7 +88,7 @@ class RankRLS(Ranker):
         ties: str = "include",
         scaling: str = "pairs",
         solver: str = "auto",
-        tol: float = 1e-6,
+        tol: float = 1e-8,
         max_iter: int = 10_000,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -123,13 +128,11 @@ class RankRLS(Ranker):
             return self
         problem = prepared(self, X, y, qid, sample_weight)
         name = cheapest(X.shape[0], X.shape[1], X.size) if self.solver == "auto" else self.solver
-        if name != "dual":
-            return self._solve(problem, name, alpha)
-        dual = problem.comparisons.transposed_root(solve(*problem.gram(), alpha))
-        self.coef_ = problem.features.transposed_dot(dual)
-        self.dual_coef_: Floats = in_rows_given(dual, qid)
-        self.n_iter_ = 1
-        self.result_ = outcome(problem, self.coef_, alpha, (1, True, "solved by dual equations"))
+        solution = self._solve(problem, name, alpha)
+        if name == "dual":
+            units, found = problem.units, solution.dual
+            dual = problem.dual(self.coef_, alpha) if found is None else found * units.x**2 / units.y
+            self.dual_coef_: Floats = in_rows_given(dual, qid)
         return self
 
     def _solve_on_device(self, X: Any, y: Any, qid: Any, sample_weight: Any, alpha: float) -> None:
@@ -146,22 +149,19 @@ class RankRLS(Ranker):
         scaled = {"value": 2 * alpha * found.value, "gradient_norm": 2 * alpha * found.gradient_norm}
         self.result_ = replace(found, **scaled)
 
-    def _solve(self, problem: Any, name: str, alpha: float) -> Self:
-        """By "primal" equations, or by "cg"."""
-        message, converged, self.n_iter_ = "solved by primal equations", True, 1
-        if name == "primal":
-            normal = problem.normal_matrix()
-            self.coef_ = solve(normal[:-1, :-1], normal[:-1, -1], alpha)
+    def _solve(self, problem: Any, name: str, alpha: float) -> Solution:
+        """By "primal" or "dual" equations, or by "cg"."""
+        scaled = problem.units.alpha(alpha)
+        if name == "cg":
+            tol, max_iter = positive("tol", self.tol), int(positive("max_iter", self.max_iter))
+            solution = by_conjugate_gradients(problem, scaled, tol, max_iter)
         else:
-            max_iter = int(positive("max_iter", self.max_iter))
-            self.coef_, self.n_iter_ = _conjugate_gradients(problem, alpha, positive("tol", self.tol), max_iter)
-            converged = self.n_iter_ < max_iter
-            message = f"conjugate gradients, {self.n_iter_} products"
-        self.result_ = outcome(problem, self.coef_, alpha, (self.n_iter_, converged, message))
-        if not converged:
-            text = f"RankRLS did not converge: max_iter = {max_iter} products were not enough"
-            warnings.warn(text, ConvergenceWarning, stacklevel=3)
-        return self
+            tol, max_iter = ENOUGH, sys.maxsize
+            solution = (by_primal if name == "primal" else by_dual)(problem, scaled)
+        stopped = f"max_iter = {max_iter} products were not enough" if solution.products >= max_iter else None
+        self.result_ = told("RankRLS", problem, solution, tol, stopped)
+        self.coef_, self.n_iter_ = self.result_.point, solution.products
+        return solution
 
 
 def prepared(ranker: Any, X: Any, y: Floats, qid: Any, sample_weight: Floats | None) -> Regression:
@@ -185,24 +185,22 @@ def in_rows_given(values: Array, qid: Any) -> Array:
     return out
 
 
-def outcome(problem: Any, w: Floats, alpha: float, ended: tuple[int, bool, str]) -> Result:
-    value, gradient = problem.at(w, alpha)
-    return Result(w, value, float(np.linalg.norm(gradient)), *ended, history=[])
-
-
-def _conjugate_gradients(problem: Any, alpha: float, tol: float, max_iter: int) -> tuple[Floats, int]:
-    """The solution and the number of products, preconditioned by a near diagonal of the matrix."""
-    products = 0
-
-    def multiply(v: Floats) -> Floats:
-        nonlocal products
-        products += 1
-        product: Floats = problem.product(v) + alpha * v
-        return product
-
-    diagonal = problem.diagonal() + alpha
-    square = (problem.size, problem.size)
-    matrix = LinearOperator(square, matvec=multiply, dtype=np.float64)
-    preconditioner = LinearOperator(square, matvec=lambda v: v / diagonal, dtype=np.float64)
-    w, _ = cg(matrix, problem.right(), rtol=tol, atol=0.0, maxiter=max_iter, M=preconditioner)
-    return w, max(products, 1)
+def told(
+    name: str, problem: Any, solution: Solution, tol: float = ENOUGH, stopped: str | None = None, level: int = 4
+) -> Result:
+    """The result in the units of the data, and a warning where it is not within `tol`: because of rounding, if the
+    solver was not `stopped`.
+    """
+    at, units = solution.at, problem.units
+    w, value = units.weights(at.point), at.value / units.y**2
+    norm = 2 * float(np.linalg.norm(at.gradient)) / units.x / units.y
+    largest = float(np.max(np.abs(w) * (problem.largest / units.x), initial=0.0))  # of a score's terms
+    if not np.isfinite(value + norm + largest + float(np.abs(w).sum())):
+        raise ValueError(f"{name} overflows: scale the features or the labels to a usual size, by ScaledRanker say")
+    if (at.point.any() or at.gradient.any()) and largest < LEAST:
+        raise ValueError(f"{name}'s scores underflow: scale the features or the labels to a usual size")
+    converged = solution.error <= tol
+    if not converged:
+        rounding = f"rounding leaves a relative error of about {solution.error:.0e} in its scores: scale the features"
+        warnings.warn(f"{name} did not converge: {stopped or rounding}", ConvergenceWarning, stacklevel=level)
+    return Result(w, value, norm, solution.products, converged, solution.message, history=[])

@@ -6,12 +6,13 @@ import numpy as np
 
 from rankwise.arrays import Floats
 from rankwise.estimators.base import Ranker, positive
-from rankwise.estimators.rankrls import in_rows_given, outcome, prepared
-from rankwise.least_squares.leave_pair_out import leave_pair_out
+from rankwise.estimators.rankrls import in_rows_given, prepared, told
+from rankwise.least_squares.leave_pair_out import LeftOutPairs, leave_pair_out
 from rankwise.least_squares.leave_query_out import leave_query_out
+from rankwise.least_squares.paths import path
 from rankwise.least_squares.regression import MOST_BYTES, Regression
+from rankwise.least_squares.solving import Solution
 from rankwise.metrics import evaluate, parse
-from rankwise.solvers.spectral import Spectrum, decompose
 from rankwise.threads import share, thread_count
 
 ALPHAS = tuple(2.0**k for k in range(-15, 11))
@@ -47,7 +48,8 @@ class RankRLSCV(Ranker):
     cv_values_ : ndarray of shape (n_queries, n_alphas)
         The same by query, in the order in which they first occur; NaN for one that does not count.
     cv_predictions_ : ndarray of shape (n_documents,)
-        With several queries: the score of each document at `alpha_` by the model without its query.
+        With several queries: the score of each document at `alpha_` by the model without its query; less that of the
+        query's first document where an offset of the features would take the digits of the differences.
     coef_ : ndarray of shape (n_features,)
         Of all documents, at `alpha_`.
     coef_path_ : ndarray of shape (n_alphas, n_features)
@@ -89,22 +91,29 @@ class RankRLSCV(Ranker):
         alphas, measure = self._checked()
         X, y, sample_weight = self._check_fit(X, y, sample_weight)
         problem = prepared(self, X, y, qid, sample_weight)
-        normal, spectrum = self._decomposed(problem)
+        if problem.starts.size == 2:
+            _check_pairwise(measure)
+        scaled = problem.units.alpha(alphas)
+        found = path(problem, scaled, self._primal(problem))
         self.alphas_ = alphas
-        self.coef_path_: Floats = np.ascontiguousarray(spectrum.solutions(alphas).T)
+        self.coef_path_: Floats = np.ascontiguousarray(problem.units.weights(found.points).T)
         if problem.starts.size > 2:
-            scores = leave_query_out(problem, normal, spectrum, alphas)
+            scores = leave_query_out(problem, found, scaled) / problem.units.y
             self.scores_, self.cv_values_ = _by_query(problem, scores, measure, self.n_jobs)
         else:
-            self.scores_ = _by_pair(problem, spectrum, alphas, measure, self.scaling)
+            left_out = leave_pair_out(problem, found.spectrum, scaled, self.scaling)
+            self.scores_ = _by_pair(left_out, measure, problem.units.y)
             self.cv_values_ = self.scores_[None, :]
         best = self._best()
         self.alpha_, self.best_score_ = float(alphas[best]), float(self.scores_[best])
         if problem.starts.size > 2:
             self.cv_predictions_: Floats = in_rows_given(scores[:, best].copy(), qid)
+        exactly = problem.at if found.spectrum is not None else problem.twofold_at
+        how = "one eigendecomposition" if found.spectrum is not None else "orthogonal factors"
+        message = f"alpha = {self.alpha_:g} of {alphas.size}, by {how}"
+        at = exactly(found.points[:, best], float(scaled[best]))
+        self.result_ = told("RankRLSCV", problem, Solution(at, float(found.errors[best]), 1, message))
         self.coef_ = self.coef_path_[best].copy()
-        message = f"alpha = {self.alpha_:g} of {alphas.size}, by one eigendecomposition"
-        self.result_ = outcome(problem, self.coef_, self.alpha_, (1, True, message))
         return self
 
     def _checked(self) -> tuple[Floats, str]:
@@ -116,17 +125,14 @@ class RankRLSCV(Ranker):
         measure = SQUARED_ERROR if self.measure == SQUARED_ERROR else str(parse(self.measure))
         return np.array([positive("alphas", alpha) for alpha in given]), measure
 
-    def _decomposed(self, problem: Regression) -> tuple[Floats | None, Spectrum]:
-        """The normal matrix, if there is one, and the spectrum of ZᵀZ."""
+    def _primal(self, problem: Regression) -> bool:
+        """Whether the matrix to be decomposed is n_features wide."""
         n, d = problem.labels.size, problem.size
         primal = d <= n if self.solver == "auto" else self.solver == "primal"
         width = d if primal else n
         if 8 * width * width > MOST_BYTES:
             raise ValueError(f"RankRLSCV would decompose a {width} × {width} matrix: fit RankRLS(solver='cg') instead")
-        if not primal:
-            return None, problem.dual_spectrum()
-        normal = problem.normal_matrix()
-        return normal, decompose(normal[:-1, :-1], normal[:-1, -1])
+        return primal
 
     def _best(self) -> int:
         """The place of the best score; of equals, that of the largest alpha."""
@@ -139,7 +145,8 @@ def _by_query(problem: Regression, scores: Floats, measure: str, n_jobs: int | N
     n_queries = problem.starts.size - 1
     queries = np.repeat(np.arange(n_queries), np.diff(problem.starts))
     if measure == SQUARED_ERROR:
-        squares = problem.comparisons.root(problem.labels[:, None] - scores) ** 2
+        targets = problem.targets / problem.units.y
+        squares = problem.comparisons.root(targets[:, None] - scores) ** 2
         sums, pairs = np.add.reduceat(squares, problem.starts[:-1]), problem.comparisons.pairs_by_query[:, None]
         by_query = np.divide(-sums, pairs, out=np.full(sums.shape, np.nan), where=pairs > 0)
         return -sums.sum(axis=0) / max(float(pairs.sum()), np.finfo(float).tiny), by_query
@@ -155,17 +162,20 @@ def _by_query(problem: Regression, scores: Floats, measure: str, n_jobs: int | N
     return means, values
 
 
-def _by_pair(problem: Regression, spectrum: Spectrum, alphas: Floats, measure: str, scaling: str) -> Floats:
-    """The measure for each alpha, over the pairs of a single query."""
+def _check_pairwise(measure: str) -> None:
     if measure not in (SQUARED_ERROR, "pairwise-accuracy", "pairwise-accuracy:ties=half"):
         raise ValueError(
             f"measure is {measure!r}: a single query is judged pair by pair, by 'pairwise-accuracy' or 'squared-error'"
         )
-    gaps, weights, margins = leave_pair_out(problem, spectrum, alphas, scaling)
+
+
+def _by_pair(left_out: LeftOutPairs, measure: str, unit: float) -> Floats:
+    """The measure for each alpha, over the pairs of a single query; `unit` is that of its labels."""
+    gaps, weights, margins = left_out
     if not gaps.size:
-        return np.full(alphas.size, np.nan)
+        return np.full(margins.shape[1], np.nan)
     if measure == SQUARED_ERROR:
-        values = -((gaps[:, None] - margins) ** 2)
+        values = -(((gaps[:, None] - margins) / unit) ** 2)
     else:
         values = (margins > 0) + (0.5 * (margins == 0) if measure.endswith("half") else 0.0)
     means: Floats = np.average(values, axis=0, weights=weights)

@@ -8,11 +8,13 @@ and m_k a slot's, and a = W, or W - W_k with ties excluded: the weight of what a
     Rᵀ v = √(ω a) (v - m) + √ω (√W - √a) (m_k - m),    R Rᵀ = L
 
 Both shift every row by an amount of its slot, then scale it: O(n) for a column, and squares of Rᵀ v never cancel.
+Means are taken of differences to the first document of the query, so a large offset costs no digits.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +23,13 @@ from rankwise.queries import Queries
 
 TIES = ("include", "exclude")
 SCALINGS = ("pairs", "query")
+
+
+class Shifts(NamedTuple):
+    """For each slot, the first row of its query, and what is taken from rows once that was."""
+
+    bases: Floats
+    shifts: Floats
 
 
 @dataclass(frozen=True)
@@ -79,42 +88,55 @@ class Comparisons:
         twice = self.degree - (self.factor[self._query])[self.slot] * self.weights * itself
         return np.bincount(self._query[self.slot], twice, self.factor.size) / 2
 
-    def root_shifts(self, blocks: Iterable[tuple[slice, Array]], width: int) -> Floats:
+    def root_shifts(self, blocks: Iterable[tuple[slice, Array]], width: int) -> Shifts:
         """What `rooted` takes from the rows of each slot; `blocks` are (rows, their values), together all rows."""
-        return self._shifts(self._sums(blocks, width), self._root_pull)
+        return self._shifts(blocks, width, self._root_pull)
 
-    def rooted(self, V: Floats, rows: slice, shifts: Floats) -> Floats:
+    def rooted(self, V: Floats, rows: slice, shifts: Shifts) -> Floats:
         """Those rows of Rᵀ V, in place of V."""
         from rankwise.least_squares.kernels import shift_by_slot
 
-        shift_by_slot(V, self.slot[rows], shifts, self._root_scale[rows], V)
+        shift_by_slot(V, self.slot[rows], *shifts, self._root_scale[rows], V)
         return V
+
+    def twofold(self, hi: Floats, lo: Floats) -> tuple[Floats, float]:
+        """L (hi + lo) as two rows that are to be added, and the quadratic form of L, all in twice the precision."""
+        from rankwise.least_squares.twofold_kernels import laplacian
+
+        out = np.empty((2, hi.size))
+        tied = self.against == self._total[self._query]
+        return out, float(laplacian(self.slot, self.starts, tied, self.weights, self.factor, hi, lo, out))
 
     def _columns(self, V: Array, pull: Floats, scale: Floats) -> Floats:
         from rankwise.least_squares.kernels import shift_by_slot
 
         columns = V.reshape(V.shape[0], -1)
-        sums = self._sums([(slice(None), columns)], columns.shape[1])
         out = np.empty(columns.shape)
-        shift_by_slot(columns, self.slot, self._shifts(sums, pull), scale, out)
+        shifts = self._shifts([(slice(0, columns.shape[0]), columns)], columns.shape[1], pull)
+        shift_by_slot(columns, self.slot, *shifts, scale, out)
         return out.reshape(V.shape)
 
-    def _sums(self, blocks: Iterable[tuple[slice, Array]], width: int) -> Floats:
-        """Σ ω v over each slot."""
+    def _shifts(self, blocks: Iterable[tuple[slice, Array]], width: int, pull: Floats) -> Shifts:
+        """m - pull (m_k - m) of each slot, from the first row of its query on: else an offset would cost digits."""
         from rankwise.least_squares.kernels import add_by_slot
 
-        sums = np.zeros((self.own.size, width))
+        bases, sums = np.zeros((self.own.size, width)), np.zeros((self.own.size, width))
         for rows, V in blocks:
-            add_by_slot(V, self.slot[rows], self.weights[rows], sums)
-        return sums
-
-    def _shifts(self, sums: Floats, pull: Floats) -> Floats:
-        """m - pull (m_k - m) of each slot."""
+            begun = np.flatnonzero((self._first >= rows.start) & (self._first < rows.stop))
+            bases[begun] = V[self._first[begun] - rows.start]
+            add_by_slot(V, self.slot[rows], self.weights[rows], bases, sums)
         means = _ratio(np.add.reduceat(sums, self.starts[:-1], axis=0), self._total[:, None])
-        if self.own.size == self._total.size:  # one slot a query
-            return means
+        if self.own.size == self._total.size:  # one slot per query
+            return Shifts(bases, means)
         means = means[self._query]
-        return means - pull[:, None] * (_ratio(sums, self.own[:, None]) - means)
+        return Shifts(bases, means - pull[:, None] * (_ratio(sums, self.own[:, None]) - means))
+
+    @cached_property
+    def _first(self) -> Ints:
+        """For each slot, the first row of its query."""
+        first = np.zeros(self.factor.size, np.int64)
+        first[self._query[self.slot[::-1]]] = np.arange(self.slot.size)[::-1]
+        return first[self._query]
 
     @cached_property
     def _root_scale(self) -> Floats:

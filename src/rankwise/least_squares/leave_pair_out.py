@@ -15,11 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from rankwise.arrays import Floats, Ints
-from rankwise.least_squares.regression import Regression
+from rankwise.least_squares.comparisons import compare
+from rankwise.least_squares.factors import factorise
+from rankwise.least_squares.regression import Regression, narrowed
+from rankwise.queries import Queries
 from rankwise.solvers.spectral import Spectrum, decompose, downdated
 from rankwise.threads import one_blas_thread
 
 MOST_PAIRS = 100_000  # of more pairs, so many are drawn
+REFITS = 200, 2_000  # models fitted for real where no formula holds, at least and at most
+WORK = 1e10  # operations that these may take
 MOST_SPECTRA = 2_000  # where nearly every pair needs one of its own, so many pairs are taken
 CHUNK = 4_096  # pairs at a time
 SEED = 0
@@ -35,17 +40,25 @@ class LeftOutPairs(NamedTuple):
     margins: Floats
 
 
-def leave_pair_out(problem: Regression, spectrum: Spectrum, alphas: Floats, scaling: str) -> LeftOutPairs:
+def leave_pair_out(problem: Regression, spectrum: Spectrum | None, alphas: Floats, scaling: str) -> LeftOutPairs:
     """Each preference pair left out in turn; of very many pairs, some drawn at random.
+
+    Without a spectrum, every pair is left out for real. Alpha and the differences are in the units of the problem.
 
     Rows that are equal, label and all, are one document: a copy left behind would tell what is to be foretold.
     """
     rows, first, copy_of = np.unique(problem.rows((0, 1)).Xy, axis=0, return_index=True, return_inverse=True)
-    if problem.size > rows.shape[0]:  # narrower in the basis of the rows' own span
+    if spectrum is not None and problem.size > rows.shape[0]:  # narrower in the basis of the rows' own span
         rows = np.column_stack((rows[:, :-1] @ spectrum.basis, rows[:, -1]))
     weights: Floats = np.bincount(copy_of, problem.comparisons.weights).astype(np.float64)
     query = _Query(rows, weights, problem.comparisons.slot[first], scaling)
     better, worse = _pairs(query.labels, query.weights)
+    if spectrum is None:
+        most = query.refits(alphas.size)
+        better, worse = better[:most], worse[:most]
+        with one_blas_thread():
+            refitted = [query.refitted(int(i), int(j), alphas) for i, j in zip(better, worse, strict=True)]
+        return query.judged(better, worse, np.array(refitted).reshape(better.size, alphas.size))
     distinct, key = np.unique(query.keys(better, worse), axis=0, return_inverse=True)
     if distinct.shape[0] > MOST_SPECTRA:
         better, worse, key = better[:MOST_SPECTRA], worse[:MOST_SPECTRA], key[:MOST_SPECTRA]
@@ -59,8 +72,7 @@ def leave_pair_out(problem: Regression, spectrum: Spectrum, alphas: Floats, scal
                 F = query.factors(better[part], worse[part])
                 probes = (query.centred[better[part], :-1] - query.centred[worse[part], :-1]) @ rest.basis
                 margins[part] = downdated(rest, F[:, :, :-1] @ rest.basis, middle, F[:, :, -1], probes, alphas)
-    gaps = query.labels[better] - query.labels[worse]
-    return LeftOutPairs(gaps, query.weights[better] * query.weights[worse], margins)
+    return query.judged(better, worse, margins)
 
 
 class _Query:
@@ -68,11 +80,12 @@ class _Query:
 
     def __init__(self, rows: Floats, weights: Floats, slot: Ints, scaling: str) -> None:
         own = np.bincount(slot, weights)
-        self.labels, self.weights, self.slot, self.own = rows[:, -1], weights, slot, own
+        self.rows, self.labels, self.weights, self.slot, self.own = rows, rows[:, -1], weights, slot, own
         self.total = float(weights.sum())
-        self.by_query = scaling == "query"
+        self.scaling = scaling
         self.slotted = own.size > 1
-        self.centred = rows - weights @ rows / max(self.total, np.finfo(float).tiny)
+        about_first = rows - rows[0]  # or an offset would take the digits of the mean
+        self.centred = about_first - weights @ about_first / max(self.total, np.finfo(float).tiny)
         self.scatter = _scatter(self.centred, weights)
         if self.slotted:
             sums = np.zeros((own.size, rows.shape[1]))
@@ -100,8 +113,29 @@ class _Query:
                 base += self.weights[one] * _scatter(self.about_slot[alike], self.weights[alike])
             none = np.zeros((2, 2))
             middle = np.block([[middle, none], [none, -np.diag(omega * self.own[self.slot[[i, j]]])]])
-        factor = 1.0 / left if self.by_query and left > 0 else 1.0
+        factor = 1.0 / left if self.scaling == "query" and left > 0 else 1.0
         return factor * base, factor * middle
+
+    def judged(self, better: Ints, worse: Ints, margins: Floats) -> LeftOutPairs:
+        gaps = self.labels[better] - self.labels[worse]
+        return LeftOutPairs(gaps, self.weights[better] * self.weights[worse], margins)
+
+    def refits(self, n_alphas: int) -> int:
+        """How many models are fitted for real."""
+        n, d = self.rows.shape
+        width = min(n, d)
+        return int(np.clip(WORK / (4.0 * n * d * width + 10.0 * n_alphas * width**3), *REFITS))
+
+    def refitted(self, i: int, j: int, alphas: Floats) -> Floats:
+        """s_i - s_j by models fitted without i and j, for every α."""
+        stay = np.setdiff1d(np.arange(self.labels.size), (i, j))
+        if not stay.size:
+            return np.zeros(alphas.size)
+        ties = "exclude" if self.slotted else "include"
+        rest = compare(self.labels[stay], Queries(None, stay.size), self.weights[stay], ties, self.scaling)
+        factors = factorise(narrowed([rest.root(self.rows[stay])], 1)[0])
+        gap = self.rows[i, :-1] - self.rows[j, :-1]
+        return np.array([gap @ factors.at(float(alpha)).solution for alpha in alphas])
 
     def factors(self, better: Ints, worse: Ints) -> Floats:
         columns = [self.centred[better], self.centred[worse]]

@@ -1,47 +1,135 @@
 """Scores by models that have not seen the query they score, for every alpha and without fitting again.
 
-L is block diagonal by query, so a query left out is a block of rows of Z left out (see `solvers.spectral`).
+L is block diagonal by query, so a query left out is a block of rows of Z left out (see `solvers.spectral`). That
+divides by what the other queries contribute in each direction, relative to all queries together, and a small share
+costs digits. The product of these shares is the ratio of two determinants; where it is too small, the model is fitted
+again.
 """
 
 import numpy as np
+from scipy import linalg
 
-from rankwise.arrays import Floats, Ints
-from rankwise.least_squares.regression import Regression
+from rankwise.arrays import Array, Floats, Ints
+from rankwise.least_squares.factors import factorise
+from rankwise.least_squares.paths import Path
+from rankwise.least_squares.regression import Regression, Rows, narrowed
 from rankwise.solvers.spectral import Spectrum, left_out, reduction_pays
 from rankwise.threads import one_blas_thread, share
 
+LEAST_SHARE = np.log(1e-6)  # of what is left without a query, over all directions
+MOST_OFFSET = 1e6  # a score is given in full where it is not this many times as large as the differences to others
 
-def leave_query_out(problem: Regression, normal: Floats | None, spectrum: Spectrum, alphas: Floats) -> Floats:
+
+def leave_query_out(problem: Regression, path: Path, alphas: Floats) -> Floats:
     """The score of each document by the model without its query, a column for every alpha.
 
-    normal  the normal matrix, or None where there are too many features for one
+    Alpha and scores are in the units of the problem. Scores are relative to those of the query's first document where
+    an offset would take their digits.
     """
     out = np.empty((problem.labels.size, alphas.size))
+    refit = np.ones(problem.starts.size - 1, bool)
+    if path.spectrum is not None and path.contrasts is not None:
+        refit[:] = False
+        _by_contrasts(problem, path, alphas, out)
+    elif path.spectrum is not None and path.normal is not None:
+        refit = _by_normal(problem, path.normal, path.spectrum, alphas, out)
+    if refit.any():
+        with one_blas_thread():
+            _refitted(problem, alphas, out, refit, (0, refit.size), [])
+    return out
+
+
+def _by_normal(problem: Regression, normal: Floats, spectrum: Spectrum, alphas: Floats, out: Floats) -> Array:
+    """Fills `out`; True for queries whose models are to be fitted again."""
     sizes = np.diff(problem.starts)
-    reducible = np.zeros(sizes.size, bool)
-    if normal is not None:
-        varying = np.append(np.flatnonzero(np.diag(normal)[:-1]), problem.size)  # others are constant in every query
-        normal = np.ascontiguousarray(normal[np.ix_(varying, varying)])
-        reducible = reduction_pays(sizes, varying.size, alphas.size)
+    varying = np.append(np.flatnonzero(np.diag(normal)[:-1]), problem.size)  # others are constant in every query
+    normal = np.ascontiguousarray(normal[np.ix_(varying, varying)])
+    reducible = reduction_pays(sizes, varying.size, alphas.size)
+    shares = np.zeros(sizes.size)
+    least = float(alphas.min())
+    gains = 1.0 / (spectrum.values + least)
+    whole = _Scaled(normal[:-1, :-1], least)
 
     def work(piece: tuple[int, int]) -> None:
         rows = problem.rows(piece)
-        scores = out[rows.place]
-        starts = problem.starts[piece[0] : piece[1] + 1] - rows.place.start
+        scores, starts = out[rows.place], problem.starts[piece[0] : piece[1] + 1] - problem.starts[piece[0]]
         blocks = np.stack((starts[:-1], starts[1:]), axis=1)
         by_reduction = reducible[piece[0] : piece[1]]
-        if normal is not None and by_reduction.any():
+        if by_reduction.any():
             from rankwise.solvers.spectral_kernels import reduced
 
             Xy, Zt = (_columns(values, varying) for values in (rows.Xy, rows.Zt))
             reduced(normal, Xy, Zt, blocks[by_reduction], alphas, scores)
-        for first, last in blocks[~by_reduction]:
-            X, F = (values[first:last, :-1] @ spectrum.basis for values in (rows.Xy, rows.Zt))
-            scores[first:last] = X @ left_out(spectrum, F, rows.Zt[first:last, -1], alphas)
+            for q in np.flatnonzero(by_reduction):
+                shares[piece[0] + q] = whole.share_without(Zt[slice(*blocks[q]), :-1])
+        for q in np.flatnonzero(~by_reduction):
+            some = slice(*blocks[q])
+            X, F = (values[some, :-1] @ spectrum.basis for values in (rows.Xy, rows.Zt))
+            scores[some] = X @ left_out(spectrum, F, rows.Zt[some, -1], alphas)
+            shares[piece[0] + q] = np.linalg.slogdet(np.eye(F.shape[0]) - (F * gains) @ F.T)[1]
 
     with one_blas_thread():
         share(work, problem.pieces, problem.n_threads)
-    return out
+    refit: Array = ~(shares >= LEAST_SHARE)
+    return refit
+
+
+class _Scaled:
+    """A + αI with a diagonal of 1, and the logarithm of its determinant."""
+
+    def __init__(self, A: Floats, alpha: float) -> None:
+        self.scale = 1.0 / np.sqrt(A.diagonal() + alpha)
+        self.matrix = A * self.scale * self.scale[:, None]
+        self.matrix[np.diag_indices_from(A)] = 1.0
+        self.log_determinant = _log_determinant(self.matrix)
+
+    def share_without(self, Z: Floats) -> float:
+        """The logarithm of det(A - ZᵀZ + αI) / det(A + αI)."""
+        scaled = Z * self.scale
+        return _log_determinant(self.matrix - scaled.T @ scaled) - self.log_determinant
+
+
+def _log_determinant(A: Floats) -> float:
+    factor, failed = linalg.lapack.dpotrf(A, lower=1, clean=0)
+    return -np.inf if failed else 2.0 * float(np.log(factor.diagonal()).sum())
+
+
+def _by_contrasts(problem: Regression, path: Path, alphas: Floats, out: Floats) -> None:
+    spectrum, contrasts = path.spectrum, path.contrasts
+    assert spectrum is not None
+    assert contrasts is not None
+
+    def work(piece: tuple[int, int]) -> None:
+        rows = problem.rows(piece)
+        for q in range(*piece):
+            first, last = problem.starts[q : q + 2] - problem.starts[piece[0]]
+            points = contrasts.left_out(q, alphas)
+            out[problem.starts[q] : problem.starts[q + 1]] = (rows.Xy[first:last, :-1] @ spectrum.basis) @ points
+
+    with one_blas_thread():
+        share(work, problem.pieces, problem.n_threads)
+
+
+def _refitted(
+    problem: Regression, alphas: Floats, out: Floats, wanted: Array, among: tuple[int, int], others: list[Floats]
+) -> None:
+    """Scores of the `wanted` queries `among` all, by models fitted again; `others` has the squares of the rest."""
+    first, last = among
+    if not wanted[first:last].any():
+        return
+    if last - first > 1:
+        middle = (first + last) // 2
+        for half, rest in (((first, middle), (middle, last)), ((middle, last), (first, middle))):
+            if wanted[slice(*half)].any():
+                _refitted(problem, alphas, out, wanted, half, narrowed([*others, problem.compressed(*rest)], 1))
+        return
+    factors = factorise(others[0] if others else np.zeros((1, problem.size + 1)))
+    points = np.column_stack([factors.at(float(alpha)).solution for alpha in alphas])
+    rows: Rows = problem.rows(among)
+    X = rows.Xy[:, :-1]
+    scores, base = (X - X[0]) @ points, X[0] @ points
+    shown = np.abs(base) <= MOST_OFFSET * np.abs(scores).max(axis=0)
+    out[rows.place] = scores + np.where(shown, base, 0.0)
 
 
 def _columns(values: Floats, chosen: Ints) -> Floats:

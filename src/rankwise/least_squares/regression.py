@@ -8,20 +8,21 @@ XᵀLX v by products with X alone.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from rankwise.arrays import Floats, Ints
 from rankwise.features import BLOCK_BYTES, Features, in_order, lanes
-from rankwise.least_squares.comparisons import Comparisons, compare
+from rankwise.least_squares.comparisons import Comparisons, Shifts, compare
 from rankwise.queries import Queries, cut
-from rankwise.solvers.spectral import Spectrum, decompose
 from rankwise.threads import one_blas_thread, share, thread_count
 
 PRODUCTS = 200  # products with XᵀLX that conjugate gradients typically take
 MATRIX_GAIN = 8  # how much cheaper an operation is inside a matrix product
+DENSE_BYTES = 1 << 28  # of a sparse X as a dense array
 MOST_BYTES = 1 << 32  # of a d × d or n × n matrix
 
 
@@ -41,19 +42,69 @@ class Block:
     part: Comparisons
     low: int
     rows: slice
-    shifts: Floats | None
+    shifts: Shifts | None
+
+
+class Units(NamedTuple):
+    """x and y times these powers of 2 are within 2^±200, squares of them far from the limits of float64.
+
+    With them w is w' · x / y for the solution w' of the scaled problem, whose α is α x².
+    """
+
+    x: float
+    y: float
+
+    def alpha(self, alpha: Any) -> Any:
+        return alpha * self.x**2
+
+    def weights(self, w: Floats) -> Floats:
+        return w * self.x / self.y
+
+
+class Expansion(NamedTuple):
+    """What is known at w: gradient is half that of J, misfit is |t - Zw|², moved is |Zw|²."""
+
+    point: Floats
+    alpha: float
+    gradient: Floats
+    misfit: float
+    moved: float
+
+    @property
+    def value(self) -> float:
+        """J(w)."""
+        return self.misfit + self.alpha * float(self.point @ self.point)
 
 
 class Regression:
-    """Rows X with labels y, the rows of a query together; query q owns rows starts[q], ..., starts[q + 1] - 1."""
+    """Rows X with labels y, the rows of a query together; query q owns rows starts[q], ..., starts[q + 1] - 1.
 
-    def __init__(self, features: Features, labels: Floats, starts: Ints, comparisons: Comparisons) -> None:
+    largest  max |x_ij| of each feature
+    degrees  norm and maximum of what documents are compared to
+    targets  y less the first label of the query, in `units`
+    units    powers of 2 by which X and y were multiplied so that no square of them overflows
+    """
+
+    def __init__(
+        self,
+        features: Features,
+        labels: Floats,
+        starts: Ints,
+        comparisons: Comparisons,
+        largest: Floats,
+        units: "Units",
+    ) -> None:
         self.features = features
         self.labels = labels
         self.starts = starts
         self.comparisons = comparisons
+        self.largest = largest
+        self.units = units
+        self.targets = labels * self.units.y
+        self.targets -= np.repeat(self.targets[starts[:-1]], np.diff(starts))
         self.n_threads = features.n_threads
-        self.size = features.n_features
+        self.n_rows, self.size = features.n_rows, features.n_features
+        self.degrees = float(np.linalg.norm(comparisons.degree)), float(comparisons.degree.max(initial=0.0))
         # float64 copies of a block, twice, are to fit where a block of X does
         self.piece_rows = max(1, BLOCK_BYTES // (16 * (self.size + 1)))
         self.pieces = cut(starts, self.piece_rows)
@@ -68,7 +119,7 @@ class Regression:
         Xy = np.empty((place.stop - place.start, self.size + 1))
         X = self.features.X[place]
         Xy[:, :-1] = X.toarray() if sparse.issparse(X) else X
-        Xy[:, -1] = self.labels[place]
+        Xy[:, -1] = self.targets[place]
         return Xy
 
     def normal_matrix(self) -> Floats:
@@ -119,47 +170,183 @@ class Regression:
 
         with one_blas_thread():
             total = in_order(share(add_up, lanes(groups, 8 * n * d, n * n), self.n_threads))
-        return total, self.comparisons.root(self.labels)
+        return total, self.comparisons.root(self.targets)
 
-    def dual_spectrum(self) -> Spectrum:
-        """The spectrum of ZᵀZ by that of ZZᵀ = U Λ Uᵀ: its eigenvectors are ZᵀU / √Λ."""
-        small = decompose(*self.gram())
-        known = small.values > 0
-        roots = np.sqrt(small.values[known])
-        basis = self.features.transposed_dot(self.comparisons.transposed_root(small.basis[:, known])) / roots
-        return Spectrum(small.values[known], basis, small.right[known] * roots)
+    def lifted(self, gram: Floats) -> Floats:
+        """`gram`, with a large number in place of eigenvalues that are 0 whatever X is.
+
+        Their vectors are √ω of a query's documents, and any document compared with none. Zᵀ and tᵀ of them are 0.
+        """
+        lift = float(gram.diagonal().max(initial=0.0))
+        roots = np.sqrt(self.comparisons.weights)
+        for first, last in zip(self.starts[:-1], self.starts[1:], strict=True):
+            root = roots[first:last] / max(float(np.linalg.norm(roots[first:last])), np.finfo(float).tiny)
+            gram[first:last, first:last] += lift * np.outer(root, root)
+        alone = np.flatnonzero(self.comparisons.degree == 0)
+        gram[alone, alone] = lift
+        return gram
+
+    def compressed(self, first: int = 0, last: int | None = None) -> Floats:
+        """Z beside t of queries first, ..., last - 1, or, if that is smaller, the triangle with the same squares."""
+        parts: list[Floats] = []
+        starts = self.starts[first : None if last is None else last + 1]
+        for low, high in cut(starts - starts[0], self.piece_rows):
+            parts = narrowed([*parts, self.rows((first + low, first + high)).Zt], 3)
+        return narrowed(parts, 1)[0]
 
     def product(self, v: Floats) -> Floats:
         """XᵀLX v."""
         return self.features.transposed_dot(self.comparisons.laplacian(self.features.dot(v)))
 
     def diagonal(self) -> Floats:
-        """Near the diagonal of XᵀLX, for one pass over X."""
+        """Near the diagonal of XᵀLX: of a sparse X, whose columns are mostly 0, without regard to their means."""
+        if not sparse.issparse(self.features.X):
+            return self.centred_diagonal()
         return self.features.squared_transposed_dot(self.comparisons.degree)
+
+    def centred_diagonal(self) -> Floats:
+        """The diagonal of XᵀLX."""
+        total = np.zeros(self.size + 1)
+        for block in self._blocks():
+            total += np.square(self._rooted(block)).sum(axis=0)
+        return total[:-1]
 
     def right(self) -> Floats:
         """XᵀLy."""
-        return self.features.transposed_dot(self.comparisons.laplacian(self.labels))
+        return self.features.transposed_dot(self.comparisons.laplacian(self.targets))
 
-    def at(self, w: Floats, alpha: float) -> tuple[float, Floats]:
-        """J(w) and its gradient."""
-        gaps = self.labels - self.features.dot(w)
-        pulled = self.comparisons.laplacian(gaps)
-        value = float(gaps @ pulled) + alpha * float(w @ w)
-        return value, 2.0 * (alpha * w - self.features.transposed_dot(pulled))
+    def at_zero(self) -> float:
+        """J(0)."""
+        return float(np.square(self.comparisons.root(self.targets)).sum())
+
+    def at(self, w: Floats, alpha: float) -> Expansion:
+        scores = self.features.dot(w)
+        rooted = self.comparisons.root(np.column_stack((self.targets - scores, scores)))
+        misfit, moved = np.square(rooted).sum(axis=0)
+        pulled = self.comparisons.laplacian(self.targets - scores)
+        return Expansion(w, alpha, alpha * w - self.features.transposed_dot(pulled), float(misfit), float(moved))
+
+    def twofold_at(self, w: Floats, alpha: float) -> Expansion:
+        """The same with sums in twice the precision."""
+        return expansion(w, alpha, self.twofold_sums(w))
+
+    def twofold_sums(self, w: Floats) -> Floats:
+        """XᵀL(y - Xw), |t - Zw|² and |Zw|², as two rows that are to be added."""
+        hi, lo, moved = self._twofold_scores(w)
+        gaps = self.targets - hi
+        drift = gaps - self.targets
+        lo = (self.targets - (gaps - drift)) - (hi + drift) - lo
+        pulled, misfit = self.comparisons.twofold(gaps, lo)
+        return np.hstack((self._twofold_transposed_dot(pulled), [[misfit, moved], [0.0, 0.0]]))
+
+    def dual(self, w: Floats, alpha: float) -> Floats:
+        """a with w = Xᵀa, which is L(y - Xw) / α; of w and α in the units of the data."""
+        hi, lo, _ = self._twofold_scores(w / self.units.x)
+        return self.comparisons.laplacian((self.targets / self.units.y - hi) - lo) / alpha
+
+    def curvature(self, v: Floats) -> float:
+        """|Zv|², in twice the precision."""
+        return self._twofold_scores(v)[2]
+
+    def _twofold_scores(self, w: Floats) -> tuple[Floats, Floats, float]:
+        from rankwise.least_squares.twofold_kernels import dot
+
+        hi, lo = np.empty(self.labels.size), np.empty(self.labels.size)
+        rows, blocks = self._twofold_rows
+        share(lambda block: dot(rows, self._bases, block.start, block.stop, w, hi, lo), blocks, self.n_threads)
+        return hi, lo, self.comparisons.twofold(hi, lo)[1]
+
+    @cached_property
+    def _bases(self) -> Ints:
+        """For each row, the first of its query."""
+        return np.repeat(self.starts[:-1], np.diff(self.starts))
+
+    @cached_property
+    def _twofold_rows(self) -> tuple[Any, list[slice]]:
+        """X as `twofold_kernels` take it, dense if that fits into memory: so that an offset costs no digits."""
+        X = self.features.X
+        if sparse.issparse(X) and 8 * self.n_rows * self.size <= DENSE_BYTES:
+            return (X.toarray(),), self.features._blocks()
+        return self.features.rows, self.features._blocks()
+
+    def _twofold_transposed_dot(self, g: Floats) -> Floats:
+        from rankwise.least_squares.twofold_kernels import add_to, add_transposed
+
+        rows, blocks = self._twofold_rows
+
+        def add_up(lane: list[slice]) -> Floats:
+            total = np.zeros((2, self.size))
+            for block in lane:
+                add_transposed(rows, self._bases, block.start, block.stop, g[0], g[1], total[0], total[1])
+            return total
+
+        runs = lanes(blocks, self.features.nbytes, 2 * self.size)
+        total, *others = share(add_up, runs, self.n_threads)
+        for other in others:
+            add_to(total, other)
+        return total
+
+
+def expansion(w: Floats, alpha: float, sums: Floats) -> Expansion:
+    """From sums as `Regression.twofold_sums` gives them."""
+    gradient = (alpha * w - sums[0, :-2]) - sums[1, :-2]
+    return Expansion(w, alpha, gradient, float(sums[0, -2]), float(sums[0, -1]))
+
+
+def narrowed(parts: list[Floats], factor: int) -> list[Floats]:
+    """All rows as one array, or, where they are more than `factor` times their columns, R of their QR factors."""
+    rows = parts[0] if len(parts) == 1 else np.vstack(parts)
+    if rows.shape[0] <= factor * rows.shape[1]:
+        return [rows]
+    with one_blas_thread():
+        R: Floats = linalg.qr(rows, mode="r", check_finite=False)[0]
+    return [R[: R.shape[1]]]
 
 
 def regression(
-    X: Any, labels: Floats, queries: Any, weights: Floats | None, *, ties: str, scaling: str, n_jobs: int | None
+    X: Any,
+    labels: Floats,
+    queries: Any,
+    weights: Floats | None,
+    *,
+    ties: str,
+    scaling: str,
+    n_jobs: int | None,
+    units: Units | None = None,
 ) -> Regression:
-    """The problem of rows X; they are copied only where a query's rows do not lie together."""
+    """The problem of rows X; they are copied only where a query's rows do not lie together, or to be scaled.
+
+    units  None: as the data need it
+    """
     groups = Queries(queries, X.shape[0])
     if groups.rows is not None:
         X, labels = X[groups.rows], labels[groups.rows]
         weights = None if weights is None else weights[groups.rows]
         groups = groups.gathered()
     comparisons = compare(labels, groups, weights, ties, scaling)
-    return Regression(Features(X, thread_count(n_jobs)), labels, groups.starts, comparisons)
+    largest, highest = _largest(X), float(max(labels.max(initial=0.0), -labels.min(initial=0.0)))
+    units = units or Units(_unit(float(largest.max(initial=0.0))), _unit(highest))
+    if units.x != 1.0:
+        X = X.astype(np.float64) * units.x
+    return Regression(Features(X, thread_count(n_jobs)), labels, groups.starts, comparisons, largest * units.x, units)
+
+
+def _largest(X: Any) -> Floats:
+    """max |x_ij| of each feature."""
+    from rankwise.least_squares import kernels
+
+    out = np.zeros(X.shape[1])
+    if sparse.issparse(X):
+        kernels.largest(X.data, X.indices, out)
+    else:
+        kernels.largest_dense(X, out)
+    return out
+
+
+def _unit(largest: float) -> float:
+    """The power of 2 that takes this into 2^±200."""
+    exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
+    return float(2.0 ** (min(max(exponent, -200), 200) - exponent))
 
 
 def cheapest(n_rows: int, n_features: int, n_stored: int) -> str:

@@ -1,0 +1,100 @@
+"""Ridge regression |t - Zw|² + α|w|² without normal equations, for columns that differ in scale by any amount.
+
+Z = Q R with the columns taken by size, and the columns beyond the rank k are combinations of the first k: in the order
+in which they were taken, R = R₁ [I B]. With p = [I B] w and I + BBᵀ = CCᵀ, what remains is k numbers wide:
+
+    |Qᵀt - R₁ p|² + α |C⁻¹ p|²,    w = [I B]ᵀ (CCᵀ)⁻¹ p
+
+B is small because larger columns were taken first. Householder's method treats each column relative to its own size,
+so the scales of the columns do not matter; the squares of Z, which would lose the small ones, are never formed.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from rankwise.arrays import Floats, Ints
+
+EPS = float(np.finfo(float).eps)
+DEPENDENT = 64 * EPS  # times √rows: what is left of a column below this share of it is rounding
+
+
+@dataclass(frozen=True)
+class Factors:
+    """order: the columns as they were taken; first: R₁; others: B; mixing: C; penalty: C⁻¹; targets: Qᵀt, k of it."""
+
+    order: Ints
+    first: Floats
+    others: Floats
+    mixing: Floats
+    penalty: Floats
+    targets: Floats
+
+    def at(self, alpha: float) -> "Solver":
+        """With T of TᵀT = R₁ᵀR₁ + α(CCᵀ)⁻¹, which makes this a solver."""
+        rank = self.first.shape[0]
+        stacked = np.vstack((self.first, np.sqrt(alpha) * self.penalty))
+        Q, T = linalg.qr(stacked, mode="economic", overwrite_a=True, check_finite=False)
+        return Solver(self, alpha, T, Q[:rank].T @ self.targets)
+
+
+@dataclass(frozen=True)
+class Solver:
+    """(ZᵀZ + αI)⁻¹ applied; triangle: T; right: T p of the solution."""
+
+    factors: Factors
+    alpha: float
+    triangle: Floats
+    right: Floats
+
+    @property
+    def solution(self) -> Floats:
+        """The minimiser w."""
+        w = np.zeros(self.factors.order.size)
+        w[self.factors.order] = self._spread(self._back(self.right))
+        return w
+
+    def __call__(self, g: Floats) -> Floats:
+        """(ZᵀZ + αI)⁻¹ g: g is a combination of [I B] and one of what is orthogonal to it, on which Z is 0."""
+        B, rank = self.factors.others, self.triangle.shape[0]
+        sorted_g = g[self.factors.order]
+        head, tail = sorted_g[:rank], sorted_g[rank:]
+        combined = self._mixed(head + B @ tail)
+        down = linalg.solve_triangular(self.triangle, combined, trans="T", check_finite=False)
+        sorted_w = self._spread(self._back(down))
+        null = tail - B.T @ head
+        null = (null - B.T @ self._mixed(B @ null)) / self.alpha
+        sorted_w[rank:] += null
+        sorted_w[:rank] -= B @ null
+        w = np.empty_like(g)
+        w[self.factors.order] = sorted_w
+        return w
+
+    def _back(self, right: Floats) -> Floats:
+        solved: Floats = linalg.solve_triangular(self.triangle, right, check_finite=False)
+        return solved
+
+    def _mixed(self, p: Floats) -> Floats:
+        """(CCᵀ)⁻¹ p."""
+        solved: Floats = linalg.cho_solve((self.factors.mixing, True), p, check_finite=False)
+        return solved
+
+    def _spread(self, p: Floats) -> Floats:
+        """[I B]ᵀ (CCᵀ)⁻¹ p."""
+        head = self._mixed(p)
+        return np.concatenate((head, self.factors.others.T @ head))
+
+
+def factorise(Zt: Floats) -> Factors:
+    """Of Z beside t."""
+    from rankwise.least_squares.pivoted_kernels import triangularise
+
+    columns = np.array(Zt.T, order="C")
+    order, rank = triangularise(columns, columns.shape[0] - 1, DEPENDENT * np.sqrt(max(Zt.shape[0], 1)))
+    R = columns[:-1, :rank].T
+    first = R[:, :rank]
+    others: Floats = linalg.solve_triangular(first, R[:, rank:], check_finite=False)
+    mixing: Floats = linalg.cholesky(np.eye(rank) + others @ others.T, lower=True, check_finite=False)
+    penalty: Floats = linalg.solve_triangular(mixing, np.eye(rank), lower=True, check_finite=False)
+    return Factors(order, first, others, mixing, penalty, columns[-1, :rank])
