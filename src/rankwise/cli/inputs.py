@@ -45,6 +45,9 @@ def left_on_disk(ranker: Any, sources: list[str], names: Any = None) -> Any:
         return None
     with doing(f"checking {sources[0]}"):
         data = open_chunks(sources[0], verify=True)
+    counts_from = getattr(ranker, "first_index_", data.first_index)  # of a model that was loaded
+    if data.names is None and data.first_index != counts_from:
+        raise ValueError(f"{sources[0]} counts its features from {data.first_index}, the model from {counts_from}")
     return data if names is None or data.names is None or list(data.names) == list(names) else None
 
 

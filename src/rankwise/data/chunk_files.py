@@ -3,12 +3,12 @@
     DIR/manifest.json            written last: a folder without it is no data set
     DIR/chunk-00000.npz, ...     some whole queries each: y, qid and X, or data, indices and indptr
 
-Files are never mapped whole: a window of some rows is, and goes with its array, so that memory and addresses stay few.
+Rows are read into memory, never mapped: a mapped file that is cut short ends the process, and what kernels go by (the
+columns of sparse rows) is checked before they see it, which takes a copy that nobody else can change.
 Reading ahead is the system's: asking it for what comes next (posix_fadvise) made a cold pass slower, never faster.
 """
 
 import json
-import mmap
 import os
 import zipfile
 import zlib
@@ -30,7 +30,6 @@ MANIFEST = "manifest.json"
 _FORMAT, _VERSION = "rankwise chunks", 1
 _BLOCK = 1 << 20  # bytes of a file looked at together
 _PAGE = 4096
-_HUGE = 1 << 21  # windows end at such places, where the system may map much at once
 _INDEX = {"indices": np.int32, "indptr": np.int64}
 
 
@@ -76,19 +75,6 @@ class ChunkFile:
         out = np.empty(place.rows * place.columns, place.dtype)
         self.read(folder, name, 0, out)
         return out
-
-    def window(self, folder: Path, name: str, first: int, last: int) -> Array:
-        """The rows first, ..., last - 1 of an array, laid flat: mapped for as long as the array is there."""
-        place = self.arrays[name]
-        size = (last - first) * place.row_bytes
-        if not size:
-            return np.empty(0, place.dtype)
-        at = place.offset + first * place.row_bytes
-        begin, end = at - at % _HUGE, min(at + size + -(at + size) % _HUGE, self.bytes)
-        with _opened(folder / self.file) as handle:
-            # private, and so writable like any array: kernels are not compiled once more for one that is not
-            window = mmap.mmap(handle, end - begin, access=mmap.ACCESS_COPY, offset=begin)
-        return np.frombuffer(window, place.dtype, size // np.dtype(place.dtype).itemsize, at - begin)
 
     def check(self, folder: Path, thoroughly: bool) -> None:
         """One sentence where the file is missing, of another size, or (thoroughly) of another checksum."""
@@ -160,19 +146,63 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], list[ChunkFile]]:
     """(what is known of all the data, the chunks)."""
     path = folder / MANIFEST
     try:
-        told = json.loads(path.read_text())
+        told = json.loads(path.read_bytes())
         if told["format"] != _FORMAT:
             raise KeyError("format")
         if told["version"] != _VERSION:
-            raise ValueError(
-                f"{path} is of version {told['version']}, this rankwise reads {_VERSION}: convert the data again"
+            raise _VersionError(
+                f"{path} is of version {told['version']!r}, this rankwise reads {_VERSION}: convert the data again"
             )
         chunks = [
             ChunkFile(**{**one, "arrays": {name: Place(**place) for name, place in one["arrays"].items()}})
             for one in told.pop("chunks")
         ]
+        _check_known(told)
+        for one in chunks:
+            _check_chunk(one, told)
     except FileNotFoundError:
         raise ValueError(f"{folder} holds no chunks: there is no {MANIFEST} in it (it is written last)") from None
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError):
+    except _VersionError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ValueError(f"{path} is no manifest of chunks, or is damaged: convert the data again") from None
     return told, chunks
+
+
+class _VersionError(ValueError):
+    """The manifest is whole, and of another version."""
+
+
+def _check_known(known: dict[str, Any]) -> None:
+    """ValueError where what is said of all chunks cannot be."""
+    n_features, names = known["n_features"], known["names"]
+    of_names = names is None or (len(names) == n_features and all(isinstance(one, str) for one in names))
+    counts = _is_count(n_features, 2**31) and _is_count(known["first_index"], 1)
+    if not (counts and of_names and isinstance(known["sparse"], bool) and known["dtype"] in ("float32", "float64")):
+        raise ValueError("the manifest contradicts itself")
+
+
+def _check_chunk(chunk: ChunkFile, known: dict[str, Any]) -> None:
+    """ValueError where a chunk lies elsewhere, or its arrays are of other types and sizes than those of such data: what
+    is read and how much memory is taken go by these numbers.
+    """
+    sizes = {"y": (chunk.rows, 1), "qid": (chunk.rows, 1)}
+    if known["sparse"]:
+        entries = chunk.arrays["data"].rows
+        sizes |= {"data": (entries, 1), "indices": (entries, 1), "indptr": (chunk.rows + 1, 1)}
+    else:
+        sizes |= {"X": (chunk.rows, known["n_features"])}
+    types = {"y": "f8", "X": known["dtype"], "data": known["dtype"], **_INDEX}
+    fits = Path(chunk.file).name == chunk.file and all(map(_is_count, (chunk.rows, chunk.bytes, chunk.crc32)))
+    for name, size in sizes.items():
+        place = chunk.arrays[name]
+        dtype = np.dtype(place.dtype)
+        fits &= all(map(_is_count, (place.rows, place.columns, place.offset))) and (place.rows, place.columns) == size
+        fits &= dtype == types.get(name, dtype) and dtype.kind in "iufbUS" and dtype.itemsize > 0
+        fits &= place.offset + place.rows * place.row_bytes <= chunk.bytes
+    if not fits or not chunk.rows:
+        raise ValueError("the manifest contradicts itself")
+
+
+def _is_count(given: Any, most: int = 2**62) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= most

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
+from rankwise.arrays import Array, Floats, exact
 from rankwise.queries import Queries
 
 
@@ -30,7 +30,7 @@ class RankingData:
     names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "y", np.asarray(self.y, dtype=np.float64))
+        object.__setattr__(self, "y", np.asarray(exact(self.y, "y"), dtype=np.float64))
         object.__setattr__(self, "qid", np.asarray(self.qid))
         if len(self.X.shape) != 2:
             raise ValueError(f"X must have rows and columns, got the shape {self.X.shape}")
