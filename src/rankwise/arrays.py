@@ -1,5 +1,6 @@
 """The array types that signatures speak of, and the one check that every vector from outside goes through."""
 
+import re
 from numbers import Integral
 from typing import Any
 
@@ -12,6 +13,7 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[Any]  # int32 or int64
 
+_DECIMAL = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 LARGEST_EXACT = 2**53  # up to here float64 tells all integers apart
 
 
@@ -61,6 +63,13 @@ def _integers(given: Any, name: str) -> Array | None:
         array = np.array(given, dtype=object)  # NumPy may have made floats of integers
     integral = array.dtype.kind == "O" and all(isinstance(one, Integral) for one in array.tolist())
     return array if integral else None
+
+
+def read_number(written: bytes) -> float:
+    """The number that is written, nan where it is none. Python's float also takes 1_0, digits of other scripts and
+    infinity, which are no numbers in a file.
+    """
+    return float(written) if _DECIMAL.fullmatch(written) else np.nan
 
 
 def is_rounded_integer(written: bytes) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankwise import metrics
+from rankwise.arrays import read_number
 from rankwise.cli.speech import checked, doing
 from rankwise.data import files
 from rankwise.data.chunks import open_chunks
@@ -92,10 +93,7 @@ def read_scores(path: str, n: int) -> Any:
         raise ValueError(f"{name} holds {len(lines)} scores, the data have {n} documents: one score a line")
     scores = np.empty(n)
     for i, line in enumerate(lines):
-        try:
-            scores[i] = float(line)
-        except ValueError:
-            scores[i] = np.nan
+        scores[i] = read_number(line.strip())
         if not np.isfinite(scores[i]):
             found = line[:40].decode(errors="replace")
             raise ValueError(f"{name}, line {i + 1}: expected a score, one finite number a line, found {found!r}")

@@ -10,6 +10,7 @@ Reading ahead is the system's: asking it for what comes next (posix_fadvise) mad
 
 import json
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ MANIFEST = "manifest.json"
 _FORMAT, _VERSION = "rankwise chunks", 1
 _BLOCK = 1 << 20  # bytes of a file looked at together
 _PAGE = 4096
+_HEADER = 256  # bytes of an array's header without its spaces, and of what the archive writes before it, at most
 _INDEX = {"indices": np.int32, "indptr": np.int64}
 
 
@@ -77,7 +79,9 @@ class ChunkFile:
         return out
 
     def check(self, folder: Path, thoroughly: bool) -> None:
-        """One sentence where the file is missing, of another size, or (thoroughly) of another checksum."""
+        """One sentence where the file is missing, of another size, or (thoroughly) of another checksum; or where its
+        arrays are not those of the manifest.
+        """
         path = folder / self.file
         try:
             found = path.stat().st_size
@@ -87,10 +91,27 @@ class ChunkFile:
             raise ValueError(
                 f"{path} is damaged: it has {found:,} bytes, expected {self.bytes:,}: convert the data again"
             )
+        with _opened(path) as handle:
+            if not all(_stands_at(handle, name, place) for name, place in self.arrays.items()):
+                raise ValueError(f"{path} does not hold what {MANIFEST} says of it: convert the data again")
         if thoroughly and (now := checksum(path)) != self.crc32:
             raise ValueError(
                 f"{path} is damaged: its checksum is {now:08x}, expected {self.crc32:08x}: convert the data again"
             )
+
+
+def _stands_at(handle: int, name: str, place: Place) -> bool:
+    """Whether the header of this array, as `write_chunk` wrote it, ends where the array is to begin."""
+    begin = max(place.offset - _PAGE - _HEADER, 0)
+    before = os.pread(handle, place.offset - begin, begin)
+    magic = before.rfind(np.lib.format.magic(1, 0))
+    shape = (place.rows, place.columns) if name == "X" else (place.rows,)
+    is_named = f"{name}.npy".encode() in before[max(magic - _HEADER, 0) : max(magic, 0)]
+    return is_named and before[magic + 10 :].startswith(_description(place.dtype, shape))
+
+
+def _description(dtype: str, shape: tuple[int, ...]) -> bytes:
+    return repr({"descr": dtype, "fortran_order": False, "shape": shape}).encode()
 
 
 @contextmanager
@@ -120,8 +141,7 @@ def write_chunk(folder: Path, name: str, data: RankingData) -> ChunkFile:
 
 def _header(array: Array, at: int) -> bytes:
     """The header of a .npy file that stands at `at`, with as many spaces as put the array at the start of a page."""
-    told = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
-    magic, text = np.lib.format.magic(1, 0), repr(told).encode()
+    magic, text = np.lib.format.magic(1, 0), _description(array.dtype.str, array.shape)
     spaces = -(at + len(magic) + 2 + len(text) + 1) % _PAGE
     text += b" " * spaces + b"\n"
     return magic + len(text).to_bytes(2, "little") + text
@@ -193,12 +213,20 @@ def _check_chunk(chunk: ChunkFile, known: dict[str, Any]) -> None:
     else:
         sizes |= {"X": (chunk.rows, known["n_features"])}
     types = {"y": "f8", "X": known["dtype"], "data": known["dtype"], **_INDEX}
-    fits = Path(chunk.file).name == chunk.file and all(map(_is_count, (chunk.rows, chunk.bytes, chunk.crc32)))
-    for name, size in sizes.items():
-        place = chunk.arrays[name]
+    fits = bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", chunk.file)) and all(
+        map(_is_count, (chunk.rows, chunk.bytes, chunk.crc32))
+    )
+    fits &= set(sizes) <= set(chunk.arrays)
+    for name, place in chunk.arrays.items():
+        fits &= bool(
+            re.fullmatch(r"[<|][biufUS][0-9]{1,9}", place.dtype)
+        )  # no objects, and nothing that NumPy evaluates
+        if not fits:
+            break
         dtype = np.dtype(place.dtype)
-        fits &= all(map(_is_count, (place.rows, place.columns, place.offset))) and (place.rows, place.columns) == size
-        fits &= dtype == types.get(name, dtype) and dtype.kind in "iufbUS" and dtype.itemsize > 0
+        fits &= all(map(_is_count, (place.rows, place.columns, place.offset)))
+        fits &= (place.rows, place.columns) == sizes.get(name, (place.rows, 1))
+        fits &= dtype == types.get(name, dtype) and dtype.itemsize > 0
         fits &= place.offset + place.rows * place.row_bytes <= chunk.bytes
     if not fits or not chunk.rows:
         raise ValueError("the manifest contradicts itself")

@@ -58,7 +58,11 @@ def csv_blocks(file: Any, name: str, reading: Reading, separator: str) -> Iterat
 
 
 def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout:
-    header = next(csv.reader([line.decode(errors="backslashreplace")], delimiter=separator), [])
+    try:
+        text = line.removesuffix(b"\n").decode(errors="backslashreplace")
+        header = next(csv.reader([text], delimiter=separator, strict=True), [])
+    except csv.Error as error:
+        raise ValueError(f"{name}, line 1: the header cannot be read: {error}") from None
     columns = find_columns(header, reading, name)
     roles = np.full(len(header), kernels.NOTHING)
     roles[list(columns.features)] = np.arange(len(columns.features))
@@ -81,7 +85,8 @@ def _check_cells(chunks: list[Chunk], rows: int, layout: _Layout) -> None:
         return
     for chunk in chunks:
         most = chunk.size // len(layout.header) + 1  # rows before the first one that is too short
-        _fill(chunk, 0, _arrays(most, layout.columns), layout)
+        if error := _fill(chunk, 0, _arrays(most, layout.columns), layout):
+            raise error
 
 
 def _arrays(rows: int, columns: Columns) -> kernels.Arrays:
@@ -93,7 +98,10 @@ def _read(chunks: list[Chunk], counts: list[int], layout: _Layout) -> RankingDat
     n, columns = sum(counts), layout.columns
     arrays = _arrays(n, columns)
     starts = np.cumsum([0, *counts]).tolist()
-    share(lambda one: _fill(*one, arrays, layout), list(zip(chunks, starts, strict=False)), layout.n_threads)
+    work = list(zip(chunks, starts, strict=False))
+    errors = share(lambda one: _fill(*one, arrays, layout), work, layout.n_threads)
+    if first := next((error for error in errors if error), None):  # of the file, whichever thread was the first
+        raise first
     qid, comments = np.zeros(n, np.int64), None
     spans = [slice(*both) for both in pairwise(starts)]
     if columns.qid is not None:
@@ -103,7 +111,8 @@ def _read(chunks: list[Chunk], counts: list[int], layout: _Layout) -> RankingDat
     return RankingData(arrays.X, arrays.y, qid, comments, columns.first_index, columns.names)
 
 
-def _fill(chunk: Chunk, row: int, arrays: kernels.Arrays, layout: _Layout) -> None:
+def _fill(chunk: Chunk, row: int, arrays: kernels.Arrays, layout: _Layout) -> ValueError | None:
+    """Fill the chunk's rows; its first error, if there is one."""
     text = chunk.load()
     notes = np.empty(kernels.N_NOTES, np.int64)
     hard = np.empty((64, 4), np.int64)
@@ -118,11 +127,12 @@ def _fill(chunk: Chunk, row: int, arrays: kernels.Arrays, layout: _Layout) -> No
         if inexact or not np.isfinite(value):
             column = layout.rules.roles.tolist().index(role)
             kind = kernels.INEXACT_LABEL if inexact else kernels.TOO_LARGE
-            raise _error(chunk, begin, column, kind, layout)
+            return _error(chunk, begin, column, kind, layout)
         (arrays.y if role == kernels.LABEL else arrays.X[:, role])[at] = value
     if notes[kernels.FAULT] != kernels.NONE:
         place, column, kind = (int(notes[one]) for one in (kernels.PLACE, kernels.COLUMN, kernels.FAULT))
-        raise _error(chunk, place, column, kind, layout)
+        return _error(chunk, place, column, kind, layout)
+    return None
 
 
 def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) -> ValueError:
@@ -130,11 +140,18 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
     where = f"{chunk.text.name}, line {number}"
     separator = chr(layout.rules.separator)
     if kind == kernels.CELLS:
-        found = len(next(csv.reader([line.decode(errors="replace")], delimiter=separator), []))
+        found = _count_cells(line.decode(errors="replace"), separator)
         return ValueError(f"{where}: found {found} cells, expected {len(layout.header)}, as in the header")
     cell = line[chunk.offset + place - begin :].split(separator.encode())[0].strip()[:_SHOWN]
     found_text = cell.decode(errors="backslashreplace")
     return ValueError(f"{where}, column {layout.header[column]!r}: found {found_text!r}, expected {_EXPECTED[kind]}")
+
+
+def _count_cells(line: str, separator: str) -> int:
+    try:
+        return len(next(csv.reader([line.replace("\r", " ")], delimiter=separator), []))
+    except csv.Error:  # a cell longer than the module allows
+        return line.count(separator) + 1
 
 
 def _texts(chunks: list[Chunk], places: list[Array]) -> Array:

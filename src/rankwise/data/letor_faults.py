@@ -8,7 +8,7 @@ from rankwise.data.streams import Text
 from rankwise.data.tokens import INDEX_DIGITS, LARGEST_INDEX
 
 _SHOWN = 40  # bytes of a token that a message shows
-WITHOUT_QUERY, WITH_QUERY, QUERY_ENCODING = 100, 101, 102  # faults seen between lines, beside those of the kernels
+WITHOUT_QUERY, WITH_QUERY = 100, 101  # faults seen between lines, beside those of the kernels
 
 
 def explain(text: Text, place: int, kind: int, n_features: int | None = None, zero_based: bool = False) -> LetorError:
@@ -41,7 +41,7 @@ _EXPECTED = {
     "could become equal (only their order within a query counts: write ranks instead)",
     WITHOUT_QUERY: "qid: after the label, as in the lines before",
     WITH_QUERY: "no qid:, as in the lines before (give every line one, or none)",
-    QUERY_ENCODING: "a query id in UTF-8",
+    kinds.QUERY_ENCODING: "a query id in UTF-8",
 }
 
 

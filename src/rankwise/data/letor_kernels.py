@@ -13,6 +13,7 @@ from rankwise.data.tokens import (
     FAULTY,
     INDEX_DIGITS,
     LARGEST_INDEX,
+    NOT_UTF8,
     TEXT,
     ZERO,
     ends_features,
@@ -30,9 +31,8 @@ from rankwise.jit import kernel
 # what `notes` holds: places in the chunk, -1 where there is none; how many numbers are left to Python, rows and entries
 FAULT, PLACE, N_HARD, WITHOUT_QUERY, WITH_QUERY, TEXT_QUERY, ROWS, ENTRIES, N_NOTES = range(9)
 # kinds of fault
-NONE, LABEL, QUERY, FEATURE, MISSING, TOO_LARGE, NOT_ASCENDING, BEYOND, CHANGED, INDEX_ZERO, INEXACT_LABEL = range(
-    -1, 10
-)
+NONE, LABEL, QUERY, FEATURE, MISSING, TOO_LARGE, NOT_ASCENDING, BEYOND, CHANGED = range(-1, 8)
+INDEX_ZERO, INEXACT_LABEL, QUERY_ENCODING = range(8, 11)
 
 Place = tuple[int, int]  # row and entry
 
@@ -115,6 +115,8 @@ def _fill_query(text: Array, at: int, row: int, queries: Array, notes: Array) ->
     queries[row], end, kind = read_query(text, at + 4)
     if kind == FAULTY:
         _fault(notes, QUERY, at)
+    elif kind == NOT_UTF8:
+        _fault(notes, QUERY_ENCODING, at)
     elif kind == TEXT:
         notes[TEXT_QUERY] = at
     return end, True

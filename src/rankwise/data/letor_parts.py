@@ -68,8 +68,10 @@ def counts_from(zero_based: bool | None, n_features: int | None) -> bool | None:
     return False if zero_based is None and n_features is not None else zero_based
 
 
-def read_part(texts: list[Text], options: Options, seen: Seen, *, whole: bool) -> Part | None:
-    """The rows of the texts, None where there are none; `whole`: they are all rows, so X gets its final shape."""
+def read_part(texts: list[Text], options: Options, seen: Seen, *, whole: bool, width: int | None = None) -> Part | None:
+    """The rows of the texts, None where there are none; `whole`: X gets its final shape, as these are all rows or as
+    it is known how wide all are.
+    """
     chunks = [chunk for text in texts for chunk in text.chunks()]
     counted = share(lambda chunk: count(chunk.load()), chunks, options.n_threads)
     counts = np.array(counted, dtype=np.int64).reshape(-1, 4)
@@ -79,8 +81,9 @@ def read_part(texts: list[Text], options: Options, seen: Seen, *, whole: bool) -
     seen.index_zero |= bool(counts[:, 3].any())
     base = seen.base(options)
     n_features = max(int(counts[:, 2].max()) + 1 - base, 0)
-    if whole and options.n_features is not None:
-        n_features = options.n_features
+    known = width if width is not None else options.n_features
+    if whole and known is not None:
+        n_features = known
     full = entries == rows * n_features  # then nothing is lost about which entries were written
     dense = options.is_dense(rows, n_features, entries) if whole else options.dense is True or full
     work = _Filling(chunks, counts, options, _rules(options, dense, base, n_features))

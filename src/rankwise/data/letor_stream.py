@@ -34,11 +34,11 @@ def letor_stream(paths: list[Path], reading: Reading, progress: Progress) -> Ite
     before = [status_of(path) for path in paths]
     shape = _look_through(paths, reading, n_threads, progress)
     dtype = np.dtype(reading.dtype or np.float64)
-    options = Options(shape.n_features, shape.dense, dtype, reading.missing, False, n_threads, shape.zero_based)
+    options = Options(reading.n_features, shape.dense, dtype, reading.missing, False, n_threads, shape.zero_based)
     seen = Seen()
     done = 0
     for text in _texts(paths):
-        part = read_part([text], options, seen, whole=True)
+        part = read_part([text], options, seen, whole=True, width=shape.n_features)
         if [status_of(path) for path in paths] != before:
             raise changed(", ".join(map(str, paths)))
         if part is not None:

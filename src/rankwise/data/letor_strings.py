@@ -3,7 +3,6 @@
 import numpy as np
 
 from rankwise.arrays import Array
-from rankwise.data.letor_faults import QUERY_ENCODING, explain
 from rankwise.data.letor_scan import mark_runs, spans
 from rankwise.data.streams import Chunk, changed
 from rankwise.queries import id_array
@@ -23,7 +22,7 @@ def read_strings(chunks: list[Chunk], rows: list[int], ids: bool, comments: bool
             raise changed(chunk.text.name)
         if ids and n:
             codes, first = byte_runs(data, id_places)
-            texts += [_decoded(code, chunk, int(id_places[row, 0])) for code, row in zip(codes, first, strict=True)]
+            texts += [code.decode(errors="backslashreplace") for code in codes]  # UTF-8, if nobody changed the file
             lengths.append(np.diff(first, append=n))
         if comments:
             letters = data.tobytes()
@@ -40,10 +39,3 @@ def byte_runs(data: Array, places: Array) -> tuple[list[bytes], Array]:
     first = np.flatnonzero(begins)
     letters = data.tobytes()
     return [letters[start:end] for start, end in places[first].tolist()], first
-
-
-def _decoded(code: bytes, chunk: Chunk, place: int) -> str:
-    try:
-        return code.decode()
-    except UnicodeDecodeError:
-        raise explain(chunk.text, chunk.offset + place, QUERY_ENCODING) from None

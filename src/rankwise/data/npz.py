@@ -68,12 +68,14 @@ def _one_width(texts: list[str], name: str) -> Array:
 
 def read_npz(path: Path, reading: Reading) -> RankingData:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open(path, "rb") as plain, zipfile.ZipFile(plain) as archive:
             sizes = [_size(archive, f"{name}.npy") for name in _ARRAYS if f"{name}.npy" in archive.namelist()]
             check_room(sum(sizes), f"what {path} holds", "convert it to chunks on a larger machine")
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in _ARRAYS if name in file.files}
-    except (*_DAMAGED, zipfile.BadZipFile, zlib.error, tokenize.TokenError):
+    except (FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except (*_DAMAGED, OSError, zipfile.BadZipFile, zlib.error, tokenize.TokenError):
         raise ValueError(f"{path} is no NPZ file of plain arrays, or is damaged") from None
     lacking = [name for name in ("y", "qid") if name not in arrays]
     if "X" not in arrays:

@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, finite, is_rounded_integer
+from rankwise.arrays import Array, Floats, finite, is_rounded_integer, read_number
 from rankwise.data.records import RankingData
 from rankwise.data.streams import open_bytes, streamed, written_beside
 from rankwise.queries import Queries, id_array
 
 RUN = ("qid", "Q0", "docid", "rank", "score", "tag")
 QRELS = ("qid", "0", "docid", "label")
+_BLANK = " \t\r\v\f"  # other scripts' blanks are letters of an id
+_BLANKS = re.compile(f"[{_BLANK}]+")
 DOCID = re.compile(r"docid\s*=\s*(\S+)")
 
 
@@ -163,7 +165,7 @@ def _read(source: Any, fields: tuple[str, ...], wanted: str) -> TrecRows:
     lines: list[int] = []
     values: list[float] = []
     for number, line in _lines(source, name):
-        parts = line.split()
+        parts = _BLANKS.split(line.strip(_BLANK))
         if len(parts) != len(fields):
             expected = f"{len(fields)} fields, `{' '.join(fields)}`"
             raise ValueError(f"{name}, line {number}: expected {expected}, found {len(parts)}")
@@ -180,13 +182,11 @@ def _read(source: Any, fields: tuple[str, ...], wanted: str) -> TrecRows:
 
 
 def _number(text: str, what: str, name: str, line: int) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
+    written = text.encode(errors="surrogateescape")
+    value = read_number(written)
     if not np.isfinite(value):
         raise ValueError(f"{name}, line {line}: the {what} must be a finite number, found {text[:40]!r}")
-    if is_rounded_integer(text.encode(errors="replace")):
+    if is_rounded_integer(written):
         raise ValueError(f"{name}, line {line}: the {what} {text[:40]!r} is rounded by float64: write a smaller number")
     return value
 
@@ -196,7 +196,7 @@ def _lines(source: Any, name: str) -> Iterator[tuple[int, str]]:
     with nullcontext(sys.stdin.buffer) if str(source) == "-" else open_bytes(Path(source), "rb") as file:
         for text in streamed(file, name):
             lines = text.data[text.start :].decode(errors="surrogateescape").split("\n")
-            yield from ((i, line) for i, line in enumerate(lines, text.first_line) if line.strip())
+            yield from ((i, line) for i, line in enumerate(lines, text.first_line) if line.strip(_BLANK))
 
 
 def _ids(given: Any, n: int) -> Array:
