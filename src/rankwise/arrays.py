@@ -95,7 +95,8 @@ def finite(given: Any, name: str, n: int | None = None) -> Floats:
     if np.iscomplexobj(given):
         raise ValueError(f"{name} must hold one real number a document, got complex ones")
     try:
-        values: Any = xp.asarray(given, dtype=xp.float64)
+        plain = np.asarray(given) if xp is np else given  # pandas would make numbers of dates with a time zone
+        values: Any = xp.asarray(plain, dtype=xp.float64)
     except (TypeError, ValueError, OverflowError):
         what = type(given).__name__
         raise ValueError(f"{name} must hold one number a document, got {what} of something else") from None
