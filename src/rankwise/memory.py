@@ -25,7 +25,7 @@ def memory_at_hand() -> float:
 def check_room(n_bytes: int, what: str, cure: str) -> None:
     """One sentence where so much does not fit into memory; a single number in a file can ask for it."""
     if n_bytes > _SMALL and n_bytes > (at_hand := memory_at_hand()):
-        told = f"takes {n_bytes / 1e9:,.0f} GB where {at_hand / 1e9:,.0f} GB of memory are at hand"
+        told = f"takes {n_bytes / 1e9:,.1f} GB where {at_hand / 1e9:,.1f} GB of memory are at hand"
         raise MemoryError(f"{what} {told}: {cure}")
 
 

@@ -107,7 +107,8 @@ def _stands_at(handle: int, name: str, place: Place) -> bool:
     magic = before.rfind(np.lib.format.magic(1, 0))
     shape = (place.rows, place.columns) if name == "X" else (place.rows,)
     is_named = f"{name}.npy".encode() in before[max(magic - _HEADER, 0) : max(magic, 0)]
-    return is_named and before[magic + 10 :].startswith(_description(place.dtype, shape))
+    ends = magic + 10 + int.from_bytes(before[magic + 8 : magic + 10], "little") == len(before)
+    return is_named and ends and before[magic + 10 :].startswith(_description(place.dtype, shape))
 
 
 def _description(dtype: str, shape: tuple[int, ...]) -> bytes:
@@ -180,6 +181,8 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], list[ChunkFile]]:
         _check_known(told)
         for one in chunks:
             _check_chunk(one, told)
+        if not chunks:
+            raise ValueError("there are no chunks")
     except FileNotFoundError:
         raise ValueError(f"{folder} holds no chunks: there is no {MANIFEST} in it (it is written last)") from None
     except _VersionError:
