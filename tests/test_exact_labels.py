@@ -31,6 +31,7 @@ SPELLINGS = {
     "objects": np.array(TIMES.tolist(), dtype=object),
     "mixed signs": [2**63 + 3, 2**63 + 1, 2**63 + 2, -5, 2**63 + 3, 2**63 + 1],
     "beyond 64 bits": [10**30 + one for one in SMALL],
+    "beside a float": [2**53 + 3, 2**53 + 1, 2**53 + 2, 0.5, 2**53 + 3, 2**53 + 1],
     "beyond float64": [10**400 + one for one in SMALL],
 }
 
@@ -70,6 +71,7 @@ def test_values_that_float64_rounds_are_refused_where_they_count(spelling, tmp_p
 def test_large_integers_that_float64_holds_are_taken():
     assert finite(np.array([2**60, 2**61]), "y").tolist() == [2.0**60, 2.0**61]
     assert finite([2**53, -(2**53)], "y").tolist() == [2.0**53, -(2.0**53)]
+    assert finite([2**53, 0.5], "y").tolist() == [2.0**53, 0.5]
     assert exact([True, False], "y") == [True, False]
     assert finite([Decimal("0.1"), Decimal("0.5")], "y").tolist() == [0.1, 0.5]
     assert finite(["1", "2.5"], "y").tolist() == [1.0, 2.5]

@@ -26,26 +26,25 @@ def exact(given: Any, name: str, by_order: bool = False) -> Any:
     if np.ma.is_masked(given):
         row = int(np.flatnonzero(np.ma.getmaskarray(given))[0])
         raise ValueError(f"{name} must be finite: {name}[{row}] is masked")
-    integers = _integers(given, name)
-    if integers is None:
+    numbers = _numbers(given, name)
+    if numbers is None:
         return given
-    if integers.dtype == object:
-        rounded = next((one for one in integers.tolist() if _is_rounded(one)), None)
-    else:
-        large = integers[(integers > LARGEST_EXACT) | (integers < -LARGEST_EXACT)]
-        rounded = next((one for one in np.unique(large).tolist() if _is_rounded(one)), None)
+    large = numbers[(numbers > LARGEST_EXACT) | (numbers < -LARGEST_EXACT)]
+    rounded = next((one for one in large.tolist() if _is_rounded(one)), None)
     if rounded is None:
-        return integers.astype(np.float64)
+        return numbers.astype(np.float64)
     if by_order:
-        return np.unique(integers, return_inverse=True)[1].astype(np.float64)
+        return np.unique(numbers, return_inverse=True)[1].astype(np.float64)
     raise ValueError(
         f"{name} holds {str(rounded)[:40]}, which float64 rounds, so that different numbers could become equal: "
         "subtract the smallest, or give ranks"
     )
 
 
-def _integers(given: Any, name: str) -> Array | None:
-    """The numbers as integers of any size where some of them are large; else None."""
+def _numbers(given: Any, name: str) -> Array | None:
+    """The numbers as they are, integers of any size, where some of them are large; else None."""
+    if library_of(given) and "int" not in str(given.dtype):  # floats stay where they are
+        return None
     try:
         array = to_host(given) if library_of(given) else np.asarray(given)
     except ValueError:  # rows of different lengths: refused where the shape is checked
@@ -61,8 +60,9 @@ def _integers(given: Any, name: str) -> Array | None:
         return array if max(-int(array.min()), int(array.max())) > LARGEST_EXACT else None
     if kind == "f" and not hasattr(given, "dtype") and (np.abs(array) >= LARGEST_EXACT).any():
         array = np.array(given, dtype=object)  # NumPy may have made floats of integers
-    integral = array.dtype.kind == "O" and all(isinstance(one, Integral) for one in array.tolist())
-    return array if integral else None
+    if array.dtype.kind != "O" or not all(isinstance(one, Integral | float) for one in array.tolist()):
+        return None
+    return array if all(-np.inf < one < np.inf for one in array.tolist()) else None
 
 
 def read_number(written: bytes) -> float:
@@ -81,7 +81,7 @@ def is_rounded_integer(written: bytes) -> bool:
 
 def _is_rounded(number: Any) -> bool:
     try:
-        return bool(int(float(number)) != number)
+        return isinstance(number, Integral) and int(float(number)) != number
     except OverflowError:
         return True
 
@@ -92,7 +92,7 @@ def finite(given: Any, name: str, n: int | None = None) -> Floats:
     """
     xp: Any = np if library_of(given) is None else namespace(given)
     given = exact(given, name)
-    if np.iscomplexobj(given):
+    if xp is np and np.iscomplexobj(given):
         raise ValueError(f"{name} must hold one real number a document, got complex ones")
     try:
         plain = np.asarray(given) if xp is np else given  # pandas would make numbers of dates with a time zone

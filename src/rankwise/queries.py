@@ -157,11 +157,9 @@ def _text(one: Any, row: int) -> str:
 
 def id_array(texts: list[str]) -> Array:
     """Texts as an array: of one width where all are short; a long one would take as much room for every row."""
-    if max(map(len, texts), default=0) <= LONGEST_PLAIN and not any(one.endswith("\0") for one in texts):
+    if max(map(len, texts), default=0) <= LONGEST_PLAIN and "\0" not in "".join(texts):  # NumPy drops it at the end
         return np.array(texts, dtype=np.str_)
-    array = np.empty(len(texts), object)
-    array[:] = texts
-    return array
+    return np.array(texts, dtype=object)
 
 
 def one_type(ids: list[Array]) -> list[Array]:

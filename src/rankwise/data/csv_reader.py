@@ -105,9 +105,11 @@ def _read(chunks: list[Chunk], counts: list[int], layout: _Layout) -> RankingDat
     qid, comments = np.zeros(n, np.int64), None
     spans = [slice(*both) for both in pairwise(starts)]
     if columns.qid is not None:
-        qid = plain_ids(_texts(chunks, [arrays.queries[rows] for rows in spans]))
+        texts, lengths = _texts(chunks, [arrays.queries[rows] for rows in spans])
+        qid = plain_ids(np.repeat(id_array(texts), lengths))
     if columns.comment is not None:
-        comments = _texts(chunks, [arrays.comments[rows] for rows in spans]).astype(object)
+        texts, lengths = _texts(chunks, [arrays.comments[rows] for rows in spans])
+        comments = np.repeat(np.array(texts, dtype=object), lengths)
     return RankingData(arrays.X, arrays.y, qid, comments, columns.first_index, columns.names)
 
 
@@ -154,16 +156,16 @@ def _count_cells(line: str, separator: str) -> int:
         return line.count(separator) + 1
 
 
-def _texts(chunks: list[Chunk], places: list[Array]) -> Array:
-    """One text a row, decoded once for each run of equal ones."""
+def _texts(chunks: list[Chunk], places: list[Array]) -> tuple[list[str], Array]:
+    """One text for each run of rows with equal ones, and how long the runs are."""
     texts: list[str] = []
     lengths: list[Array] = []
     for chunk, of_rows in zip(chunks, places, strict=True):
         codes, first = byte_runs(chunk.load(), of_rows)
-        texts += [_unquoted(one.decode(errors="backslashreplace")) for one in codes]
+        texts += [one.decode(errors="backslashreplace") for one in codes]
         lengths.append(np.diff(first, append=len(of_rows)))
-    return np.repeat(id_array(texts), np.concatenate(lengths))
+    return [_unquoted(one) if one[:1] == '"' else one for one in texts], np.concatenate(lengths)
 
 
 def _unquoted(text: str) -> str:
-    return text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
+    return text[1:-1].replace('""', '"') if len(text) > 1 and text[-1] == '"' else text

@@ -88,6 +88,7 @@ def read_file(path: str, chunk: int | None, columns: dict[str, str]) -> Rows:
     from rankwise.data.chunks import ChunkedData
 
     known, files = read_manifest(Path(path))
+    files[chunk].check(Path(path), False)
     return Rows(ChunkedData(Path(path), known, [files[chunk]]).chunk(0), None, f"{path}, chunk {chunk}")
 
 
