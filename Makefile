@@ -43,7 +43,7 @@ FUZZ_SECONDS ?= 180
 
 fuzz: $(READY)   ## readers against slow references on mutated inputs, FUZZ_SECONDS of it
 	$(BIN)/python -m pip install --quiet --editable ".[dev,fuzz]"
-	PYTHONPATH=. $(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS)
+	$(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS)
 
 PEERS := $(VENV)/.peers
 

@@ -1,13 +1,8 @@
 """Readers against slow readers written apart: what once differed, and a few seconds of new inputs for each target."""
 
 import itertools
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from fuzz import __main__ as fuzz
 from fuzz import references, targets
 

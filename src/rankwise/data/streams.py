@@ -14,6 +14,7 @@ import secrets
 import shutil
 import stat
 import sys
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,8 +39,9 @@ class StoredBytes:
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
-        self.file = open(path, "rb")  # noqa: SIM115  closed with this object: threads read by it
-        self.status = status_of(self.file.fileno())
+        self.handle = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self.handle)
+        self.status = status_of(self.handle)
 
     def __len__(self) -> int:
         return self.status[0]
@@ -53,7 +55,7 @@ class StoredBytes:
         out = np.empty(max(end - begin, 0) + room, np.uint8)
         view = out.data[: max(end - begin, 0)]
         while view:
-            n = os.preadv(self.file.fileno(), [view], begin)
+            n = os.preadv(self.handle, [view], begin)
             if not n:
                 raise changed(self.name)
             view, begin = view[n:], begin + n
@@ -76,7 +78,7 @@ class StoredBytes:
 
     def check_unchanged(self) -> None:
         """One sentence where the file is no longer what was opened."""
-        if status_of(self.file.fileno()) != self.status:
+        if status_of(self.handle) != self.status:
             raise changed(self.name)
 
 
