@@ -174,6 +174,12 @@ def test_ids_of_several_blocks_stay_what_they_are():
     assert np.concatenate(one_type([signed, long])).tolist() == ["-1", "5", "5", "x" * 1000]
 
 
+def test_ids_in_a_list_stay_what_they_are_in_a_file(tmp_path):
+    data = RankingData(X[:4], SMALL[:4], [-1, 2**63, 2**63 + 1, -1])
+    write_data(tmp_path / "data.txt", data)
+    assert read_data(tmp_path / "data.txt").qid.tolist() == ["-1", str(2**63), str(2**63 + 1), "-1"]
+
+
 def test_text_ids_survive_every_file(tmp_path):
     data = RankingData(X, SMALL, np.array(["7", "007", "7.0", "1e3", "-0", "x" * 80]))
     names = ["data.txt", "data.csv", "data.npz", "data.chunks"]
