@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test lint test-slow test-kill bench bench-quick papers papers-quick format clean clean-kernels test-gpu bench-gpu
+.PHONY: help setup demo test lint test-slow test-kill bench bench-quick papers papers-quick format clean clean-kernels test-gpu bench-gpu fuzz
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -38,6 +38,12 @@ test-slow: $(READY)  ## the tests that take longer
 
 test-kill: $(READY)  ## workers of a cluster killed in the middle of a fit, 20 times in a row
 	RANKWISE_KILLS=20 $(BIN)/python -m pytest -q -m slow tests/distributed/test_kill.py
+
+FUZZ_SECONDS ?= 180
+
+fuzz: $(READY)   ## readers against slow references on mutated inputs, FUZZ_SECONDS of it
+	$(BIN)/python -m pip install --quiet --editable ".[dev,fuzz]"
+	$(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS)
 
 PEERS := $(VENV)/.peers
 

@@ -47,7 +47,7 @@ def load_model(path: str | Path) -> Any:
     try:
         with open_bytes(Path(path), "rb") as file:
             state = json.loads(file.read())
-    except (json.JSONDecodeError, UnicodeDecodeError, EOFError, zlib.error, lzma.LZMAError) as error:
+    except (ValueError, RecursionError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise ValueError(f"{path} is not a rankwise model, or is damaged: {error}") from None
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         raise ValueError(f"{path} is not a rankwise model: its format field is not {FORMAT!r}")
@@ -56,7 +56,7 @@ def load_model(path: str | Path) -> Any:
         raise ValueError(f"{path} has model version {found!r}, written by rankwise {by}; this reads version {VERSION}")
     try:
         return _revived(state)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ValueError(f"{path} is a damaged rankwise model: {type(error).__name__} {error}") from None
 
 

@@ -1,7 +1,9 @@
-"""How much memory there is."""
+"""How much memory there is, and whether that is enough."""
 
 import os
 from pathlib import Path
+
+_SMALL = 1 << 26  # bytes that are taken without asking how many there are
 
 
 def memory_at_hand() -> float:
@@ -18,3 +20,15 @@ def memory_at_hand() -> float:
     if len(bounds) == 1 and "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
         bounds.append(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))
     return min(bounds)
+
+
+def check_room(n_bytes: int, what: str, cure: str) -> None:
+    """One sentence where so much does not fit into memory; a single number in a file can ask for it."""
+    if n_bytes > _SMALL and n_bytes > (at_hand := memory_at_hand()):
+        told = f"takes {n_bytes / 1e9:,.1f} GB where {at_hand / 1e9:,.1f} GB of memory are at hand"
+        raise MemoryError(f"{what} {told}: {cure}")
+
+
+def check_dense_room(rows: int, n_features: int, item_bytes: int) -> None:
+    what = f"an array of {rows:,} rows and {n_features:,} features"
+    check_room(rows * n_features * item_bytes, what, "read it sparse, or number the features without gaps")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rankwise import costs as costs_of
-from rankwise.arrays import Array, Floats, Ints, finite
+from rankwise.arrays import Array, Floats, Ints, exact, finite
 from rankwise.device import library_of, namespace, on_device_of, some_rows, to_host
 from rankwise.pairs.composite import CostEngine, SumEngine, adjacent
 from rankwise.pairs.device_layout import Grouping
@@ -44,7 +44,7 @@ class Preferences:
     ) -> None:
         if scope not in SCOPES:
             raise ValueError(f"scope is {scope!r}: there are {', '.join(map(repr, SCOPES))}")
-        values = finite(labels, "labels")
+        values = finite(exact(labels, "labels", by_order=costs is None), "labels")
         n = values.shape[0]
         grouped = queries if isinstance(queries, Queries) else Queries(queries, n)
         level, n_levels = _levels(values, grouped, FEW_LABELS if scope == "all" else 0)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from rankwise import costs as costs_of
-from rankwise.arrays import Array, Floats, Ints, finite
+from rankwise.arrays import Array, Floats, Ints, exact, finite
 from rankwise.device import library_of, on_device_of, some_rows, to_host
 from rankwise.features import Features
 from rankwise.linear_risk import LinearRisk
@@ -63,6 +63,7 @@ def build(
 ) -> RegularizedRisk:
     """The objective of a linear ranker on rows X; they are copied only where a query's rows do not lie together."""
     pairing = pairing or Pairing()
+    labels = exact(labels, "labels", by_order=pairing.costs is None)
     labels = finite(labels if library_of(X) is None else on_device_of(X, labels), "labels")
     groups = Queries(queries, X.shape[0])
     if pairing.costs is not None and _needs_list(pairing, to_host(labels), groups):

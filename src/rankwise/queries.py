@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, Ints
+from rankwise.arrays import LARGEST_EXACT, Array, Floats, Ints
 from rankwise.device import library_of, namespace, some_rows, to_host
 
 LEAST_DRAWN = 16  # queries of a sample, if there are so many
+LONGEST_PLAIN = 64  # characters of an id in an array of texts of one width
 
 
 class Queries:
@@ -94,13 +95,13 @@ def draw(starts: Ints, n_rows: int, random: np.random.Generator) -> tuple[Ints, 
 def _runs(queries: Any, n_rows: int) -> tuple[Ints, Array]:
     """Where runs of equal ids begin, and their ids."""
     if library_of(queries) is None:
-        given = _one_column(queries, n_rows)
+        given = one_column(queries, n_rows)
         first = np.flatnonzero(np.concatenate(([True], given[1:] != given[:-1]))) if n_rows else np.zeros(0, np.intp)
         return first, given[first]
     _check_shape(queries, n_rows)
     changes = namespace(queries).nonzero(queries[1:] != queries[:-1])[0]
     first = np.concatenate(([0], to_host(changes) + 1))
-    return first, _one_column(to_host(some_rows(queries, first)), first.size)
+    return first, one_column(to_host(some_rows(queries, first)), first.size)
 
 
 def _check_shape(given: Any, n_rows: int) -> None:
@@ -109,20 +110,70 @@ def _check_shape(given: Any, n_rows: int) -> None:
         raise ValueError(f"qid must hold one id a row: expected {n_rows} ids, got an array of shape {shape}")
 
 
-def _one_column(queries: Any, n_rows: int) -> Array:
+def one_column(queries: Any, n_rows: int) -> Array:
+    """The ids as an array in which different ids stay different, and none is missing."""
     given = np.asarray(queries)
     _check_shape(given, n_rows)
-    if given.dtype == object:
-        given = np.array([_text(one) for one in given.tolist()])
-    if np.issubdtype(given.dtype, np.floating) and not np.isfinite(given).all():
-        raise ValueError(f"qid of row {int(np.flatnonzero(~np.isfinite(given))[0])} is missing (nan or inf)")
+    if np.ma.is_masked(queries):
+        raise _missing(int(np.flatnonzero(np.ma.getmaskarray(queries))[0]), "masked")
+    if not hasattr(queries, "dtype") and _was_rounded(queries, given):
+        given = np.array(queries, dtype=object)
+    kind = given.dtype.kind
+    if kind == "O":
+        return id_array([_text(one, row) for row, one in enumerate(given.tolist())])
+    lacking = ~np.isfinite(given) if kind in "fcmM" else np.zeros(0, bool)  # isfinite is false of NaT too
+    if lacking.any():
+        row = int(np.flatnonzero(lacking)[0])
+        raise _missing(row, str(given[row]))
+    if kind == "f" and given.size and (large := float(np.abs(given).max())) >= LARGEST_EXACT:
+        raise ValueError(
+            f"qid holds {large!r} as a floating-point number, and beyond 2^53 these are rounded, so that different ids "
+            "become equal: give qid as integers or as texts"
+        )
     return given
 
 
-def _text(one: Any) -> str:
-    if one is None or one != one:
-        raise ValueError("qid holds a missing value (None or nan): every row needs a query id")
-    return str(one)
+def _was_rounded(queries: Any, given: Array) -> bool:
+    """Whether NumPy made floats of large integers in a list, or texts of numbers beside texts."""
+    if given.dtype.kind == "f":
+        return bool((np.abs(given) >= LARGEST_EXACT).any())
+    return given.dtype.kind in "US" and not all(isinstance(one, str) for one in queries)
+
+
+def _missing(row: int, found: str) -> ValueError:
+    return ValueError(f"qid of row {row} is missing ({found}): every row needs a query id")
+
+
+def _text(one: Any, row: int) -> str:
+    """An id as text; 7, 7.0 and "7" are one query, as they are in a file."""
+    try:
+        is_missing = one is None or bool(one != one)
+    except (TypeError, ValueError, ArithmeticError):  # pandas.NA says neither yes nor no, Decimal("sNaN") refuses
+        is_missing = True
+    if is_missing:
+        raise _missing(row, str(one))
+    return str(int(one)) if isinstance(one, float) and one.is_integer() else str(one)
+
+
+def id_array(texts: list[str]) -> Array:
+    """Texts as an array: of one width where all are short; a long one would take as much room for every row."""
+    if max(map(len, texts), default=0) <= LONGEST_PLAIN and "\0" not in "".join(texts):  # NumPy drops it at the end
+        return np.array(texts, dtype=np.str_)
+    return np.array(texts, dtype=object)
+
+
+def one_type(ids: list[Array]) -> list[Array]:
+    """Query ids of several blocks: as texts where they are of several kinds."""
+    kinds = {one.dtype.kind for one in ids}
+    if len(kinds) == 1:
+        return ids
+    if "O" in kinds:
+        return [np.array([_text(one, row) for row, one in enumerate(block.tolist())], object) for block in ids]
+    return [(one.astype(np.int64) if _is_whole(one) else one).astype(np.str_) for one in ids]
+
+
+def _is_whole(ids: Array) -> bool:
+    return ids.dtype.kind == "f" and bool(((ids == np.floor(ids)) & (np.abs(ids) < LARGEST_EXACT)).all())
 
 
 def _factorize(ids: Array) -> tuple[Ints, Array]:

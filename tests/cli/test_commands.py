@@ -232,6 +232,32 @@ def test_a_zero_based_model_reads_zero_based_data(tmp_path):
     assert run("inspect", tmp_path / "m.json").stdout.splitlines()[2].split()[0] == "1"
 
 
+def test_an_index_zero_in_data_for_a_model_that_counts_from_one_is_one_sentence(files, tmp_path):
+    """Version 0.1 shifted every feature."""
+    (tmp_path / "test").write_text("1 qid:1 1:1\n0 qid:1 0:1 2:3\n")
+    model, train = files / "model.json", files / "train.txt"
+    for command in (
+        ("predict", model, tmp_path / "test"),
+        ("evaluate", model, tmp_path / "test"),
+        ("compare", model, f"again={model}", "--data", tmp_path / "test"),
+        ("train", train, "-o", tmp_path / "m.json", "--valid", tmp_path / "test"),
+    ):
+        done = run(*command, code=1)
+        assert "line 2, column 9: found '0:1', expected an index of 1 or more" in done.stderr
+    assert not (tmp_path / "m.json").exists()
+    run("convert", tmp_path / "test", tmp_path / "test.chunks")
+    done = run("predict", model, tmp_path / "test.chunks", code=1)
+    assert "counts its features from 0" in done.stderr
+
+
+def test_a_malformed_last_column_is_one_sentence(files, tmp_path):
+    """Version 0.1 read it as 0."""
+    columns = json.loads((files / "model.json").read_text())["n_features"]
+    (tmp_path / "test").write_text(f"1 qid:1 1:1\n0 qid:1 {columns}:abc\n")
+    done = run("predict", files / "model.json", tmp_path / "test", code=1)
+    assert f"line 2, column 9: found '{columns}:abc'" in done.stderr
+
+
 def test_a_reader_that_leaves_is_no_error(files):
     shell = f"{' '.join(map(repr, RANKWISE))} predict {files / 'model.json'} {files / 'test.txt'} | head -1"
     done = subprocess.run(shell, shell=True, capture_output=True, text=True)

@@ -15,7 +15,8 @@ WRITERS = [repr, "{:.17g}".format, "{:.6f}".format, "{:.25g}".format, "{:+.3e}".
 
 
 def read_values(spellings):
-    text = "".join(f"{one} 1:{one}\n" for one in spellings).encode()
+    labels = [one if set(one) & set(".e") else one + "e0" for one in spellings]  # a rounded integer is no label
+    text = "".join(f"{label} 1:{one}\n" for label, one in zip(labels, spellings, strict=True)).encode()
     read = read_letor(io.BytesIO(text), dense=True)
     assert read.X[:, 0].tobytes() == read.y.tobytes()
     return read.y

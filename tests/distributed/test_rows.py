@@ -3,12 +3,14 @@
 import pickle
 
 import numpy as np
+import pytest
 from scipy import sparse
 
 from rankwise import RankingData
 from rankwise.distributed.holding import Partition
-from rankwise.distributed.rows import Rows, query_numbers
+from rankwise.distributed.rows import Rows, facts_of, query_numbers
 from rankwise.distributed.sources import rows_of_block
+from rankwise.distributed.spread import _columns
 
 
 def unaligned(array):
@@ -61,3 +63,11 @@ def test_an_id_is_one_query_however_it_is_stored():
     for same in (np.array([7.0, 8.0]), np.array(["7", "8"]), np.array([7, 8], np.int8)):
         np.testing.assert_array_equal(query_numbers(same), whole)
     assert query_numbers(np.array([7.5]))[0] not in whole
+
+
+def test_rows_that_count_from_zero_are_no_rows_of_a_model_that_counts_from_one():
+    zero, one = (Rows(RankingData(np.eye(2), [0, 1], [1, 1], None, first), None, "part") for first in (0, 1))
+    like = _columns([facts_of(one)], None)
+    assert _columns([facts_of(one)], like).n_features == 2
+    with pytest.raises(ValueError, match="part counts its features from 0, the model from 1"):
+        _columns([facts_of(zero)], like)

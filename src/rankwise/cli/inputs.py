@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankwise import metrics
+from rankwise.arrays import read_number
 from rankwise.cli.speech import checked, doing
 from rankwise.data import files
 from rankwise.data.chunks import open_chunks
@@ -45,6 +46,9 @@ def left_on_disk(ranker: Any, sources: list[str], names: Any = None) -> Any:
         return None
     with doing(f"checking {sources[0]}"):
         data = open_chunks(sources[0], verify=True)
+    counts_from = getattr(ranker, "first_index_", data.first_index)  # of a model that was loaded
+    if data.names is None and data.first_index != counts_from:
+        raise ValueError(f"{sources[0]} counts its features from {data.first_index}, the model from {counts_from}")
     return data if names is None or data.names is None or list(data.names) == list(names) else None
 
 
@@ -89,10 +93,7 @@ def read_scores(path: str, n: int) -> Any:
         raise ValueError(f"{name} holds {len(lines)} scores, the data have {n} documents: one score a line")
     scores = np.empty(n)
     for i, line in enumerate(lines):
-        try:
-            scores[i] = float(line)
-        except ValueError:
-            scores[i] = np.nan
+        scores[i] = read_number(line.strip())
         if not np.isfinite(scores[i]):
             found = line[:40].decode(errors="replace")
             raise ValueError(f"{name}, line {i + 1}: expected a score, one finite number a line, found {found!r}")

@@ -3,13 +3,14 @@
     DIR/manifest.json            written last: a folder without it is no data set
     DIR/chunk-00000.npz, ...     some whole queries each: y, qid and X, or data, indices and indptr
 
-Files are never mapped whole: a window of some rows is, and goes with its array, so that memory and addresses stay few.
+Rows are read into memory, never mapped: a mapped file that is cut short ends the process, and what kernels go by (the
+columns of sparse rows) is checked before they see it, which takes a copy that nobody else can change.
 Reading ahead is the system's: asking it for what comes next (posix_fadvise) made a cold pass slower, never faster.
 """
 
 import json
-import mmap
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ MANIFEST = "manifest.json"
 _FORMAT, _VERSION = "rankwise chunks", 1
 _BLOCK = 1 << 20  # bytes of a file looked at together
 _PAGE = 4096
-_HUGE = 1 << 21  # windows end at such places, where the system may map much at once
+_HEADER = 256  # bytes of an array's header without its spaces, and of what the archive writes before it, at most
 _INDEX = {"indices": np.int32, "indptr": np.int64}
 
 
@@ -77,21 +78,10 @@ class ChunkFile:
         self.read(folder, name, 0, out)
         return out
 
-    def window(self, folder: Path, name: str, first: int, last: int) -> Array:
-        """The rows first, ..., last - 1 of an array, laid flat: mapped for as long as the array is there."""
-        place = self.arrays[name]
-        size = (last - first) * place.row_bytes
-        if not size:
-            return np.empty(0, place.dtype)
-        at = place.offset + first * place.row_bytes
-        begin, end = at - at % _HUGE, min(at + size + -(at + size) % _HUGE, self.bytes)
-        with _opened(folder / self.file) as handle:
-            # private, and so writable like any array: kernels are not compiled once more for one that is not
-            window = mmap.mmap(handle, end - begin, access=mmap.ACCESS_COPY, offset=begin)
-        return np.frombuffer(window, place.dtype, size // np.dtype(place.dtype).itemsize, at - begin)
-
     def check(self, folder: Path, thoroughly: bool) -> None:
-        """One sentence where the file is missing, of another size, or (thoroughly) of another checksum."""
+        """One sentence where the file is missing, of another size, or (thoroughly) of another checksum; or where its
+        arrays are not those of the manifest.
+        """
         path = folder / self.file
         try:
             found = path.stat().st_size
@@ -101,10 +91,28 @@ class ChunkFile:
             raise ValueError(
                 f"{path} is damaged: it has {found:,} bytes, expected {self.bytes:,}: convert the data again"
             )
+        with _opened(path) as handle:
+            if not all(_stands_at(handle, name, place) for name, place in self.arrays.items()):
+                raise ValueError(f"{path} does not hold what {MANIFEST} says of it: convert the data again")
         if thoroughly and (now := checksum(path)) != self.crc32:
             raise ValueError(
                 f"{path} is damaged: its checksum is {now:08x}, expected {self.crc32:08x}: convert the data again"
             )
+
+
+def _stands_at(handle: int, name: str, place: Place) -> bool:
+    """Whether the header of this array, as `write_chunk` wrote it, ends where the array is to begin."""
+    begin = max(place.offset - _PAGE - _HEADER, 0)
+    before = os.pread(handle, place.offset - begin, begin)
+    magic = before.rfind(np.lib.format.magic(1, 0))
+    shape = (place.rows, place.columns) if name == "X" else (place.rows,)
+    is_named = f"{name}.npy".encode() in before[max(magic - _HEADER, 0) : max(magic, 0)]
+    ends = magic + 10 + int.from_bytes(before[magic + 8 : magic + 10], "little") == len(before)
+    return is_named and ends and before[magic + 10 :].startswith(_description(place.dtype, shape))
+
+
+def _description(dtype: str, shape: tuple[int, ...]) -> bytes:
+    return repr({"descr": dtype, "fortran_order": False, "shape": shape}).encode()
 
 
 @contextmanager
@@ -134,8 +142,7 @@ def write_chunk(folder: Path, name: str, data: RankingData) -> ChunkFile:
 
 def _header(array: Array, at: int) -> bytes:
     """The header of a .npy file that stands at `at`, with as many spaces as put the array at the start of a page."""
-    told = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
-    magic, text = np.lib.format.magic(1, 0), repr(told).encode()
+    magic, text = np.lib.format.magic(1, 0), _description(array.dtype.str, array.shape)
     spaces = -(at + len(magic) + 2 + len(text) + 1) % _PAGE
     text += b" " * spaces + b"\n"
     return magic + len(text).to_bytes(2, "little") + text
@@ -160,19 +167,73 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], list[ChunkFile]]:
     """(what is known of all the data, the chunks)."""
     path = folder / MANIFEST
     try:
-        told = json.loads(path.read_text())
+        told = json.loads(path.read_bytes())
         if told["format"] != _FORMAT:
             raise KeyError("format")
         if told["version"] != _VERSION:
-            raise ValueError(
-                f"{path} is of version {told['version']}, this rankwise reads {_VERSION}: convert the data again"
+            raise _VersionError(
+                f"{path} is of version {told['version']!r}, this rankwise reads {_VERSION}: convert the data again"
             )
         chunks = [
             ChunkFile(**{**one, "arrays": {name: Place(**place) for name, place in one["arrays"].items()}})
             for one in told.pop("chunks")
         ]
+        _check_known(told)
+        for one in chunks:
+            _check_chunk(one, told)
+        if not chunks:
+            raise ValueError("there are no chunks")
     except FileNotFoundError:
         raise ValueError(f"{folder} holds no chunks: there is no {MANIFEST} in it (it is written last)") from None
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError):
+    except _VersionError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ValueError(f"{path} is no manifest of chunks, or is damaged: convert the data again") from None
     return told, chunks
+
+
+class _VersionError(ValueError):
+    """The manifest is whole, and of another version."""
+
+
+def _check_known(known: dict[str, Any]) -> None:
+    """ValueError where what is said of all chunks cannot be."""
+    n_features, names = known["n_features"], known["names"]
+    of_names = names is None or (len(names) == n_features and all(isinstance(one, str) for one in names))
+    counts = _is_count(n_features, 2**31) and _is_count(known["first_index"], 1)
+    if not (counts and of_names and isinstance(known["sparse"], bool) and known["dtype"] in ("float32", "float64")):
+        raise ValueError("the manifest contradicts itself")
+
+
+def _check_chunk(chunk: ChunkFile, known: dict[str, Any]) -> None:
+    """ValueError where a chunk lies elsewhere, or its arrays are of other types and sizes than those of such data: what
+    is read and how much memory is taken go by these numbers.
+    """
+    sizes = {"y": (chunk.rows, 1), "qid": (chunk.rows, 1)}
+    if known["sparse"]:
+        entries = chunk.arrays["data"].rows
+        sizes |= {"data": (entries, 1), "indices": (entries, 1), "indptr": (chunk.rows + 1, 1)}
+    else:
+        sizes |= {"X": (chunk.rows, known["n_features"])}
+    types = {"y": "f8", "X": known["dtype"], "data": known["dtype"], **_INDEX}
+    fits = bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", chunk.file)) and all(
+        map(_is_count, (chunk.rows, chunk.bytes, chunk.crc32))
+    )
+    fits &= set(sizes) <= set(chunk.arrays)
+    for name, place in chunk.arrays.items():
+        fits &= bool(
+            re.fullmatch(r"[<|][biufUS][0-9]{1,9}", place.dtype)
+        )  # no objects, and nothing that NumPy evaluates
+        if not fits:
+            break
+        dtype = np.dtype(place.dtype)
+        fits &= all(map(_is_count, (place.rows, place.columns, place.offset)))
+        fits &= (place.rows, place.columns) == sizes.get(name, (place.rows, 1))
+        fits &= dtype == types.get(name, dtype) and dtype.itemsize > 0
+        fits &= place.offset + place.rows * place.row_bytes <= chunk.bytes
+    if not fits or not chunk.rows:
+        raise ValueError("the manifest contradicts itself")
+
+
+def _is_count(given: Any, most: int = 2**62) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= most

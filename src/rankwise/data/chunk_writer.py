@@ -15,10 +15,10 @@ import numpy as np
 from rankwise.arrays import Array
 from rankwise.data.chunk_files import MANIFEST, ChunkFile, write_chunk, write_manifest
 from rankwise.data.chunks import runs
-from rankwise.data.columns import joined, one_type
+from rankwise.data.columns import joined
 from rankwise.data.records import RankingData
 from rankwise.data.streams import check_folder
-from rankwise.queries import cut
+from rankwise.queries import cut, one_type
 
 CHUNK_BYTES = 1 << 26
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from rankwise.arrays import Array, Floats
 from rankwise.data.chunk_files import ChunkFile, read_manifest
-from rankwise.data.columns import one_type
 from rankwise.data.records import RankingData
-from rankwise.queries import cut
+from rankwise.queries import cut, one_type
 from rankwise.threads import share, thread_count
 
 PART_BYTES = 1 << 22  # rows of X read together: they stay in cache
@@ -137,16 +136,8 @@ class ChunkedData:
         return self._csr(data, indices, np.concatenate([[0], *ends]))
 
     def load(self, low: int, high: int) -> Any:
-        """The same rows where they lie, mapped while they are kept; copied only where they lie in two files."""
-        pieces = list(self._pieces(low, high))
-        if len(pieces) > 1:
-            return self.rows(low, high)
-        file, first, last = pieces[0]
-        if not self.is_sparse:
-            return file.window(self.folder, "X", first, last).reshape(last - first, self.n_features)
-        bound = self._bounds(file, first, last)
-        data, indices = (file.window(self.folder, name, int(bound[0]), int(bound[-1])) for name in ("data", "indices"))
-        return self._csr(data, indices, bound - bound[0])
+        """The same, as `rankwise.stored` asks for them."""
+        return self.rows(low, high)
 
     def _pieces(self, low: int, high: int) -> Iterator[tuple[ChunkFile, int, int]]:
         """The chunks that hold these rows, each with the numbers that the rows have in it."""
@@ -160,11 +151,16 @@ class ChunkedData:
         """Where the entries of these rows begin in a chunk, and where those of the last one end."""
         bounds = np.empty(last - first + 1, file.arrays["indptr"].dtype)
         file.read(self.folder, "indptr", first, bounds)
+        if bounds[0] < 0 or bounds[-1] > file.arrays["data"].rows or (bounds[1:] < bounds[:-1]).any():
+            raise ValueError(f"{self.folder / file.file} is damaged: its rows overlap: convert the data again")
         return bounds
 
     def _csr(self, data: Array, indices: Array, indptr: Array) -> Any:
         from scipy.sparse import csr_array
 
+        if indices.size and not 0 <= indices.min() <= indices.max() < self.n_features:
+            found = f"it has a column beyond its {self.n_features:,} features"
+            raise ValueError(f"{self.folder} is damaged: {found}: convert the data again")
         index = np.int32 if data.size < 2**31 else np.int64
         stored = (data, indices.astype(index, copy=False), indptr.astype(index))
         return csr_array(stored, shape=(indptr.size - 1, self.n_features), copy=False)

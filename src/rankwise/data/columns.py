@@ -9,6 +9,8 @@ import numpy as np
 
 from rankwise.arrays import Array
 from rankwise.data.records import RankingData
+from rankwise.memory import check_dense_room
+from rankwise.queries import one_type
 
 LABEL, QUERY, COMMENT = "label", "qid", "comment"
 INDICES, VALUES = "indices", "values"  # sparse rows: two columns of lists
@@ -106,11 +108,6 @@ def plain_ids(texts: Array) -> Array:
     return np.repeat(np.array(ids, dtype=np.int64), np.diff(np.flatnonzero(runs), append=texts.size))
 
 
-def one_type(ids: list[Array]) -> list[Array]:
-    """Query ids of several blocks: as texts where they are of several kinds."""
-    return ids if len({one.dtype.kind for one in ids}) == 1 else [one.astype(str) for one in ids]
-
-
 def check_finite(data: RankingData) -> None:
     """One sentence where a number cannot be written, as no reader would take it."""
     bad = np.flatnonzero(~np.isfinite(data.y))
@@ -133,6 +130,9 @@ def finished(data: RankingData, reading: Reading, where: str) -> RankingData:
     from scipy import sparse
 
     X = data.X
+    counts_from = None if reading.zero_based is None else 1 - reading.zero_based
+    if data.names is None and counts_from not in (None, data.first_index):
+        raise ValueError(f"{where} counts its features from {data.first_index}, expected from {counts_from}")
     wide = reading.n_features
     if wide is not None and wide != data.n_features:
         if not sparse.issparse(X) or wide < data.n_features:
@@ -144,6 +144,7 @@ def finished(data: RankingData, reading: Reading, where: str) -> RankingData:
         if not np.isfinite(X.data if sparse.issparse(X) else X).all():
             raise ValueError(f"{where} holds a number that {np.dtype(reading.dtype)} cannot hold: read it as float64")
     if reading.dense is True and sparse.issparse(X):
+        check_dense_room(X.shape[0], X.shape[1], X.dtype.itemsize)
         X = X.toarray()
     elif reading.dense is False and not sparse.issparse(X):
         X = sparse.csr_array(X)

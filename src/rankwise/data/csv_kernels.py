@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from rankwise.arrays import Array
+from rankwise.arrays import LARGEST_EXACT, Array
 from rankwise.data.decimals import EXACT, HARD, UNREADABLE, read_decimal
 from rankwise.data.tokens import NEWLINE, RETURN, SPACE, next_line
 from rankwise.jit import kernel
@@ -12,7 +12,7 @@ LABEL, QUERY, COMMENT, NOTHING = -1, -2, -3, -4
 # what `notes` holds
 FAULT, PLACE, COLUMN, N_HARD, N_NOTES = range(5)
 # kinds of fault
-NONE, CELLS, NUMBER, MISSING, TOO_LARGE, OPEN_QUOTE, NO_QUERY = range(-1, 6)
+NONE, CELLS, NUMBER, MISSING, TOO_LARGE, OPEN_QUOTE, NO_QUERY, INEXACT_LABEL = range(-1, 7)
 
 _QUOTE = ord('"')
 _N, _A, _U, _L, _O, _E = (ord(c) for c in "nauloe")
@@ -126,7 +126,7 @@ def _keep(
                 notes[FAULT] = NUMBER
             elif not rules.allow_missing or role == LABEL:
                 notes[FAULT] = MISSING
-        elif status == HARD:
+        elif status == HARD or (role == LABEL and abs(value) >= LARGEST_EXACT):
             known = notes[N_HARD]
             if known < hard.shape[0]:
                 hard[known, 0], hard[known, 1], hard[known, 2], hard[known, 3] = row, role, begin, end

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array
+from rankwise.arrays import Array, exact
 from rankwise.data.columns import (
     COMMENT,
     INDICES,
@@ -92,7 +92,10 @@ def from_arrow(table: Any, reading: Reading, where: str) -> RankingData:
     table = table.select(header)
     sparse = all(name in header and pa.types.is_nested(table.schema.field(name).type) for name in (INDICES, VALUES))
     columns = find_columns(header, replace(reading, features=()) if sparse else reading, where)
-    y = _numbers(pa, table.column(columns.label), None, f"{where}, column {reading.label!r}")
+    labels, place = table.column(columns.label), f"{where}, column {reading.label!r}"
+    y = _numbers(pa, labels, None, place)
+    if pa.types.is_integer(labels.type):
+        exact(labels.to_numpy(), place)
     qid = np.zeros(len(y), np.int64)
     if columns.qid is not None:
         qid = _ids(pa, table.column(columns.qid), f"{where}, column {reading.qid!r}")

@@ -40,15 +40,16 @@ def read_letor(
     comments    whether to keep the text after '#', one string a row
     n_jobs      threads; None for every core. The result does not depend on it
 
-    zero_based  True: indices count from 0, though none may occur; None: they do if an index 0 occurs anywhere, and
-                from 1 else. Data for a model of a zero-based file need True
+    zero_based  True: indices count from 0, though none may occur; False: they count from 1, and an index 0 is an
+                error; None: they count from 0 if an index 0 occurs anywhere, else from 1; with n_features, None is
+                False. Data for a model of a zero-based file need True
 
     Without any `qid:` all rows are one query, 0. The
     ids become int64 where each is written as a plain integer that fits, else all are kept as the strings they are.
     A malformed line is a LetorError, which names it; blank lines and lines that begin with '#' are skipped.
     """
     from rankwise.data.letor_join import join
-    from rankwise.data.letor_parts import Options, Seen, read_part
+    from rankwise.data.letor_parts import Options, Seen, counts_from, read_part
     from rankwise.threads import thread_count
 
     chosen = np.dtype(dtype)
@@ -56,9 +57,12 @@ def read_letor(
         raise ValueError(f"dtype must be float32 or float64, got {chosen}")
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features must be at least 1, got {n_features}")
-    options = Options(n_features, dense, chosen, missing, comments, thread_count(n_jobs))
+    if missing is not None and np.isfinite(missing) and abs(missing) > float(np.finfo(chosen).max):
+        raise ValueError(f"missing is {missing}, which {chosen} cannot hold")
+    zero_based = counts_from(zero_based, n_features)
+    options = Options(n_features, dense, chosen, missing, comments, thread_count(n_jobs), zero_based)
     sources = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
-    seen, parts = Seen(zero_based=bool(zero_based)), []
+    seen, parts = Seen(), []
     for texts, whole in _batches(sources):
         part = read_part(texts, options, seen, whole=whole)
         if part is not None and whole:
@@ -72,9 +76,9 @@ def read_letor(
 
 def _batches(sources: list[Any]) -> Iterator[tuple[list[Any], bool]]:
     """(texts to read together, whether they are all there is)."""
-    from rankwise.data.streams import mapped, open_bytes, streamed
+    from rankwise.data.streams import open_bytes, stored, streamed
 
-    texts = [mapped(Path(one)) if _is_path(one) else None for one in sources]
+    texts = [stored(Path(one)) if _is_path(one) else None for one in sources]
     if all(text is not None for text in texts):
         yield texts, True
         return

@@ -8,7 +8,7 @@ from rankwise.data.streams import Text
 from rankwise.data.tokens import INDEX_DIGITS, LARGEST_INDEX
 
 _SHOWN = 40  # bytes of a token that a message shows
-WITHOUT_QUERY, WITH_QUERY, QUERY_ENCODING = 100, 101, 102  # faults seen between lines, beside those of the kernels
+WITHOUT_QUERY, WITH_QUERY = 100, 101  # faults seen between lines, beside those of the kernels
 
 
 def explain(text: Text, place: int, kind: int, n_features: int | None = None, zero_based: bool = False) -> LetorError:
@@ -35,10 +35,13 @@ _EXPECTED = {
     kinds.QUERY: "a query id after qid:, without '#' or control characters, and then a space",
     kinds.MISSING: "a number after the colon (in Python, missing=0.0 says what to put for a missing one)",
     kinds.TOO_LARGE: "a number that the chosen float type can hold",
-    kinds.CHANGED: "the same text as a moment before: the file changed while it was read",
+    kinds.INDEX_ZERO: "an index of 1 or more: by the model, or by zero_based=False, indices count from 1 "
+    "(zero_based=True reads data in which they count from 0)",
+    kinds.INEXACT_LABEL: "a label that float64 holds exactly: an integer beyond 2^53 is rounded, and different labels "
+    "could become equal (only their order within a query counts: write ranks instead)",
     WITHOUT_QUERY: "qid: after the label, as in the lines before",
     WITH_QUERY: "no qid:, as in the lines before (give every line one, or none)",
-    QUERY_ENCODING: "a query id in UTF-8",
+    kinds.QUERY_ENCODING: "a query id in UTF-8",
 }
 
 
@@ -75,7 +78,5 @@ def _ascending(before: list[bytes]) -> str:
 
 def _beyond(n_features: int, zero_based: bool) -> str:
     if zero_based:
-        return (
-            f"an index of at most {n_features - 1}: there are {n_features} features, and an index 0 occurs in this data"
-        )
+        return f"an index of at most {n_features - 1}: {n_features} features are expected, and they count from 0"
     return f"an index of at most {n_features}: {n_features} features are expected, by n_features or by the model"

@@ -4,27 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array
 from rankwise.data.letor_kernels import Arrays
 from rankwise.data.letor_parts import Options, Part, make_room, matrix
 from rankwise.data.records import RankingData
+from rankwise.queries import one_type
 
 
 def join(parts: list[Part], options: Options) -> RankingData:
     """The parts, one after another, as one; empties the list."""
     y = np.concatenate([part.y for part in parts])
-    qid = _joined_ids([part.qid for part in parts])
+    qid = np.concatenate(one_type([part.qid for part in parts]))
     comments = None
     if options.comments:
         comments = np.concatenate([part.comments for part in parts if part.comments is not None])
     base = min(part.base for part in parts)
     return RankingData(_joined_matrix(parts, options, base), y, qid, comments, base)
-
-
-def _joined_ids(ids: list[Array]) -> Array:
-    if all(one.dtype == np.int64 for one in ids):
-        return np.concatenate(ids)
-    return np.concatenate([one.astype(str) for one in ids])
 
 
 def _joined_matrix(parts: list[Part], options: Options, base: int) -> Any:

@@ -6,13 +6,14 @@ fault and leaves its kind and place in `notes`. A chunk is an array of bytes who
 
 from typing import Any, NamedTuple
 
-from rankwise.arrays import Array
+from rankwise.arrays import LARGEST_EXACT, Array
 from rankwise.data.decimals import HARD, UNREADABLE, read_decimal
 from rankwise.data.tokens import (
     COLON,
     FAULTY,
     INDEX_DIGITS,
     LARGEST_INDEX,
+    NOT_UTF8,
     TEXT,
     ZERO,
     ends_features,
@@ -27,10 +28,11 @@ from rankwise.data.tokens import (
 )
 from rankwise.jit import kernel
 
-# what `notes` holds: places in the chunk, -1 where there is none, and the number of numbers left to Python
-FAULT, PLACE, N_HARD, WITHOUT_QUERY, WITH_QUERY, TEXT_QUERY, LAST_FEATURE, N_NOTES = range(8)
+# what `notes` holds: places in the chunk, -1 where there is none; how many numbers are left to Python, rows and entries
+FAULT, PLACE, N_HARD, WITHOUT_QUERY, WITH_QUERY, TEXT_QUERY, ROWS, ENTRIES, N_NOTES = range(9)
 # kinds of fault
 NONE, LABEL, QUERY, FEATURE, MISSING, TOO_LARGE, NOT_ASCENDING, BEYOND, CHANGED = range(-1, 8)
+INDEX_ZERO, INEXACT_LABEL, QUERY_ENCODING = range(8, 11)
 
 Place = tuple[int, int]  # row and entry
 
@@ -86,15 +88,17 @@ def fill(text: Array, place: Place, arrays: Arrays, rules: Rules, hard: Array, n
                 notes[WITHOUT_QUERY] = label
             row += 1
         at = next_line(text, at)
+    notes[ROWS], notes[ENTRIES] = row - place[0], entry - place[1]
 
 
 @kernel
 def _fill_label(text: Array, at: int, row: int, labels: Array, hard: Array, notes: Array) -> int:
     end: int
-    labels[row], end, status = read_decimal(text, at)
+    value, end, status = read_decimal(text, at)
+    labels[row] = value
     if status == UNREADABLE or not ends_token(text[end]):
         _fault(notes, LABEL, at)
-    elif status == HARD:
+    elif status == HARD or abs(value) >= LARGEST_EXACT:
         _leave_to_python(hard, notes, -1 - row, at, end)
     return end
 
@@ -111,6 +115,8 @@ def _fill_query(text: Array, at: int, row: int, queries: Array, notes: Array) ->
     queries[row], end, kind = read_query(text, at + 4)
     if kind == FAULTY:
         _fault(notes, QUERY, at)
+    elif kind == NOT_UTF8:
+        _fault(notes, QUERY_ENCODING, at)
     elif kind == TEXT:
         notes[TEXT_QUERY] = at
     return end, True
@@ -141,8 +147,8 @@ def _fill_features(
         else:
             fault = TOO_LARGE if abs(value) > rules.largest else NONE
         column = index - rules.base
-        if column <= previous or column >= rules.last_column:
-            fault = _column_fault(column, previous, rules.last_column, token, notes)
+        if column <= previous or column > rules.last_column:
+            fault = BEYOND if column > previous else INDEX_ZERO if previous < 0 else NOT_ASCENDING
         slot = row * rules.n_features + column if rules.dense else entry
         if fault != NONE:
             _fault(notes, fault, token)
@@ -162,17 +168,6 @@ def _fill_features(
     if notes[FAULT] == NONE and (previous >= rules.n_features or (entry > arrays.values.size and not rules.dense)):
         _fault(notes, CHANGED, at)
     return at, entry
-
-
-@kernel
-def _column_fault(column: int, previous: int, last_column: int, token: int, notes: Array) -> int:
-    if column <= previous:
-        return NOT_ASCENDING
-    if column > last_column:
-        return BEYOND
-    if notes[LAST_FEATURE] < 0:
-        notes[LAST_FEATURE] = token
-    return NONE
 
 
 @kernel

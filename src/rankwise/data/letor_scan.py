@@ -95,12 +95,17 @@ def _last_index(text: Array, at: int) -> int:
 
 
 @kernel
-def spans(text: Array, queries: Array, comments: Array) -> None:
-    """For each row of a well-formed chunk, where its query id and its comment begin and end."""
+def spans(text: Array, queries: Array, comments: Array) -> int:
+    """For each row of a well-formed chunk, where its query id and its comment begin and end; the number of rows.
+
+    A chunk with more rows than there is room for is another one than was counted: then the number is one too many.
+    """
     row, at = 0, 0
     while at < text.size:
         at = skip_space(text, at)
         if not ends_features(text[at]):
+            if row == queries.shape[0]:
+                return row + 1
             at = skip_space(text, token_end(text, at))
             queries[row, 0] = queries[row, 1] = at
             if is_query(text, at):
@@ -112,12 +117,16 @@ def spans(text: Array, queries: Array, comments: Array) -> None:
             comments[row, 1] = next_line(text, at) - 1
             row += 1
         at = next_line(text, at)
+    return row
 
 
 @kernel
-def gather(text: Array, places: Array, out: Array) -> None:
-    """Copy text[start:end] of each place into a row of `out`, which is as wide as the longest."""
+def mark_runs(text: Array, places: Array, begins: Array) -> None:
+    """Whether text[start:end] of a place differs from that of the place before: a run of equal texts begins."""
     for row in range(places.shape[0]):
-        start = places[row, 0]
-        for i in range(places[row, 1] - start):
-            out[row, i] = text[start + i]
+        length = places[row, 1] - places[row, 0]
+        begins[row] = row == 0 or length != places[row - 1, 1] - places[row - 1, 0]
+        i = 0
+        while not begins[row] and i < length:
+            begins[row] = text[places[row, 0] + i] != text[places[row - 1, 0] + i]
+            i += 1

@@ -9,10 +9,10 @@ import numpy as np
 
 from rankwise.data.columns import Reading
 from rankwise.data.letor_error import LetorError
-from rankwise.data.letor_parts import Options, Seen, read_part
+from rankwise.data.letor_parts import Options, Seen, counts_from, read_part
 from rankwise.data.letor_scan import count
 from rankwise.data.records import RankingData
-from rankwise.data.streams import Text, open_bytes, streamed
+from rankwise.data.streams import Text, changed, open_bytes, status_of, streamed
 from rankwise.threads import share, thread_count
 
 Progress = Callable[[int, int | None], None]
@@ -31,13 +31,16 @@ def letor_stream(paths: list[Path], reading: Reading, progress: Progress) -> Ite
     known, all there are.
     """
     n_threads = thread_count(reading.n_jobs)
+    before = [status_of(path) for path in paths]
     shape = _look_through(paths, reading, n_threads, progress)
     dtype = np.dtype(reading.dtype or np.float64)
-    options = Options(shape.n_features, shape.dense, dtype, reading.missing, False, n_threads)
-    seen = Seen(zero_based=shape.zero_based)
+    options = Options(reading.n_features, shape.dense, dtype, reading.missing, False, n_threads, shape.zero_based)
+    seen = Seen()
     done = 0
     for text in _texts(paths):
-        part = read_part([text], options, seen, whole=True)
+        part = read_part([text], options, seen, whole=True, width=shape.n_features)
+        if [status_of(path) for path in paths] != before:
+            raise changed(", ".join(map(str, paths)))
         if part is not None:
             yield RankingData(part.X, part.y, part.qid, None, part.base)
             done += part.y.size
@@ -45,18 +48,19 @@ def letor_stream(paths: list[Path], reading: Reading, progress: Progress) -> Ite
 
 
 def _look_through(paths: list[Path], reading: Reading, n_threads: int, progress: Progress) -> _Shape:
-    rows, entries, largest, zero_based = 0, 0, -1, bool(reading.zero_based)
+    rows, entries, largest, index_zero = 0, 0, -1, False
     for text in _texts(paths):
-        counts = np.array(share(lambda chunk: count(chunk.data), list(text.chunks()), n_threads), np.int64).reshape(
-            -1, 4
-        )
+        counted = share(lambda chunk: count(chunk.load()), list(text.chunks()), n_threads)
+        counts = np.array(counted, np.int64).reshape(-1, 4)
         rows += int(counts[:, 0].sum())
         entries += int(counts[:, 1].sum())
         largest = max(largest, int(counts[:, 2].max(initial=-1)))
-        zero_based |= bool(counts[:, 3].any())
+        index_zero |= bool(counts[:, 3].any())
         progress(rows, None)
     if not rows:
         raise LetorError("there are no rows to read", ", ".join(map(str, paths)))
+    told = counts_from(reading.zero_based, reading.n_features)
+    zero_based = index_zero if told is None else told
     n_features = reading.n_features or max(largest + zero_based, 1)
     dense = reading.dense if reading.dense is not None else 2 * entries >= rows * n_features
     return _Shape(rows, n_features, zero_based, dense)

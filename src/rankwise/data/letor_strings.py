@@ -3,58 +3,39 @@
 import numpy as np
 
 from rankwise.arrays import Array
-from rankwise.data.letor_faults import QUERY_ENCODING, explain
-from rankwise.data.letor_scan import gather, spans
-from rankwise.data.streams import Chunk
+from rankwise.data.letor_scan import mark_runs, spans
+from rankwise.data.streams import Chunk, changed
+from rankwise.queries import id_array
 
 
 def read_strings(chunks: list[Chunk], rows: list[int], ids: bool, comments: bool) -> tuple[Array | None, Array | None]:
     """(one query id a row, one comment a row), each None where it is not wanted; `rows` counts those of each chunk."""
     if not ids and not comments:
         return None, None
-    id_runs, remarks = [], []
+    texts: list[str] = []  # one a run of rows with equal ids
+    lengths: list[Array] = []
+    remarks: list[str] = []
     for chunk, n in zip(chunks, rows, strict=True):
+        data = chunk.load()
         id_places, comment_places = np.empty((n, 2), np.int64), np.empty((n, 2), np.int64)
-        spans(chunk.data, id_places, comment_places)
-        if ids:
-            id_runs.append(_ids(chunk, id_places))
+        if spans(data, id_places, comment_places) != n:
+            raise changed(chunk.text.name)
+        if ids and n:
+            codes, first = byte_runs(data, id_places)
+            texts += [code.decode(errors="backslashreplace") for code in codes]  # UTF-8, if nobody changed the file
+            lengths.append(np.diff(first, append=n))
         if comments:
-            remarks += _comments(chunk, comment_places)
-        chunk.release()
-    return (np.concatenate(id_runs) if ids else None), (np.array(remarks, object) if comments else None)
+            letters = data.tobytes()
+            places = comment_places.tolist()
+            remarks += [letters[start:end].strip().decode(errors="backslashreplace") for start, end in places]
+    of_rows = np.repeat(id_array(texts), np.concatenate(lengths)) if ids else None
+    return of_rows, (np.array(remarks, object) if comments else None)
 
 
-def _ids(chunk: Chunk, places: Array) -> Array:
-    """One string a row, decoded once for each run of equal ids."""
-    if not len(places):
-        return np.empty(0, "U1")
-    codes, first = byte_runs(chunk.data, places)
-    try:
-        decoded = np.char.decode(codes, "utf-8")
-    except UnicodeDecodeError:
-        bad = next(row for row, code in zip(first.tolist(), codes, strict=True) if not _is_utf8(code))
-        raise explain(chunk.text, chunk.offset + int(places[bad, 0]), QUERY_ENCODING) from None
-    return np.repeat(decoded, np.diff(first, append=len(places)))
-
-
-def byte_runs(data: Array, places: Array) -> tuple[Array, Array]:
+def byte_runs(data: Array, places: Array) -> tuple[list[bytes], Array]:
     """What stands at (begin, end) of each row, once for each run of rows where it is the same; the runs' first rows."""
-    width = max(int((places[:, 1] - places[:, 0]).max()), 1)
-    letters = np.zeros((len(places), width), np.uint8)
-    gather(data, places, letters)
-    codes = letters.view(f"S{width}").ravel()
-    first = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
-    return codes[first], first
-
-
-def _is_utf8(code: bytes) -> bool:
-    try:
-        code.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _comments(chunk: Chunk, places: Array) -> list[str]:
-    text = chunk.data.tobytes()
-    return [text[start:end].strip().decode(errors="backslashreplace") for start, end in places.tolist()]
+    begins = np.empty(len(places), bool)
+    mark_runs(data, places, begins)
+    first = np.flatnonzero(begins)
+    letters = data.tobytes()
+    return [letters[start:end] for start, end in places[first].tolist()], first

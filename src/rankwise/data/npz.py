@@ -6,7 +6,10 @@
 and `names`, `comments` where there are any.
 """
 
+import tokenize
 import zipfile
+import zlib
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,12 @@ from rankwise.arrays import Array
 from rankwise.data.columns import Reading, check_finite, finished
 from rankwise.data.records import RankingData
 from rankwise.data.streams import written_beside
+from rankwise.memory import check_room
 
 _SPARSE = ("data", "indices", "indptr", "shape")
+_ARRAYS = ("y", "qid", "first_index", "X", *_SPARSE, "names", "comments")
+_MUCH = 1 << 24  # characters
+_DAMAGED = (ValueError, TypeError, KeyError, AttributeError, EOFError, OverflowError, SyntaxError, RuntimeError)
 
 
 def write_npz(target: Any, data: RankingData) -> None:
@@ -37,41 +44,96 @@ def npz_arrays(data: RankingData) -> dict[str, Array]:
         arrays["format"] = np.array(b"csr")
     for name, texts in (("names", data.names), ("comments", data.comments)):
         if texts is not None:
-            arrays[name] = np.array([str(one) for one in texts], dtype=np.str_)
+            arrays[name] = _one_width([str(one) for one in texts], name)
     return arrays
 
 
 def _plain(qid: Array) -> Array:
-    return np.array([str(one) for one in qid.tolist()]) if qid.dtype.kind in "OT" else qid
+    return _one_width([str(one) for one in qid.tolist()], "qid") if qid.dtype.kind in "OT" else qid
+
+
+def _one_width(texts: list[str], name: str) -> Array:
+    """Texts as NumPy stores them without pickle, each in the room of the longest; one sentence where that is far too
+    much.
+    """
+    longest = max(map(len, texts), default=0)
+    if longest * len(texts) > max(_MUCH, 16 * sum(map(len, texts))):
+        shown = next(one for one in texts if len(one) == longest)[:40]
+        raise ValueError(
+            f"{name} holds {shown!r}… of {longest:,} characters, which is too long for an array of texts of one width, "
+            f"as NPZ files and chunks have: shorten it"
+        )
+    return np.array(texts, dtype=np.str_)
 
 
 def read_npz(path: Path, reading: Reading) -> RankingData:
     try:
+        with open(path, "rb") as plain, zipfile.ZipFile(plain) as archive:
+            sizes = [_size(archive, f"{name}.npy") for name in _ARRAYS if f"{name}.npy" in archive.namelist()]
+            check_room(sum(sizes), f"what {path} holds", "convert it to chunks on a larger machine")
         with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError):
+            arrays = {name: file[name] for name in _ARRAYS if name in file.files}
+    except (FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except (*_DAMAGED, OSError, zipfile.BadZipFile, zlib.error, tokenize.TokenError):
         raise ValueError(f"{path} is no NPZ file of plain arrays, or is damaged") from None
     lacking = [name for name in ("y", "qid") if name not in arrays]
     if "X" not in arrays:
         lacking += [name for name in _SPARSE if name not in arrays]
     if lacking:
         raise ValueError(f"{path} lacks {', '.join(lacking)}: ranking data are X, y and qid")
-    data = from_npz(arrays)
+    _check_kinds(arrays, path)
+    try:
+        data = from_npz(arrays)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"{path} holds no ranking data: {error}") from None
     check_finite(data)
     return finished(data, reading, str(path))
+
+
+def _size(archive: zipfile.ZipFile, name: str) -> int:
+    """The bytes that an array takes, as its header says; ValueError where the file does not hold so many."""
+    with archive.open(name) as member:
+        major, _ = np.lib.format.read_magic(member)
+        read_header = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read_header(member)
+    size = prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or size > archive.getinfo(name).file_size:
+        raise ValueError("the array is larger than the file")
+    return int(size)
+
+
+def _check_kinds(arrays: dict[str, Array], path: Path) -> None:
+    """One sentence where an array is not of the type or the shape that its name promises."""
+    numbers, texts = "biuf", "US"
+    wanted = {"X": (2, numbers), "data": (1, numbers), "y": (1, numbers), "qid": (1, numbers + texts)}
+    wanted |= {"indices": (1, "iu"), "indptr": (1, "iu"), "shape": (1, "iu"), "first_index": (0, "iu")}
+    wanted |= {"names": (1, "U"), "comments": (1, "U")}
+    for name, array in arrays.items():
+        ndim, kinds = wanted[name]
+        if array.ndim != ndim or array.dtype.kind not in kinds:
+            found = f"{array.dtype} of shape {array.shape}"
+            raise ValueError(f"{path} holds no ranking data: {name} is an array of {found}")
+    if int(arrays.get("first_index", np.array(1))) not in (0, 1):
+        raise ValueError(f"{path} holds no ranking data: first_index is {arrays['first_index']}, expected 0 or 1")
 
 
 def from_npz(arrays: dict[str, Array]) -> RankingData:
     """RankingData of the arrays that `npz_arrays` names."""
     X: Any
     if "X" in arrays:
-        X = arrays["X"]
-        X = np.ascontiguousarray(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+        X = np.ascontiguousarray(_floats(arrays["X"]))
     else:
         from scipy.sparse import csr_array
 
-        X = csr_array(tuple(arrays[name] for name in _SPARSE[:3]), shape=tuple(arrays["shape"].tolist()))
+        shape = tuple(arrays["shape"].tolist())
+        X = csr_array((_floats(arrays["data"]), arrays["indices"], arrays["indptr"]), shape=shape)
+        X.check_format(full_check=True)  # kernels go by the columns without looking
     names, comments = arrays.get("names"), arrays.get("comments")
     first_index = int(arrays.get("first_index", np.array(1)))
     texts = None if comments is None else comments.astype(object)
     return RankingData(X, arrays["y"], arrays["qid"], texts, first_index, None if names is None else names.tolist())
+
+
+def _floats(values: Array) -> Array:
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)

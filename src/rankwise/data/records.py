@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
-from rankwise.queries import Queries
+from rankwise.arrays import Array, Floats, exact
+from rankwise.queries import Queries, one_column
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,10 +30,11 @@ class RankingData:
     names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "y", np.asarray(self.y, dtype=np.float64))
-        object.__setattr__(self, "qid", np.asarray(self.qid))
+        object.__setattr__(self, "y", np.asarray(exact(self.y, "y"), dtype=np.float64))
         if len(self.X.shape) != 2:
             raise ValueError(f"X must have rows and columns, got the shape {self.X.shape}")
+        is_list = not hasattr(self.qid, "dtype") and np.shape(self.qid) == (len(self),)
+        object.__setattr__(self, "qid", one_column(self.qid, len(self)) if is_list else np.asarray(self.qid))
         for name, column in (("y", self.y), ("qid", self.qid), ("comments", self.comments)):
             if column is not None and np.shape(column) != (len(self),):
                 found = np.shape(column)

@@ -1,18 +1,20 @@
-"""Files as bytes: compressed by their suffix, mapped where they are plain, written beside and renamed.
+"""Files as bytes: compressed by their suffix, written beside and renamed.
 
-A `Text` is a run of whole lines with its place in a file, so that a position in it can be told as line and column.
+A `Text` is a run of whole lines with its place in a file, so that a position in it can be told as line and column. A
+plain file is read chunk by chunk by the thread that works on it. It is never mapped: a mapped file that another program
+cuts short ends the process, and one that is rewritten changes under a kernel.
 """
 
 import bz2
 import gzip
 import io
 import lzma
-import mmap
 import os
 import secrets
 import shutil
 import stat
 import sys
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,23 +29,92 @@ from rankwise.data.letor_error import LetorError
 
 CHUNK = 1 << 20  # bytes that one thread takes at a time
 PIECE = 1 << 23  # bytes read from a stream at a time
+_LOOK = 1 << 13  # bytes looked through at a time for a line end
 _BOM = b"\xef\xbb\xbf"
+_NEWLINE = ord("\n")
+
+
+class StoredBytes:
+    """The bytes of a plain file, read where they are wanted."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self.handle = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self.handle)
+        self.status = status_of(self.handle)
+
+    def __len__(self) -> int:
+        return self.status[0]
+
+    def __getitem__(self, span: slice) -> bytes:
+        begin, end, _ = span.indices(len(self))
+        return self.array(begin, end).tobytes()
+
+    def array(self, begin: int, end: int, room: int = 0) -> Array:
+        """The bytes from `begin` to `end`, and behind them so many of any value."""
+        out = np.empty(max(end - begin, 0) + room, np.uint8)
+        view = out.data[: max(end - begin, 0)]
+        while view:
+            n = os.preadv(self.handle, [view], begin)
+            if not n:
+                raise changed(self.name)
+            view, begin = view[n:], begin + n
+        return out
+
+    def find(self, byte: bytes, start: int) -> int:
+        for begin in range(start, len(self), _LOOK):
+            place = self[begin : begin + _LOOK].find(byte)
+            if place >= 0:
+                return begin + place
+        return -1
+
+    def rfind(self, byte: bytes, start: int, stop: int) -> int:
+        for end in range(stop, start, -_LOOK):
+            begin = max(end - _LOOK, start)
+            place = self[begin:end].rfind(byte)
+            if place >= 0:
+                return begin + place
+        return -1
+
+    def check_unchanged(self) -> None:
+        """One sentence where the file is no longer what was opened."""
+        if status_of(self.handle) != self.status:
+            raise changed(self.name)
+
+
+def status_of(file: int | Path) -> tuple[int, int]:
+    """What changes with the content of an open or named file: its size, and when it was last written to."""
+    told = os.stat(file)
+    return told.st_size, told.st_mtime_ns
+
+
+def changed(name: str) -> LetorError:
+    return LetorError("the file changed while it was read: read it again when nobody writes to it", name)
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some whole lines of a text, from `offset` in its data on; the last byte is a line end."""
+    """Some whole lines of a text: `size` bytes from `offset` in its data on."""
 
     text: "Text"
     offset: int
-    data: Array
+    size: int
 
-    def release(self) -> None:
-        """Let the pages go that were read: a mapped file counts as memory only where it is looked at."""
-        mapping = self.text.data
-        if isinstance(mapping, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            first = self.offset - self.offset % mmap.PAGESIZE
-            mapping.madvise(mmap.MADV_DONTNEED, first, min(self.offset + self.data.size, len(mapping)) - first)
+    def load(self) -> Array:
+        """The bytes, the last a line end, in memory of this process: nobody else can change them."""
+        data, end = self.text.data, self.offset + self.size
+        if isinstance(data, StoredBytes):
+            letters = data.array(self.offset, end, room=1)
+            letters[-1] = _NEWLINE
+            if letters[-2] == _NEWLINE:  # the last line of a file may lack its end
+                letters = letters[:-1]
+            elif end < len(data):
+                raise changed(data.name)
+            letters.flags.writeable = False  # as of bytes: kernels are compiled once
+            return letters
+        if data[end - 1] != _NEWLINE:
+            return np.frombuffer(data[self.offset : end] + b"\n", np.uint8)
+        return np.frombuffer(data, np.uint8, self.size, self.offset)
 
 
 @dataclass(frozen=True)
@@ -51,21 +122,16 @@ class Text:
     """Whole lines of `name`, from byte `start` of `data` on; the first of them is line `first_line`."""
 
     name: str
-    data: Any  # bytes, or a memory map
+    data: Any  # bytes or StoredBytes
     start: int = 0
     first_line: int = 1
 
     def chunks(self) -> Iterator[Chunk]:
         """Runs of whole lines, of CHUNK bytes and the rest of the line."""
-        everything = np.frombuffer(self.data, np.uint8)
         start, size = self.start, len(self.data)
         while start < size:
-            stop = self.data.find(b"\n", min(start + CHUNK, size) - 1) + 1
-            if stop:
-                yield Chunk(self, start, everything[start:stop])
-            else:  # the last line may lack its end
-                stop = size
-                yield Chunk(self, start, np.frombuffer(self.data[start:stop] + b"\n", np.uint8))
+            stop = self.data.find(b"\n", min(start + CHUNK, size) - 1) + 1 or size
+            yield Chunk(self, start, stop - start)
             start = stop
 
     def line_at(self, place: int) -> tuple[int, int, bytes]:
@@ -77,16 +143,19 @@ class Text:
         )
         return number, begin, self.data[begin : end if end >= 0 else len(self.data)]
 
+    def check_unchanged(self) -> None:
+        if isinstance(self.data, StoredBytes):
+            self.data.check_unchanged()
 
-def mapped(path: Path) -> Text | None:
-    """A plain file as one text, without reading it; None where it cannot be mapped."""
+
+def stored(path: Path) -> Text | None:
+    """A plain file as one text, of which nothing is read yet; None where it can only be read from its start on."""
     if path.suffix in _OPENERS:
         return None
-    with open(path, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
-            return None
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
+        return None
+    data = StoredBytes(path)
     return Text(str(path), data, start=len(_BOM) if data[:3] == _BOM else 0)
 
 

@@ -8,7 +8,7 @@ from rankwise.jit import kernel
 TAB, NEWLINE, RETURN, SPACE, HASH, COLON, MINUS, PLUS, ZERO = (ord(c) for c in "\t\n\r #:-+0")
 LARGEST_INDEX = 2**31 - 1
 INDEX_DIGITS = 18  # with leading zeros; more could overflow
-INTEGER, TEXT, FAULTY = 0, 1, 2  # kinds of query ids
+INTEGER, TEXT, FAULTY, NOT_UTF8 = 0, 1, 2, 3  # kinds of query ids
 _DELETE = 127
 _Q, _I, _D, _N, _A, _U, _L = (ord(c) for c in "qidnaul")
 
@@ -78,8 +78,30 @@ def read_query(text: Array, at: int) -> tuple[np.int64, int, int]:
             return (-np.int64(number) if negative else np.int64(number)), at, INTEGER
     while text[at] > SPACE and text[at] != HASH and text[at] != _DELETE:
         at += 1
-    ended = at > start and (is_space(text[at]) or text[at] == NEWLINE)
-    return np.int64(0), at, (TEXT if ended else FAULTY)
+    if at == start or not (is_space(text[at]) or text[at] == NEWLINE):
+        return np.int64(0), at, FAULTY
+    return np.int64(0), at, (TEXT if is_utf8(text, start, at) else NOT_UTF8)
+
+
+@kernel
+def is_utf8(text: Array, at: int, end: int) -> bool:
+    """Whether text[at:end] is UTF-8: no byte is missing, no character is written longer than need be or a surrogate."""
+    while at < end:
+        lead = text[at]
+        length = 1 if lead < 0x80 else 2 if 0xC2 <= lead < 0xE0 else 3 if 0xE0 <= lead < 0xF0 else 4
+        if (0x80 <= lead < 0xC2) or lead > 0xF4 or at + length > end:
+            return False
+        for i in range(at + 1, at + length):
+            if text[i] < 0x80 or text[i] > 0xBF:
+                return False
+        if length > 2:
+            second = text[at + 1]
+            if (lead == 0xE0 and second < 0xA0) or (lead == 0xED and second > 0x9F):
+                return False
+            if (lead == 0xF0 and second < 0x90) or (lead == 0xF4 and second > 0x8F):
+                return False
+        at += length
+    return True
 
 
 @kernel

@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, finite
+from rankwise.arrays import Array, Floats, finite, is_rounded_integer, read_number
 from rankwise.data.records import RankingData
 from rankwise.data.streams import open_bytes, streamed, written_beside
-from rankwise.queries import Queries
+from rankwise.queries import Queries, id_array
 
 RUN = ("qid", "Q0", "docid", "rank", "score", "tag")
 QRELS = ("qid", "0", "docid", "label")
+_BLANK = " \t\r\v\f"  # other scripts' blanks are letters of an id
+_BLANKS = re.compile(f"[{_BLANK}]+")
 DOCID = re.compile(r"docid\s*=\s*(\S+)")
 
 
@@ -102,7 +104,7 @@ def document_ids(data: RankingData) -> Array:
         if seen.setdefault(key, row) != row:
             twice = f"rows {seen[key] + 1} and {row + 1}"
             raise ValueError(f"{twice} are both document {key[1]} of query {key[0]}: a document may occur once a query")
-    return np.array(found)
+    return id_array([str(one) for one in found])
 
 
 def scores_for(run: TrecRows, qid: Any, docid: Any) -> Floats:
@@ -134,7 +136,7 @@ def join(run: TrecRows, qrels: TrecRows, unjudged: float | None = None, unretrie
     keys = [*qrels.places, *extra]
     labels = np.append(qrels.values, np.full(len(extra), unjudged, np.float64))
     scores = _scores_or_last(run, keys, qrels.name, unretrieved_last)
-    qid, docid = (np.array(column) for column in zip(*keys, strict=True))
+    qid, docid = (id_array(list(column)) for column in zip(*keys, strict=True))
     by_name = np.argsort(docid, kind="stable")[::-1]
     order = by_name[np.argsort(Queries(qid, qid.size).codes[by_name], kind="stable")]
     return JudgedRun(labels[order], scores[order], qid[order], docid[order])
@@ -163,7 +165,7 @@ def _read(source: Any, fields: tuple[str, ...], wanted: str) -> TrecRows:
     lines: list[int] = []
     values: list[float] = []
     for number, line in _lines(source, name):
-        parts = line.split()
+        parts = _BLANKS.split(line.strip(_BLANK))
         if len(parts) != len(fields):
             expected = f"{len(fields)} fields, `{' '.join(fields)}`"
             raise ValueError(f"{name}, line {number}: expected {expected}, found {len(parts)}")
@@ -175,17 +177,17 @@ def _read(source: Any, fields: tuple[str, ...], wanted: str) -> TrecRows:
         lines.append(number)
     if not values:
         raise ValueError(f"{name} is empty: expected lines `{' '.join(fields)}`")
-    qid, docid = (np.array(column) for column in zip(*places, strict=True))
+    qid, docid = (id_array(list(column)) for column in zip(*places, strict=True))
     return TrecRows(qid, docid, np.array(values), places, name)
 
 
 def _number(text: str, what: str, name: str, line: int) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
+    written = text.encode(errors="surrogateescape")
+    value = read_number(written)
     if not np.isfinite(value):
         raise ValueError(f"{name}, line {line}: the {what} must be a finite number, found {text[:40]!r}")
+    if is_rounded_integer(written):
+        raise ValueError(f"{name}, line {line}: the {what} {text[:40]!r} is rounded by float64: write a smaller number")
     return value
 
 
@@ -194,7 +196,7 @@ def _lines(source: Any, name: str) -> Iterator[tuple[int, str]]:
     with nullcontext(sys.stdin.buffer) if str(source) == "-" else open_bytes(Path(source), "rb") as file:
         for text in streamed(file, name):
             lines = text.data[text.start :].decode(errors="surrogateescape").split("\n")
-            yield from ((i, line) for i, line in enumerate(lines, text.first_line) if line.strip())
+            yield from ((i, line) for i, line in enumerate(lines, text.first_line) if line.strip(_BLANK))
 
 
 def _ids(given: Any, n: int) -> Array:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
+from rankwise.arrays import Floats
 from rankwise.distributed.cluster import current_client
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.spread import Columns, spread
 from rankwise.features import Features
 from rankwise.metrics import Evaluation, Measure, parse
 from rankwise.metrics import evaluate as evaluate_rows
+from rankwise.queries import one_type
 
 Measures = str | Measure | Iterable[str | Measure]
 
@@ -41,7 +42,7 @@ def judged(
         name: np.concatenate([one.weights[name] for one in found])[order] for name in names if name in found[0].weights
     }
     means = {name: _mean(values[name], loads.get(name)) for name in names}
-    ids = _ids([one.query_ids for one in found])[order]
+    ids = np.concatenate(one_type([one.query_ids for one in found]))[order]
     return Evaluation(means, values, ids, sum(one.n_documents for one in found), loads)
 
 
@@ -76,8 +77,3 @@ def _mean(values: Floats, weights: Floats | None) -> float:
     if weights is None:
         return math.fsum(values[counted]) / int(counted.sum())
     return math.fsum(values[counted] * weights[counted]) / math.fsum(weights[counted])
-
-
-def _ids(ids: list[Array]) -> Array:
-    same = len({one.dtype.kind for one in ids}) == 1
-    return np.concatenate([one if same else one.astype(str) for one in ids])

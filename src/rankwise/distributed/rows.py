@@ -104,7 +104,7 @@ def query_numbers(ids: Array) -> Array:
 
     if ids.dtype.kind == "f" and (ids == np.floor(ids)).all():
         ids = ids.astype(np.int64)
-    numbers: Array = hash_array(ids.astype(str).astype(object), categorize=False)
+    numbers: Array = hash_array(np.array([str(one) for one in ids.tolist()], object), categorize=False)
     return numbers
 
 

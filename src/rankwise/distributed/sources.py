@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rankwise.arrays import Array
+from rankwise.arrays import Array, exact
 from rankwise.data.records import RankingData
 from rankwise.distributed.errand import Errand
 from rankwise.distributed.rows import Rows, owned, threads
+from rankwise.queries import one_column
 
 QUERY = "qid"  # a column of this name holds the query ids, as in XGBoost
 
@@ -87,6 +88,7 @@ def read_file(path: str, chunk: int | None, columns: dict[str, str]) -> Rows:
     from rankwise.data.chunks import ChunkedData
 
     known, files = read_manifest(Path(path))
+    files[chunk].check(Path(path), False)
     return Rows(ChunkedData(Path(path), known, [files[chunk]]).chunk(0), None, f"{path}, chunk {chunk}")
 
 
@@ -162,7 +164,8 @@ def _rows(X: Any, besides: dict[str, Any], names: list[str] | None, where: str) 
         if one is not None and len(one) != X.shape[0]:
             raise ValueError(f"{where} of {name} has {len(one)} rows, that of X {X.shape[0]}: they must be cut alike")
     y, weight = (
-        None if one is None else owned(np.asarray(one, np.float64)) for one in (besides["y"], besides["sample_weight"])
+        None if besides[name] is None else owned(np.asarray(exact(besides[name], name), np.float64))
+        for name in ("y", "sample_weight")
     )
     qid = np.zeros(X.shape[0], np.int64) if besides["qid"] is None else _ids(besides["qid"])
     assert y is not None
@@ -174,7 +177,7 @@ _ONE_QUERY = "qid is missing: without it all rows are one query, and they lie in
 
 def _ids(given: Any) -> Array:
     ids = np.asarray(given)
-    return ids.astype(str) if ids.dtype == object else ids
+    return one_column(ids, ids.size) if ids.dtype == object else ids
 
 
 def _floats(X: Any) -> Any:

@@ -143,6 +143,9 @@ def _columns(facts: list[Facts], like: Columns | None) -> Columns:
         if one.names != names:
             raise ValueError(f"{one.where} has other columns than {facts[0].where}: all partitions need the same")
     first_index = min(one.first_index for one in facts) if like is None else like.first_index
+    for one in facts:
+        if one.first_index < first_index:
+            raise ValueError(f"{one.where} counts its features from {one.first_index}, the model from {first_index}")
     widths = [one.n_features + one.first_index - first_index for one in facts]
     n_features = max(widths) if like is None else like.n_features
     if max(widths) > n_features:

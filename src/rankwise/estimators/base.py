@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from rankwise.arrays import Floats, finite
+from rankwise.arrays import Floats, exact, finite
 from rankwise.device import library_of, move, on_device_of, to_host
 from rankwise.device_sparse import rows_on_device
 from rankwise.estimators.on_device import check_fit, check_rows
@@ -30,11 +30,13 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     coef_: Floats
     takes_devices = False  # whether fit takes arrays of torch and CuPy
+    labels_by_order = False  # whether fit looks at the order of labels only, and not at their values
 
     def _check_fit(self, X: Any, y: Any, sample_weight: Any, reset: bool = True) -> tuple[Any, Floats, Floats | None]:
         """X dense C-ordered or CSR in float32 or float64, y and the weights in float64."""
         if is_stored(X):
             raise ValueError(f"{type(self).__name__} takes rows in memory: give data.read(), or take RankSVM")
+        y = self._exact_labels(y)
         if library_of(X):
             return check_fit(self, X, y, sample_weight, reset)
         wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "y_numeric": True}
@@ -48,6 +50,10 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         device = getattr(self, "device", None)
         weights = None if sample_weight is None else move(sample_weight, device)
         return move(X, device), move(np.asarray(y, dtype=np.float64), device), weights
+
+    def _exact_labels(self, y: Any) -> Any:
+        """y, or ranks for integers that float64 cannot tell apart; costs may look at values."""
+        return exact(y, "y", by_order=self.labels_by_order and getattr(self, "costs", None) is None)
 
     def predict(self, X: Any) -> Floats:
         """Scores, one a row, in the order of the rows given; the larger the better.

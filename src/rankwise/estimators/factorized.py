@@ -81,6 +81,8 @@ class FactorizedRankSVM(Ranker):
     True
     """
 
+    labels_by_order = True
+
     def __init__(
         self,
         n_components: int = 10,

@@ -42,6 +42,7 @@ class KernelRanker(Ranker):
         """The features of the training objects, the labels and the weights, all checked."""
         self.map_ = self.new_map()
         y, sample_weight = (to_host(one) if library_of(one) else one for one in (y, sample_weight))
+        y = self._exact_labels(y)
         if library_of(X):
             X, y = check_rows(self, X, reset=True), finite(y, "y", X.shape[0])
         elif self._takes_objects(X):
@@ -146,6 +147,8 @@ class KernelRankSVM(KernelRanker):
     >>> ranker.predict(data.X[:2]).shape
     (2,)
     """
+
+    labels_by_order = True
 
     def __init__(
         self,

@@ -103,6 +103,7 @@ class RankSVM(Ranker):
 
     _state: StochasticState
     takes_devices = True
+    labels_by_order = True
 
     def __init__(
         self,

@@ -1,0 +1,223 @@
+"""The grammars of the text formats, line by line in plain Python; nothing is shared with the readers under test."""
+
+import csv
+import re
+import sys
+from dataclasses import dataclass, field
+
+NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+INTEGER = re.compile(rb"[+-]?[0-9]+")
+PLAIN_ID = re.compile(r"0|-?[1-9][0-9]{0,18}")
+LARGEST_INDEX = 2**31 - 1
+LARGEST = sys.float_info.max
+
+
+class RefusedError(Exception):
+    """The line (and column, where both ways of looking at the line agree on one) of the first fault."""
+
+    def __init__(self, line=None, column=None):
+        super().__init__(line, column)
+        self.line, self.column = line, column
+
+
+@dataclass
+class Rows:
+    rows: list = field(default_factory=list)  # {index: value} of each line
+    y: list = field(default_factory=list)
+    ids: list = field(default_factory=list)
+    comments: list = field(default_factory=list)
+    base: int = 1
+    n_features: int = 0
+
+    def qid(self):
+        """int64 where all ids are plain integers that fit, else texts."""
+        if all(PLAIN_ID.fullmatch(one) and -(2**63) < int(one) < 2**63 for one in self.ids):
+            return [int(one) for one in self.ids]
+        return self.ids
+
+
+def number(text, largest, line, column):
+    """A finite number of at most `largest`, as Python reads it."""
+    if not NUMBER.fullmatch(text) or abs(float(text)) > largest:
+        raise RefusedError(line, column)
+    return float(text)
+
+
+def label_number(text, line, column):
+    value = number(text, LARGEST, line, column)
+    digits = text.lstrip(b"+-").lstrip(b"0")
+    if INTEGER.fullmatch(text) and digits and int(digits) != abs(value):
+        raise RefusedError(line, column)  # an integer that float64 rounds
+    return value
+
+
+def letor(data, n_features=None, missing=None, zero_based=None, largest=LARGEST):
+    """`label qid:ID index:value … # comment`, blank lines and lines of a comment left out."""
+    if zero_based is None and n_features is not None:
+        zero_based = False
+    read, has_ids = Rows(), None
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    codes = [line.partition(b"#") for line in lines]
+    tokens = [[(m.start() + 1, m.group()) for m in re.finditer(rb"[^ \t\r\v\f]+", code)] for code, _, _ in codes]
+    if zero_based is None:
+        zero_based = any(_begins_with_zero(one) for one in tokens)
+    for i, words in enumerate(tokens, 1):
+        if not words:
+            continue
+        column, word = words.pop(0)
+        read.y.append(label_number(word, i, column))
+        own = words[0] if words and words[0][1].startswith(b"qid:") else None
+        if own is not None:
+            glued = not words[1:] and codes[i - 1][1] and codes[i - 1][0].endswith(own[1])
+            if has_ids is False:
+                raise RefusedError(i, own[0])
+            read.ids.append(query_id(words.pop(0)[1][4:], glued, i, own[0]))
+        try:
+            row = features(words, i, not zero_based, n_features, missing, largest)
+        except RefusedError as fault:
+            # a line without an id among lines with one is refused as such where all its tokens can be read
+            raise RefusedError(i, None if has_ids and own is None else fault.column) from None
+        if own is None:
+            if has_ids:
+                raise RefusedError(i, column)
+            read.ids.append("0")
+        has_ids = own is not None
+        read.rows.append(row)
+        read.comments.append(codes[i - 1][2].strip().decode(errors="backslashreplace"))
+    if not read.rows:
+        raise RefusedError
+    read.base = 0 if zero_based else 1
+    widest = max((max(row, default=-1) for row in read.rows), default=-1) + 1 - read.base
+    read.n_features = n_features if n_features is not None else max(widest, 0)
+    return read
+
+
+def _begins_with_zero(words):
+    """Whether the first feature of the line has the index 0 (it cannot come later: indices ascend)."""
+    after = 2 if len(words) > 1 and words[1][1].startswith(b"qid:") else 1
+    return len(words) > after and bool(re.match(rb"0+:", words[after][1]))
+
+
+def query_id(name, glued_to_comment, line, column):
+    if not name or glued_to_comment or any(byte <= 32 or byte == 127 for byte in name):
+        raise RefusedError(line, column)
+    try:
+        return name.decode()
+    except UnicodeDecodeError:
+        raise RefusedError(line, column) from None
+
+
+def features(words, line, counts_from, n_features, missing, largest):
+    row, previous = {}, -1
+    for column, word in words:
+        index, colon, value = word.partition(b":")
+        if not colon or not re.fullmatch(rb"[0-9]{1,18}", index) or int(index) > LARGEST_INDEX:
+            raise RefusedError(line, column)
+        place = int(index)
+        beyond = n_features is not None and place - counts_from >= n_features
+        if place <= previous or place < counts_from or beyond:
+            raise RefusedError(line, column)
+        if re.fullmatch(rb"(?i)[+-]?(nan|na|null)", value) and missing is not None:
+            row[place] = missing
+        else:
+            row[place] = number(value, largest, line, column)
+        previous = place
+    return row
+
+
+def table(data, separator, missing=None, comments=False):
+    """A header, then one row a line; a cell that begins with a quote may hold separators up to the closing one."""
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    header = header_of(data, separator)
+    if len(set(header)) < len(header) or "label" not in header or "qid" not in header:
+        raise RefusedError
+    read = Rows()
+    for i, line in enumerate(lines[1:], 2):
+        if not line.strip(b" \r"):
+            continue
+        found = cells(line, separator.encode(), i)
+        if len(found) != len(header):
+            _first_bad(found[: len(header)], header, missing, i)
+            raise RefusedError(i)
+        values = _first_bad(found, header, missing, i)
+        read.y.append(values.pop("label"))
+        read.ids.append(_text(values.pop("qid")))
+        remark = _text(values.pop("comment", b""))
+        read.comments.append(remark if comments else "")
+        read.rows.append(list(values.values()))
+    if not read.rows:
+        raise RefusedError
+    read.n_features = len(set(header) - {"label", "qid", "comment"})
+    return read
+
+
+def header_of(data, separator):
+    first = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")[0].decode(errors="backslashreplace")
+    try:
+        return next(csv.reader([first], delimiter=separator, strict=True), [])
+    except csv.Error:
+        raise RefusedError(1) from None
+
+
+def _first_bad(found, header, missing, line):
+    """{column: value}; the first cell that cannot be read refuses the line."""
+    values = {}
+    for name, cell in zip(header, found, strict=False):
+        if name == "comment":
+            values[name] = cell
+        elif name == "qid":
+            if not cell:
+                raise RefusedError(line)
+            values[name] = cell
+        else:
+            values[name] = cell_number(cell, None if name == "label" else missing, name == "label", line)
+    return values
+
+
+def cells(line, separator, number_of_line):
+    """The cells of a line, quotes and all; a carriage return before the line end belongs to it."""
+    found, at = [], 0
+    while True:
+        begin = at
+        if line[at : at + 1] == b'"':
+            closing = re.compile(rb'"((?:[^"]|"")*)"(?!")').match(line, at)
+            if not closing:
+                raise RefusedError(number_of_line)
+            at = closing.end()
+        stop = line.find(separator, at)
+        found.append(line[begin : stop if stop >= 0 else len(line)])
+        if stop < 0:
+            found[-1] = found[-1].removesuffix(b"\r")
+            return found
+        at = stop + 1
+
+
+def cell_number(cell, missing, is_label, line):
+    if len(cell) > 1 and cell[:1] == cell[-1:] == b'"':
+        cell = cell[1:-1]
+    cell = cell.strip(b" ")
+    if re.fullmatch(rb"(?i)(na|nan|null|none)?", cell):
+        if missing is None:
+            raise RefusedError(line)
+        return missing
+    return label_number(cell, line, None) if is_label else number(cell, LARGEST, line, None)
+
+
+def _text(cell):
+    text = cell.decode(errors="backslashreplace")
+    return text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def trec(data, n_fields, value_at):
+    """Lines of so many fields; (qid, docid) occurs once; the value is a finite number."""
+    found = {}
+    for i, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        parts = [one for one in re.split(rb"[ \t\r\v\f]+", line) if one]
+        if not parts:
+            continue
+        if len(parts) != n_fields or (parts[0], parts[2]) in found:
+            raise RefusedError(i)
+        found[parts[0], parts[2]] = label_number(parts[value_at], i, None)
+    if not found:
+        raise RefusedError
+    return found

@@ -1,0 +1,159 @@
+"""NPZ files and folders of chunks made by strangers: numbers in them never decide how much memory is taken, nor where
+kernels look.
+"""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from rankwise import RankSVM
+from rankwise.data.chunk_writer import write_chunks
+from rankwise.data.chunks import open_chunks
+from rankwise.data.files import read_data
+from rankwise.data.records import RankingData
+
+GOOD = {"y": np.arange(3.0), "qid": np.array([1, 1, 2])}
+SPARSE = {"data": np.ones(3), "indices": np.arange(3), "indptr": np.arange(4), "shape": np.array([3, 3])}
+
+
+def save(path, **arrays):
+    np.savez(path, **arrays)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"indices": np.array([0, 1, 10**6])}, "holds no ranking data"),
+        ({"indices": np.array([0, 1, -1])}, "holds no ranking data"),
+        ({"indptr": np.array([0, 3, 1, 3])}, "holds no ranking data"),
+        ({"indptr": np.array([0, 1, 2, 99])}, "holds no ranking data"),
+        ({"indptr": np.array([0.0, 1, 2, 3])}, "indptr is an array of float64"),
+        ({"shape": np.array([3])}, "holds no ranking data"),
+        ({"shape": np.array([3, -3])}, "holds no ranking data"),
+        ({"data": np.array([1, 2, 3j])}, "data is an array of complex128"),
+        ({"y": np.array(["a", "b", "c"])}, "y is an array of <U1"),
+        ({"y": np.zeros((3, 1))}, r"y is an array of float64 of shape \(3, 1\)"),
+        ({"y": np.array(["NaT"] * 3, "M8[ns]")}, "y is an array of datetime64"),
+        ({"qid": np.array([1j, 2, 3])}, "qid is an array of complex128"),
+        ({"first_index": np.array(7)}, "first_index is 7, expected 0 or 1"),
+        ({"names": np.array([1, 2, 3])}, "names is an array of int64"),
+    ],
+)
+def test_arrays_that_are_no_ranking_data_are_refused(tmp_path, changed, words):
+    path = save(tmp_path / "data.npz", **GOOD | SPARSE | changed)
+    with pytest.raises(ValueError, match=words):
+        read_data(path)
+
+
+def test_whole_numbers_as_features_become_floats(tmp_path):
+    path = save(tmp_path / "data.npz", **GOOD | SPARSE | {"data": np.array([1, 2, 3])})
+    assert read_data(path).X.dtype == np.float64
+
+
+def test_a_header_that_promises_more_than_the_file_holds_is_refused(tmp_path):
+    path = tmp_path / "data.npz"
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("y.npy", header.getvalue() + b"\0" * 24)
+    with pytest.raises(ValueError, match="is no NPZ file of plain arrays, or is damaged"):
+        read_data(path)
+
+
+def test_an_archive_that_unpacks_to_more_than_memory_is_refused(tmp_path, monkeypatch):
+    from rankwise import memory
+
+    path = tmp_path / "data.npz"
+    np.savez_compressed(path, **GOOD, X=np.zeros((3, 10**7)))
+    assert path.stat().st_size < 10**6
+    monkeypatch.setattr(memory, "memory_at_hand", lambda: 1e8)
+    with pytest.raises(MemoryError, match=r"data.npz holds takes 0.2 GB where 0.1 GB of memory are at hand"):
+        read_data(path)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = np.arange(48.0).reshape(24, 2) % 7
+    X = csr_array(np.where(rows > 2, rows, 0))
+    write_chunks(tmp_path / "chunks", RankingData(X, np.arange(24) % 3, np.arange(24) // 4), chunk_bytes=100)
+    return tmp_path / "chunks"
+
+
+def change(folder, *keys, to):
+    path = folder / "manifest.json"
+    told = json.loads(path.read_text())
+    inner = told
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = to
+    path.write_text(json.dumps(told))
+
+
+@pytest.mark.parametrize(
+    ("keys", "to"),
+    [
+        (("n_features",), 2**40),
+        (("n_features",), "2"),
+        (("n_features",), True),
+        (("first_index",), 2),
+        (("names",), ["a"]),
+        (("dtype",), "object"),
+        (("sparse",), False),
+        (("chunks", 0, "file"), "../chunk-00000.npz"),
+        (("chunks", 0, "file"), "/etc/passwd"),
+        (("chunks", 0, "rows"), 10**15),
+        (("chunks", 0, "rows"), -1),
+        (("chunks", 0, "arrays", "y", "rows"), 10**15),
+        (("chunks", 0, "arrays", "y", "dtype"), "|O8"),
+        (("chunks", 0, "arrays", "qid", "dtype"), "|O8"),
+        (("chunks", 0, "arrays", "y", "dtype"), "<f8)("),
+        (("chunks", 0, "arrays", "y", "offset"), 4097),
+        (("chunks", 0, "arrays", "y", "offset"), 8192),
+        (("chunks", 0, "arrays", "data", "rows"), 10**15),
+        (("chunks", 0, "arrays", "shape", "columns"), 0.5),
+        (("chunks", 0, "bytes"), 10**15),
+        (("chunks",), []),
+        (("chunks",), {}),
+    ],
+)
+def test_a_manifest_that_contradicts_itself_or_its_chunks_is_refused(folder, keys, to):
+    open_chunks(folder).read()
+    change(folder, *keys, to=to)
+    with pytest.raises(ValueError, match=r"damaged|does not hold what"):
+        open_chunks(folder).read()
+
+
+def test_a_manifest_of_great_depth_is_refused(folder):
+    (folder / "manifest.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="is no manifest of chunks, or is damaged"):
+        open_chunks(folder)
+
+
+@pytest.mark.parametrize(("name", "value"), [("indices", 10**6), ("indices", -1), ("indptr", 10**6), ("indptr", -3)])
+def test_rows_that_point_outside_are_refused_before_kernels_see_them(folder, name, value):
+    data = open_chunks(folder)
+    place = data.files[0].arrays[name]
+    path = folder / data.files[0].file
+    written = bytearray(path.read_bytes())
+    at = place.offset + 2 * place.row_bytes
+    written[at : at + place.row_bytes] = np.array([value], place.dtype).tobytes()
+    path.write_bytes(written)
+    for use in (data.read, lambda: RankSVM().fit(data), lambda: [part.load() for part in data.parts()]):
+        with pytest.raises(ValueError, match=r"is damaged: (it has a column beyond|its rows overlap)"):
+            use()
+
+
+def test_a_chunk_cut_short_while_it_is_read_is_refused(folder):
+    """Mapped, it killed the process (SIGBUS)."""
+    data = open_chunks(folder)
+    kept = data.load(0, 4)
+    path = folder / data.files[0].file
+    path.write_bytes(path.read_bytes()[:5000])
+    kept.toarray()
+    with pytest.raises(ValueError, match="has become shorter since it was opened"):
+        RankSVM().fit(data)
