@@ -11,15 +11,16 @@ from rankwise import metrics
 from rankwise.cli.inputs import (
     fitting_measures,
     left_on_disk,
+    names_for,
     parse_measures,
     read_data,
     read_for,
-    read_names,
     scores_of,
 )
 from rankwise.cli.judging import Judge
 from rankwise.cli.models import make_model
 from rankwise.cli.speech import answer, answer_json, counted, doing, say, stop_here, table
+from rankwise.data.matching import ModelColumns
 from rankwise.data.streams import check_folder, written_beside
 from rankwise.data.trec import document_ids, write_qrels, write_run
 from rankwise.io import load_model, save_model
@@ -48,9 +49,9 @@ def train(asked: Training, as_json: bool) -> None:
     data = left_on_disk(ranker, asked.data)
     if data is None:
         data = read_data(asked.data, dtype=np.float32 if asked.float32 else None)
-    of_model = {"n_features": data.n_features, "zero_based": data.first_index == 0, "names": data.names}
-    evaluated = {"train": data} | ({} if asked.valid is None else {"valid": read_data(asked.valid, **of_model)})
-    names = data.names if asked.names is None else read_names(asked.names, data.n_features)
+    names = names_for(data, asked.names)
+    known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
+    evaluated = {"train": data} | ({} if asked.valid is None else {"valid": read_data(asked.valid, known)})
     if data.n_queries == 1 < len(data):
         say("warning: all documents are of one query (or no qid is given): each is compared with every other")
     began = time.perf_counter()

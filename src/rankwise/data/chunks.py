@@ -11,7 +11,7 @@ import numpy as np
 
 from rankwise.arrays import Array, Floats
 from rankwise.data.chunk_files import ChunkFile, read_manifest
-from rankwise.data.columns import one_type
+from rankwise.data.columns import check_finite, one_type
 from rankwise.data.records import RankingData
 from rankwise.queries import cut
 from rankwise.threads import share, thread_count
@@ -106,6 +106,11 @@ class ChunkedData:
     def read(self) -> RankingData:
         """All of the data, in memory."""
         return RankingData(self.rows(0, self.n_rows), self.y, self.qid, None, self.first_index, self.names)
+
+    def check_finite(self) -> None:
+        """One sentence where a number of X is NaN or infinite; reads everything."""
+        for i, file in enumerate(self.files):
+            check_finite(self.chunk(i), f" of {self.folder / file.file}")
 
     def parts(self, max_bytes: int = PART_BYTES) -> list[ChunkPart]:
         """The data cut into runs of whole queries, each of that many bytes of X and the rest of a query."""

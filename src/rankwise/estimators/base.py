@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, _get_feature_names, check_is_fitted, validate_data
 
 from rankwise.arrays import Floats, finite
 from rankwise.device import library_of, move, on_device_of, to_host
@@ -15,6 +15,7 @@ from rankwise.estimators.on_device import check_fit, check_rows
 from rankwise.features import Features
 from rankwise.memory import memory_at_hand
 from rankwise.metrics import evaluate
+from rankwise.names import QUERY_IDS, by_number
 from rankwise.queries import Queries
 from rankwise.stored import StoredFeatures, is_stored
 
@@ -37,6 +38,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{type(self).__name__} takes rows in memory: give data.read(), or take RankSVM")
         if library_of(X):
             return check_fit(self, X, y, sample_weight, reset)
+        if reset:
+            self.__dict__.pop("first_index_", None)
         wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "y_numeric": True}
         X, y = validate_data(self, X, y, reset=reset, **wanted)
         if issparse(X) and not X.has_canonical_format:
@@ -55,10 +58,12 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         Only differences between documents of one query mean anything; `predict` therefore needs no query ids.
         """
         check_is_fitted(self)
+        check_columns(self, X)
         if is_stored(X):
-            if X.shape[1] != self.n_features_in_:
-                raise ValueError(f"the rows have {X.shape[1]} features, the model has {self.n_features_in_}")
-            return StoredFeatures(X, 0, X.shape[0], 1).scores(self.coef_)
+            found = StoredFeatures(X, 0, X.shape[0], 1).scores(self.coef_)
+            if not np.isfinite(found).all():
+                X.check_finite()
+            return found
         if library_of(X):
             scores: Floats = rows_on_device(check_rows(self, X, reset=False)).scores(on_device_of(X, self.coef_))
             return scores
@@ -87,6 +92,54 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def check_columns(ranker: Any, X: Any) -> None:
+    """What scikit-learn does not see of the columns to predict on: the names of rows on disk, and that the columns f1,
+    f2, ... of a frame are numbers, which a model without names knows too.
+    """
+    known = getattr(ranker, "feature_names_in_", None)
+    if is_stored(X):
+        _check_stored_columns(ranker, X, known)
+    names = X.names if is_stored(X) else _get_feature_names(X)
+    order = None if known is not None or names is None else by_number([str(name) for name in names])
+    if order is None:
+        return
+    if order != sorted(order):
+        raise ValueError("the columns f1, f2, ... of X are not in the order of their numbers: put them into it")
+    first = getattr(ranker, "first_index_", None)  # of a model from a file
+    if first is not None and names[0] != f"f{first}":
+        raise ValueError(f"the columns of X count from {names[0]}, and the features of the model from f{first}")
+
+
+def _check_stored_columns(ranker: Any, X: Any, known: Any) -> None:
+    name = type(ranker).__name__
+    if X.shape[1] != ranker.n_features_in_:
+        raise ValueError(f"the rows have {X.shape[1]} features, the model has {ranker.n_features_in_}")
+    if (X.names is None) != (known is None):
+        lacking, having = ("X does not have valid", "with") if X.names is None else ("X has", "without")
+        warnings.warn(f"{lacking} feature names, but {name} was fitted {having} feature names", stacklevel=4)
+    elif known is not None and list(X.names) != [str(one) for one in known]:
+        odd = sorted(set(X.names) ^ {str(one) for one in known})
+        found = f"{odd[0]!r} is not in both" if odd else "they are in another order, which `rankwise predict` mends"
+        raise ValueError(f"the rows have other features than the model: {found}")
+
+
+def warn_of_query_ids(X: Any, qid: Any) -> None:
+    """A UserWarning where rows of a frame are one query and a column of it is called after query ids.
+
+    Nothing else can tell: labels and features of many queries and of one look alike.
+    """
+    if qid is not None:
+        return
+    names = _get_feature_names(X)
+    found = [] if names is None else [name for name in names if str(name).lower() in QUERY_IDS]
+    if found:
+        warnings.warn(
+            f"X has a column {found[0]!r} and qid is not given: all rows are one query, and {found[0]!r} is a feature; "
+            f"if it holds query ids, pass them as qid and leave the column out of X",
+            stacklevel=3,
+        )
+
+
 def check_room_for_weights(n_features: int) -> None:
     """One sentence where not even a solver's few vectors of weights would fit."""
     needed, at_hand = 8 * VECTORS * n_features, memory_at_hand()
@@ -101,11 +154,11 @@ def whole(name: str, value: Any) -> int:
     """`value` as a positive whole number, or one sentence."""
     if isinstance(value, int | np.integer) and value >= 1:
         return int(value)
-    raise ValueError(f"{name} must be a positive whole number, got {name}={value!r}")
+    raise ValueError(f"{name} must be a positive whole number, got {value!r}")
 
 
 def positive(name: str, value: Any) -> float:
     """`value` as a positive finite number, or one sentence."""
     if isinstance(value, int | float | np.number) and 0 < value < float("inf"):
         return float(value)
-    raise ValueError(f"{name} must be a positive number, got {name}={value!r}")
+    raise ValueError(f"{name} must be a positive number, got {value!r}")

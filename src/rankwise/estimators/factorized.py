@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from rankwise import losses
 from rankwise.arrays import Array, Floats
-from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.base import Ranker, positive, warn_of_query_ids
 from rankwise.estimators.factorization import FactorizedRisk, Progress, descend, quasi_newton
 from rankwise.features import Features
 from rankwise.metrics import evaluate, parse
@@ -121,6 +121,7 @@ class FactorizedRankSVM(Ranker):
         loss, measure = losses.parse(self.loss), parse(self.measure)
         if self.solver not in ("lbfgs", "gd"):
             raise ValueError(f"solver is {self.solver!r}: there are 'lbfgs' and 'gd'")
+        warn_of_query_ids(X, qid)
         X, y, _ = self._check_fit(X, y, None)
         random = check_random_state(self.random_state)
         queries = Queries(qid, y.size)

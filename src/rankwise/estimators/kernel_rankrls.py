@@ -7,7 +7,7 @@ import numpy as np
 
 from rankwise.arrays import Floats
 from rankwise.device import library_of, to_host
-from rankwise.estimators.base import positive
+from rankwise.estimators.base import positive, warn_of_query_ids
 from rankwise.estimators.kernel import KernelRanker
 from rankwise.estimators.rankrls import outcome, prepared
 from rankwise.solvers.spectral import decompose, solve
@@ -75,6 +75,7 @@ class KernelRankRLS(KernelRanker):
         alphas = np.array([positive("alpha", alpha) for alpha in ([self.alpha] if single else self.alpha)])
         if alphas.size == 0:
             raise ValueError("alpha is empty: give at least one")
+        warn_of_query_ids(X, qid)
         features, y, sample_weight = self._mapped(X, y, sample_weight)
         features = to_host(features) if library_of(features) else features
         problem = prepared(self, features, y, qid, sample_weight)
