@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from rankwise.cli.inputs import names_for, parse_measures
+from rankwise.cli.inputs import names_for, note_one_query, parse_measures
 from rankwise.cli.models import make_model
 from rankwise.cli.speech import checked, doing
 from rankwise.cli.work import Outcome, Training, follow, tell
@@ -50,6 +50,7 @@ def train(asked: Training, where: str, as_json: bool) -> None:
         judge = partial(judged, client, coef=ranker.coef_, measures=asked_for, like=columns)
         with doing("evaluating"):
             found = {name: judge((files, None, None, None)) for name, files in evaluated.items()}
+    note_one_query(ranker.n_queries_, found["train"].n_documents)
     shape = {"documents": found["train"].n_documents, "queries": ranker.n_queries_, "features": ranker.n_features_in_}
     tell(asked, Outcome(ranker.result_, shape, seconds, found), as_json)
 

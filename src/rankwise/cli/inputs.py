@@ -22,9 +22,11 @@ def parse_measures(asked: list[str] | None) -> list[metrics.Measure]:
 
 
 def fitting_measures(labels: Any) -> list[str]:
-    """What to show when nothing was asked for: NDCG and MAP make sense for grades, not for any real number."""
+    """What to show when nothing was asked for: NDCG makes sense for grades, and MAP where some are not relevant."""
     grades = bool((labels >= 0).all() and (labels <= 31).all() and (labels == np.round(labels)).all())
-    return ["ndcg@10", "map", "pairwise-accuracy"] if grades else ["pairwise-accuracy", "kendall-tau-b"]
+    if not grades:
+        return ["pairwise-accuracy", "kendall-tau-b"]
+    return ["ndcg@10", *(["map"] if (labels <= 0).any() else []), "pairwise-accuracy"]
 
 
 def read_data(source: Any, known: Known | None = None, **options: Any) -> RankingData:
@@ -75,6 +77,11 @@ def _reads_parts(ranker: Any) -> bool:
     from rankwise.solvers import RANDOM
 
     return isinstance(ranker, RankSVM) and ranker.solver not in RANDOM and ranker.device in (None, "cpu")
+
+
+def note_one_query(n_queries: int, n_documents: int) -> None:
+    if n_queries == 1 < n_documents:
+        say("warning: all documents are of one query (or no qid is given): each is compared with every other")
 
 
 def names_for(data: Known, path: str | None) -> Any:

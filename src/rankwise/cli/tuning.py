@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from rankwise.cli.families import Family
-from rankwise.cli.inputs import fitting_measures, names_for, parse_measures, read_data
+from rankwise.cli.inputs import fitting_measures, names_for, note_one_query, parse_measures, read_data
 from rankwise.cli.journal import Journal
 from rankwise.cli.models import make_model
 from rankwise.cli.progress import progress_bar
@@ -61,6 +61,7 @@ def tune(asked: Tuning, files: Files, rule: str, jobs: int | None, as_json: bool
     families = _families(asked, jobs)
     check_folder(files.output)
     data = read_data(files.data, dtype=np.float32 if asked.float32 else None)
+    note_one_query(data.n_queries, len(data))
     names = names_for(data, files.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
     folds = _folds(asked, data, known, files.valid)

@@ -3,6 +3,7 @@
 import json
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from rankwise.cli.inputs import (
     fitting_measures,
     left_on_disk,
     names_for,
+    note_one_query,
     parse_measures,
     read_data,
     read_for,
@@ -25,6 +27,7 @@ from rankwise.data.streams import check_folder, written_beside
 from rankwise.data.trec import document_ids, write_qrels, write_run
 from rankwise.io import load_model, save_model
 from rankwise.stored import is_stored
+from rankwise.tables import visible
 
 BAR = 24  # characters of the longest weight's bar
 
@@ -52,8 +55,7 @@ def train(asked: Training, as_json: bool) -> None:
     names = names_for(data, asked.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
     evaluated = {"train": data} | ({} if asked.valid is None else {"valid": read_data(asked.valid, known)})
-    if data.n_queries == 1 < len(data):
-        say("warning: all documents are of one query (or no qid is given): each is compared with every other")
+    note_one_query(data.n_queries, len(data))
     began = time.perf_counter()
     with doing("training") as progress:
         follow(ranker, progress)
@@ -81,7 +83,7 @@ class Outcome:
 def tell(asked: Training, outcome: Outcome, as_json: bool) -> None:
     result, shape, seconds, found = outcome.result, outcome.shape, outcome.seconds, outcome.found
     rounds = {name: getattr(result, name) for name in ("rounds", "bytes") if hasattr(result, name)}  # of a cluster
-    report = say if asked.output == "-" else answer  # the model itself is on stdout then
+    report = partial(answer, aside=asked.output == "-")  # the model itself is on stdout then
     if as_json:
         fit = {"objective": result.value, "converged": result.converged, "iterations": result.iterations} | rounds
         told = {"model": asked.output, **shape, **fit, "message": result.message, "seconds": seconds}
@@ -147,9 +149,8 @@ def inspect(model_file: str, top: int, as_json: bool) -> None:
     ranker = getattr(model, "ranker_", model)
     names = getattr(model, "feature_names_in_", None)
     if not hasattr(ranker, "coef_"):
-        answer(
-            f"{ranker}: {ranker.dual_coef_.size:,} references of {ranker.n_features_in_:,} features, no weights of them"
-        )
+        known = f"{ranker.dual_coef_.size:,} references of {ranker.n_features_in_:,} features, no weights of them"
+        answer(f"{' '.join(str(ranker).split())}: {known}")
         return
     labels = (
         [str(i + model.first_index_) for i in range(model.coef_.size)]
@@ -164,7 +165,8 @@ def inspect(model_file: str, top: int, as_json: bool) -> None:
         return
     scaled = "" if model is ranker else f" after {model.scaler}"
     shown = " ".join(str(ranker).split())
-    answer(f"{shown}{scaled}, {model.coef_.size:,} features: {ranker.result_.message}")
+    message = f": {ranker.result_.message}" if hasattr(ranker, "result_") else ""  # partial_fit leaves none
+    answer(visible(f"{shown}{scaled}, {model.coef_.size:,} features{message}"))
     answer(weight_table(model.coef_, labels, top))
 
 

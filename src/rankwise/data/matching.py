@@ -105,8 +105,8 @@ def _by_name(data: Known, known: Known, where: str, zeros_left_out: bool) -> lis
     missing = [] if zeros_left_out else list(place.keys() - set(own))
     if extra or missing:
         missing.sort(key=place.__getitem__)
-        found = [f"lacks {_listed(missing)}"] * bool(missing) + [f"has {_listed(extra)} besides"] * bool(extra)
-        raise ValueError(f"{where} has other features than expected: it {' and '.join(found)}")
+        found = [f"{what}: {_listed(names)}" for what, names in (("missing", missing), ("unknown", extra)) if names]
+        raise ValueError(f"{where} has other features than expected ({'; '.join(found)})")
     return [place[name] for name in own]
 
 

@@ -21,6 +21,7 @@ from rankwise.queries import Queries
 
 RUN = ("qid", "Q0", "docid", "rank", "score", "tag")
 QRELS = ("qid", "0", "docid", "label")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 DOCID = re.compile(r"docid\s*=\s*(\S+)")
 
 
@@ -206,8 +207,10 @@ def _ids(given: Any, n: int) -> Array:
 
 def _id(given: Any) -> str:
     text = str(given)
-    if len(text.split()) != 1:
-        raise ValueError(f"{text!r} cannot stand in a TREC file: ids and tags must not be empty or hold blanks")
+    if len(text.split()) != 1 or CONTROL.search(text):
+        raise ValueError(
+            f"{text!r} cannot stand in a TREC file: ids and tags must not be empty, hold blanks or control characters"
+        )
     return text
 
 
