@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
 
 from rankwise import losses
 from rankwise.arrays import Array, Floats
@@ -123,6 +124,9 @@ class FactorizedRankSVM(Ranker):
             raise ValueError(f"solver is {self.solver!r}: there are 'lbfgs' and 'gd'")
         warn_of_query_ids(X, qid)
         X, y, _ = self._check_fit(X, y, None)
+        if validation is not None:
+            wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": False}
+            validation = validate_data(self, validation[0], **wanted), *validation[1:]
         random = check_random_state(self.random_state)
         queries = Queries(qid, y.size)
         self.n_queries_ = len(queries)
