@@ -94,13 +94,18 @@ class ChunkedData:
         return RankingData(self.rows(rows.start, rows.stop), self.y[rows], qid, None, self.first_index, self.names)
 
     def read_ahead(self) -> Iterator[RankingData]:
-        """One chunk after another, the next being read while one is worked on."""
+        """One chunk after another, checked and then read while the one before it is worked on."""
+
+        def checked(i: int) -> RankingData:
+            self.files[i].check(self.folder, thoroughly=True)
+            return self.chunk(i)
+
         with ThreadPoolExecutor(1) as reader:
-            coming = reader.submit(self.chunk, 0)
+            coming = reader.submit(checked, 0)
             for i in range(1, len(self.files) + 1):
                 here = coming.result()
                 if i < len(self.files):
-                    coming = reader.submit(self.chunk, i)
+                    coming = reader.submit(checked, i)
                 yield here
 
     def read(self) -> RankingData:

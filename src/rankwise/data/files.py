@@ -172,7 +172,7 @@ def _blocks(source: Any, kind: str, reading: Reading) -> Iterator[RankingData]:
     elif kind == "chunks":
         from rankwise.data.chunks import open_chunks
 
-        yield from open_chunks(source, verify=True).read_ahead()
+        yield from open_chunks(source).read_ahead()
     else:
         from rankwise.data.parquet import parquet_blocks, parquet_files
 

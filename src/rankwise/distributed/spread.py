@@ -149,6 +149,10 @@ def _columns(facts: list[Facts], like: Columns | None) -> Columns:
     columns = Columns(n_features, first_index, names)
     for one in facts:
         places(one, columns, one.where, one.zeros_left_out)  # what does not fit is told here
+    if like is not None and max(widths) < n_features:
+        last = first_index + n_features - 1
+        text = f"there is no value of the features {first_index + max(widths)} to {last}, which the model knows"
+        warnings.warn(f"{text}: they are taken as 0", stacklevel=4)
     labels = min(one.labels[0] for one in facts), max(one.labels[1] for one in facts)
     return replace(columns, labels=labels)
 

@@ -34,12 +34,12 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     def _check_fit(self, X: Any, y: Any, sample_weight: Any, reset: bool = True) -> tuple[Any, Floats, Floats | None]:
         """X dense C-ordered or CSR in float32 or float64, y and the weights in float64."""
+        if reset:
+            self.__dict__.pop("first_index_", None)
         if is_stored(X):
             raise ValueError(f"{type(self).__name__} takes rows in memory: give data.read(), or take RankSVM")
         if library_of(X):
             return check_fit(self, X, y, sample_weight, reset)
-        if reset:
-            self.__dict__.pop("first_index_", None)
         wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "y_numeric": True}
         X, y = validate_data(self, X, y, reset=reset, **wanted)
         if issparse(X) and not X.has_canonical_format:

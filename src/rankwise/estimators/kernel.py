@@ -41,6 +41,7 @@ class KernelRanker(Ranker):
     def _mapped(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Array, Floats | None]:
         """The features of the training objects, the labels and the weights, all checked."""
         self.map_ = self.new_map()
+        self.__dict__.pop("first_index_", None)
         y, sample_weight = (to_host(one) if library_of(one) else one for one in (y, sample_weight))
         if library_of(X):
             X, y = check_rows(self, X, reset=True), finite(y, "y", X.shape[0])

@@ -270,6 +270,7 @@ class RankSVM(Ranker):
             )
         if self.device is not None or library_of(X):
             raise ValueError("fit takes pairs for arrays of NumPy only, and without a device")
+        self.__dict__.pop("first_index_", None)
         return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
 
     def _keep(self, result: Result, objective: RegularizedRisk) -> None:
