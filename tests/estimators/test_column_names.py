@@ -149,6 +149,12 @@ def test_query_ids_left_in_a_frame_without_qid_are_noticed(fit, column):
         fit(frame, DATA.y[few])
 
 
+def test_query_ids_in_the_index_of_a_frame_are_noticed():
+    frame = FRAME.set_index(pd.Index(DATA.qid, name="qid"))
+    with pytest.warns(UserWarning, match="X has an index 'qid' and qid is not given"):
+        RankSVM(C=0.01).fit(frame, DATA.y)
+
+
 def test_one_query_is_no_reason_to_warn():
     """AUC and concordance: many rows, few labels or times, no queries at all."""
     with warnings.catch_warnings():

@@ -114,7 +114,8 @@ def _check_stored_columns(ranker: Any, X: Any, known: Any) -> None:
     name = type(ranker).__name__
     if X.shape[1] != ranker.n_features_in_:
         raise ValueError(f"the rows have {X.shape[1]} features, the model has {ranker.n_features_in_}")
-    if (X.names is None) != (known is None):
+    numbers = X.names is not None and by_number(X.names) is not None
+    if (X.names is None) != (known is None) and not (known is None and numbers):
         lacking, having = ("X does not have valid", "with") if X.names is None else ("X has", "without")
         warnings.warn(f"{lacking} feature names, but {name} was fitted {having} feature names", stacklevel=4)
     elif known is not None and list(X.names) != [str(one) for one in known]:
@@ -124,20 +125,20 @@ def _check_stored_columns(ranker: Any, X: Any, known: Any) -> None:
 
 
 def warn_of_query_ids(X: Any, qid: Any) -> None:
-    """A UserWarning where rows of a frame are one query and a column of it is called after query ids.
+    """A UserWarning where qid is not given and X is a frame with a column, or an index, called after query ids.
 
-    Nothing else can tell: labels and features of many queries and of one look alike.
+    Nothing else can tell: features and labels of many queries and of one look alike.
     """
-    if qid is not None:
+    names = None if qid is not None else _get_feature_names(X)
+    if names is None:
         return
-    names = _get_feature_names(X)
-    found = [] if names is None else [name for name in names if str(name).lower() in QUERY_IDS]
-    if found:
-        warnings.warn(
-            f"X has a column {found[0]!r} and qid is not given: all rows are one query, and {found[0]!r} is a feature; "
-            f"if it holds query ids, pass them as qid and leave the column out of X",
-            stacklevel=3,
-        )
+    in_index = list(getattr(getattr(X, "index", None), "names", []))
+    for name, place in [*((one, "a column") for one in names), *((one, "an index") for one in in_index)]:
+        if str(name).lower() in QUERY_IDS:
+            cure = "pass the query ids as qid, and leave them out of X"
+            text = f"X has {place} {name!r} and qid is not given: all rows are taken as one query; {cure}"
+            warnings.warn(text, stacklevel=3)
+            return
 
 
 def check_room_for_weights(n_features: int) -> None:

@@ -160,7 +160,8 @@ class RankSVM(Ranker):
         y : array of shape (n_documents,)
             Any real numbers; only their order within a query counts.
         qid : array of shape (n_documents,), default=None
-            Query ids of any type, in any order; None: all documents belong to one query.
+            Query ids of any type, in any order; None: all documents belong to one query (a warning if X is a frame
+            with a column `qid`, `query_id`, `queryid` or `query`).
         sample_weight : array of shape (n_documents,), default=None
             The pair (i, j) weighs sample_weight[i] * sample_weight[j].
         query_weight : dict by query id, or array of shape (n_documents,), default=None
