@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, strategies
 from scipy.sparse import csr_array
 
 from rankwise import RankingData, from_frame, read_data, write_data
@@ -110,3 +111,31 @@ def test_sparse_files_with_names_are_joined_by_name(tmp_path):
         write_data(tmp_path / file, data(csr_array(ROWS), names))
     read = read_data([tmp_path / "a.npz", tmp_path / "b.npz"])
     assert read.X.toarray().tolist() == [*ROWS.tolist(), *ROWS[:, ::-1].tolist()]
+
+
+@given(strategies.data())
+def test_as_slowly_looked_up(draw):
+    """Every column by its name, or by its number, in a dictionary; any set, order and storage."""
+    name = strategies.sampled_from(["a", "b", "c", "f0", "f1", "f2", "f3", "label"])
+    names = strategies.none() | strategies.lists(name, min_size=1, max_size=4, unique=True).map(tuple)
+    own, wanted = draw.draw(names), draw.draw(names)
+    n, wide = (len(one) if one else draw.draw(strategies.integers(1, 4)) for one in (own, wanted))
+    first, known_first = (draw.draw(strategies.sampled_from([0, 1])) for _ in range(2))
+    sparse = draw.draw(strategies.booleans())
+    X = np.arange(1.0, 2 * n + 1).reshape(2, n)
+    record = data(csr_array(X) if sparse else X, own, first)
+    known = ModelColumns(wide, known_first, wanted)
+    numbers = [f"f{i}" for i in range(first, first + n)]
+    expected = list(wanted) if wanted else [f"f{i}" for i in range(known_first, known_first + wide)]
+    is_numbers = {f"f{i}" for i in range(wide)} == set(expected) or {f"f{i + 1}" for i in range(wide)} == set(expected)
+    if own is None and not is_numbers:  # numbers count the columns of the model
+        expected = [f"f{i}" for i in range(known_first, known_first + wide)]
+    columns = dict(zip(own or numbers, X.T.tolist(), strict=True))
+    fits = set(columns) <= set(expected) and (len(columns) == wide or (sparse and own is None))
+    if not fits:
+        with pytest.raises(ValueError, match=r"^t "):
+            matched(record, known, "t")
+        return
+    found = matched(record, known, "t").X
+    found = found.toarray() if sparse else found
+    assert found.T.tolist() == [columns.get(name, [0.0, 0.0]) for name in expected]

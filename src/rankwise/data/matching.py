@@ -1,7 +1,7 @@
 """Columns of ranking data put into the order that a model knows: by name, by number, or refused in one sentence.
 
 A column called f1, f2, ... has a number; LETOR text has numbers only. Data without names are counted in the model's own
-order. Sparse data and LETOR text leave zeros out, so that their last columns may be missing; a table has every column.
+order. LETOR text and sparse data leave zeros out, so that their last columns may be missing; a table has every column.
 """
 
 from collections.abc import Sequence
@@ -102,7 +102,7 @@ def _by_name(data: Known, known: Known, where: str, zeros_left_out: bool) -> lis
     if len(place) < known.n_features or len(set(own)) < len(own):
         raise ValueError(f"{where} cannot be put into order: two features have one name")
     extra = [name for name in own if name not in place]
-    missing = [] if zeros_left_out else list(place.keys() - set(own))
+    missing = [] if zeros_left_out and data.names is None else list(place.keys() - set(own))
     if extra or missing:
         missing.sort(key=place.__getitem__)
         found = [f"{what}: {_listed(names)}" for what, names in (("missing", missing), ("unknown", extra)) if names]
