@@ -61,6 +61,12 @@ def test_names_in_another_order(make):
     assert found.names == ("c", "a", "b")
 
 
+def test_sparse_data_are_left_as_they_are():
+    given = data(csr_array(ROWS), ("a", "b", "c"))
+    matched(given, ModelColumns(3, 1, ("c", "a", "b")), "t")
+    assert given.X.toarray().tolist() == ROWS.tolist()
+
+
 def test_names_that_are_numbers_meet_numbers():
     turned = ROWS[:, [1, 0, 2]]
     by_name = ModelColumns(3, 1, ("f2", "f1", "f3"))
@@ -85,6 +91,7 @@ def test_sparse_data_may_lack_the_last_columns():
         (data(), ModelColumns(4), r"t has 3 features, 1 to 3, expected 4 features, 1 to 4"),
         (data(), ModelColumns(2), r"t has 3 features, 1 to 3, expected 2 features, 1 to 2"),
         (data(csr_array(ROWS)), ModelColumns(2), r"t has 3 features, 1 to 3, expected 2 features, 1 to 2"),
+        (data(csr_array((2, 2**31))), ModelColumns(2, 1, ("f2", "f1")), r"t has 2147483648 features, 1 to 2147483648"),
         (data(first_index=0), ModelColumns(3), r"t has 3 features, 0 to 2, expected 3 features, 1 to 3"),
         (data(), ModelColumns(3, 0), r"t has 3 features, 1 to 3, expected 3 features, 0 to 2"),
         (data(names="abc"), ModelColumns(3), r"t names its features 'a', 'b', 'c', and the model knows numbers only"),

@@ -87,18 +87,19 @@ def _by_place(data: Known, known: Known, where: str, zeros_left_out: bool) -> ra
     first = data.first_index - known.first_index
     last = first + data.n_features
     if first < 0 or last > known.n_features or (not zeros_left_out and data.n_features < known.n_features):
-        own, expected = (_span(one.first_index, one.n_features) for one in (data, known))
-        raise ValueError(f"{where} has {own}, expected {expected}")
+        raise _other_numbers(data, known, where)
     return range(first, last)
 
 
 def _by_name(data: Known, known: Known, where: str, zeros_left_out: bool) -> list[int]:
-    if known.names is None and (data.names is None or by_number(data.names) is None):
-        raise ValueError(
-            f"{where} names its features {_listed(_names(data))}, and the model knows numbers only: "
-            f"call the columns {_listed(_names(known))}, or train with names"
-        )
+    if data.names is None and data.n_features > known.n_features:  # however many: they are not written out
+        raise _other_numbers(data, known, where)
     own, place = _names(data), {name: i for i, name in enumerate(_names(known))}
+    if known.names is None and by_number(own) is None:
+        raise ValueError(
+            f"{where} names its features {_listed(own)}, and the model knows numbers only: "
+            f"call the columns {_listed(list(place))}, or train with names"
+        )
     if len(place) < known.n_features or len(set(own)) < len(own):
         raise ValueError(f"{where} cannot be put into order: two features have one name")
     extra = [name for name in own if name not in place]
@@ -113,8 +114,11 @@ def _by_name(data: Known, known: Known, where: str, zeros_left_out: bool) -> lis
 def _placed(X: Any, places: Sequence[int], n_features: int) -> Any:
     """X with its columns at the given places among n_features; the others are 0."""
     if sparse.issparse(X):
-        indices = np.asarray(places, dtype=X.indices.dtype)[X.indices] if len(places) else X.indices
-        moved = sparse.csr_array((X.data, indices, X.indptr), shape=(X.shape[0], n_features))
+        shape = (X.shape[0], n_features)
+        if isinstance(places, range):
+            return sparse.csr_array((X.data, X.indices + places.start, X.indptr), shape=shape)
+        indices = np.asarray(places, dtype=X.indices.dtype)[X.indices]
+        moved = sparse.csr_array((X.data.copy(), indices, X.indptr), shape=shape)  # sorting moves the values too
         moved.sort_indices()
         return moved
     if len(places) == n_features:
@@ -128,8 +132,12 @@ def _names(known: Known) -> list[str]:
     return feature_names(known.n_features, known.first_index) if known.names is None else list(known.names)
 
 
-def _span(first_index: int, n_features: int) -> str:
-    return f"{n_features} features, {first_index} to {first_index + n_features - 1}"
+def _other_numbers(data: Known, known: Known, where: str) -> ValueError:
+    own, expected = (
+        f"{one.n_features} features, {one.first_index} to {one.first_index + one.n_features - 1}"
+        for one in (data, known)
+    )
+    return ValueError(f"{where} has {own}, expected {expected}")
 
 
 def _listed(names: Sequence[str]) -> str:
