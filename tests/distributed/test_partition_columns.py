@@ -96,3 +96,18 @@ def test_measures_that_tell_nothing(client, data):
     y, scores, qid = (da.from_array(one, one.size) for one in (data.y + 1, data.X[:, 0], data.qid))
     with pytest.warns(UserWarning, match=r"map: every document is relevant \(label > 0\)"):
         evaluate(y, scores, qid, ["map", "ndcg@10"])
+
+
+def test_text_with_fewer_features_is_noted_and_with_more_refused(client, data, tmp_path):
+    few = data.select(slice(0, 200))
+    narrow = rankwise.RankingData(np.ascontiguousarray(few.X[:, :5]), few.y, few.qid)
+    rankwise.write_letor(tmp_path / "wide.txt", few)
+    rankwise.write_letor(tmp_path / "narrow.txt", narrow)
+    ranker = DaskRankSVM(C=0.01).fit(tmp_path / "wide.txt")
+    given = {"coef": ranker.coef_, "measures": "ndcg@10", "like": ranker.columns_}
+    with pytest.warns(UserWarning, match="no value of any feature above 5, and the model knows some: taken as 0"):
+        judged(client, (tmp_path / "narrow.txt", None, None, None), **given)
+    ranker = DaskRankSVM(C=0.01).fit(tmp_path / "narrow.txt")
+    given = {"coef": ranker.coef_, "measures": "ndcg@10", "like": ranker.columns_}
+    with pytest.raises(ValueError, match=r"wide.txt has 13 features, 1 to 13, expected 5 features, 1 to 5"):
+        judged(client, (tmp_path / "wide.txt", None, None, None), **given)

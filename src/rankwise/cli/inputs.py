@@ -54,7 +54,8 @@ def _note_zeros(data: RankingData, known: Known, name: str) -> None:
             used -= 1
     first, last = data.first_index + used, known.first_index + known.n_features - 1
     if first <= last:
-        say(f"note: {name} has no value of the features {first} to {last}, which the model knows: they are taken as 0")
+        which = f"feature {first}" if first == last else f"features {first} to {last}"
+        say(f"note: {name} has no value of {which}, which the model knows: taken as 0")
 
 
 def read_for(model: Any, source: str, **options: Any) -> Any:

@@ -98,7 +98,9 @@ class ChunkedData:
 
         def checked(i: int) -> RankingData:
             self.files[i].check(self.folder, thoroughly=True)
-            return self.chunk(i)
+            data = self.chunk(i)
+            check_finite(data, f" of {self.folder / self.files[i].file}")
+            return data
 
         with ThreadPoolExecutor(1) as reader:
             coming = reader.submit(checked, 0)

@@ -150,9 +150,9 @@ def _columns(facts: list[Facts], like: Columns | None) -> Columns:
     for one in facts:
         places(one, columns, one.where, one.zeros_left_out)  # what does not fit is told here
     if like is not None and max(widths) < n_features:
-        last = first_index + n_features - 1
-        text = f"there is no value of the features {first_index + max(widths)} to {last}, which the model knows"
-        warnings.warn(f"{text}: they are taken as 0", stacklevel=4)
+        last = first_index + max(widths) - 1
+        text = f"there is no value of any feature above {last}, and the model knows some: taken as 0"
+        warnings.warn(text, stacklevel=4)
     labels = min(one.labels[0] for one in facts), max(one.labels[1] for one in facts)
     return replace(columns, labels=labels)
 
