@@ -2,11 +2,13 @@
 
 import io
 import json
+import os
+import subprocess
 import sys
 
 import numpy as np
 import pytest
-from commands import run, write_sample
+from commands import RANKWISE, run, write_sample
 
 from rankwise import RankingData, load_sample, write_chunks, write_data, write_letor
 from rankwise.cli.speech import doing
@@ -116,6 +118,15 @@ def test_progress_reads_no_markup(monkeypatch):
     with doing("reading [/] [red]x[/red] \x1b[31m") as tell:
         tell("half of [/nothing]")
     assert "reading [/] [red]x[/red] \\x1b[31m" in screen.getvalue()
+
+
+def test_a_terminal_without_umlauts(files, tmp_path):
+    data = load_sample("test")
+    write_data(tmp_path / "t.npz", RankingData(data.X, data.y, data.qid, None, 1, ["größe", *"abcdefghijkl"]))
+    run("train", tmp_path / "t.npz", "-o", tmp_path / "m.json")
+    command = [*RANKWISE, "inspect", str(tmp_path / "m.json"), "--top", "0"]
+    shown = subprocess.run(command, env=os.environ | {"PYTHONIOENCODING": "ascii"}, capture_output=True, check=True)
+    assert rb"gr\xf6\xdfe" in shown.stdout
 
 
 def test_trec_ids_hold_no_control_characters(tmp_path, files):
