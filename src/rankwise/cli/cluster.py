@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from rankwise.cli.inputs import names_for, note_one_query, parse_measures
+from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_names
 from rankwise.cli.models import make_model
 from rankwise.cli.speech import checked, doing
 from rankwise.cli.work import Outcome, Training, follow, tell
@@ -35,6 +35,8 @@ def train(asked: Training, where: str, as_json: bool) -> None:
     if asked.float32:
         raise typer.BadParameter("with --dask files are kept as they are stored: store float32", param_hint="--float32")
     check_folder(asked.output)
+    if asked.names is not None:
+        read_names(asked.names)  # what is wrong with them is told before anything is trained
     with connected(where) as client:
         ranker = estimator(**local.get_params())
         ranker.client = client

@@ -55,7 +55,7 @@ def _note_zeros(data: RankingData, known: Known, name: str) -> None:
     first, last = data.first_index + used, known.first_index + known.n_features - 1
     if first <= last:
         which = f"feature {first}" if first == last else f"features {first} to {last}"
-        say(f"note: {name} has no value of {which}, which the model knows: taken as 0")
+        say(f"note: {name} has no value other than 0 for {which} of the model")
 
 
 def read_for(model: Any, source: str, **options: Any) -> Any:
@@ -89,17 +89,17 @@ def names_for(data: Known, path: str | None) -> Any:
     """The names of a model's features: those of the data, or those in a file of names."""
     if path is None:
         return data.names
-    names = read_names(path, data.n_features)
+    names = read_names(path)
+    if len(names) != data.n_features:
+        raise ValueError(f"{path} holds {len(names)} names, the data have {data.n_features} features: one name a line")
     if data.names is not None and names != list(data.names):
         raise ValueError(f"{path} names the features otherwise than the data do: leave out --names")
     return names
 
 
-def read_names(path: str, n_features: int) -> list[str]:
+def read_names(path: str) -> list[str]:
     with open(path, encoding="utf-8") as file:
         names = [line.strip() for line in file if line.strip()]
-    if len(names) != n_features:
-        raise ValueError(f"{path} holds {len(names)} names, the data have {n_features} features: one name a line")
     if len(set(names)) < len(names):
         raise ValueError(f"{path} holds {max(names, key=names.count)!r} twice: every feature needs a name of its own")
     return names

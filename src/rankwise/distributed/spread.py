@@ -151,8 +151,7 @@ def _columns(facts: list[Facts], like: Columns | None) -> Columns:
         places(one, columns, one.where, one.zeros_left_out)  # what does not fit is told here
     if like is not None and max(widths) < n_features:
         last = first_index + max(widths) - 1
-        text = f"there is no value of any feature above {last}, and the model knows some: taken as 0"
-        warnings.warn(text, stacklevel=4)
+        warnings.warn(f"there is no value for any feature above {last}, and the model has some: 0", stacklevel=4)
     labels = min(one.labels[0] for one in facts), max(one.labels[1] for one in facts)
     return replace(columns, labels=labels)
 
