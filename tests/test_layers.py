@@ -12,6 +12,7 @@ ROOT = Path(rankwise.__file__).parent
 ROOMS = [
     "",  # the package itself: the version
     "tables",
+    "names",
     "memory",
     "device",
     "device_kernels",

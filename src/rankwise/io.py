@@ -29,13 +29,17 @@ TOLD = ("gradient_norm", "iterations", "converged", "message", "gap", "gap_estim
 OF_THE_RUN = ("callback", "verbose", "n_jobs", "device")  # parameters that say nothing of the model
 
 
-def save_model(model: Any, path: str | Path, feature_names: Sequence[str] | None = None, first_index: int = 1) -> None:
+def save_model(
+    model: Any, path: str | Path, feature_names: Sequence[str] | None = None, first_index: int | None = None
+) -> None:
     """Write a fitted ranker, with its scaler if it has one; `feature_names` where the training data had none, and 0 as
-    `first_index` where a ranking file counted its features from 0, so that the next one is read in the same way.
+    `first_index` where a ranking file counted its features from 0, so that the next one is read in the same way. None:
+    as the model itself knows them.
 
     A path that ends in .gz, .bz2 or .xz is compressed; "-" is standard output. Parameters that JSON cannot hold (a
     callable, a matrix of costs) are not kept: they tell how the model was trained, and predictions do not need them.
     """
+    first_index = getattr(model, "first_index_", 1) if first_index is None else first_index
     state = _described(model, feature_names) | {"first_index": first_index}
     text = json.dumps(state, indent=1, allow_nan=False)
     with written_beside(path) as file:
@@ -132,8 +136,9 @@ def _revived(state: dict[str, Any]) -> Any:
         if model.scaler_.n_features_in_ != ranker.n_features_in_:
             raise ValueError("scaler and coef have different numbers of features")
     if state["feature_names"] is not None:
-        model.feature_names_in_ = np.array(state["feature_names"], dtype=object)
-        if model.feature_names_in_.size != ranker.n_features_in_:
+        sees_columns = getattr(model, "scaler_", model)
+        sees_columns.feature_names_in_ = np.array(state["feature_names"], dtype=object)
+        if sees_columns.feature_names_in_.size != ranker.n_features_in_:
             raise ValueError("feature_names and coef have different lengths")
     model.first_index_ = int(state["first_index"])
     return model

@@ -1,13 +1,27 @@
-"""Rows of texts as a table, plain, in Markdown or LaTeX: the first column to the left, the others to the right."""
+"""Texts as people see them, and rows of texts as a table: plain, in Markdown or LaTeX.
+
+In a table the first column is set to the left, the others to the right.
+"""
 
 from collections.abc import Sequence
 
 Rows = Sequence[Sequence[str]]
 
 
+def visible(text: str) -> str:
+    """The text with every character that is not plainly printed written as an escape, \\x1b or \\u202e.
+
+    Every name, id, path and message that comes from data goes through here before it is shown: control characters
+    would act on a terminal, others would hide text or turn its direction, and line ends would forge lines.
+    """
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
 def table(rows: Rows, header: Sequence[str]) -> str:
     """Columns set out in plain text."""
-    lines = [header, *rows]
+    lines = [[visible(cell) for cell in line] for line in (header, *rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
 
     def set_out(line: Sequence[str]) -> str:
@@ -20,7 +34,7 @@ def table(rows: Rows, header: Sequence[str]) -> str:
 def markdown_table(rows: Rows, header: Sequence[str]) -> str:
     """A table as GitHub and most others read it; a bar inside a cell is escaped."""
     ruler = [":--", *["--:"] * (len(header) - 1)]
-    lines = [[cell.replace("|", "\\|") for cell in line] for line in [header, ruler, *rows]]
+    lines = [[visible(cell).replace("|", "\\|") for cell in line] for line in [header, ruler, *rows]]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -37,4 +51,4 @@ LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
 
 def latex_text(text: str) -> str:
     """Plain text with LaTeX's own signs escaped."""
-    return "".join(LATEX.get(sign, sign) for sign in text)
+    return "".join(LATEX.get(sign, sign) for sign in visible(text))

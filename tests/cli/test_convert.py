@@ -67,7 +67,10 @@ def test_names_go_with_the_model_and_order_the_columns(files, tmp_path):
     shown = [run("evaluate", tmp_path / "m.json", tmp_path / name).stdout for name in ("train.csv", "turned.csv")]
     assert shown[0] == shown[1]
     (tmp_path / "other.csv").write_text(table.replace("clicks", "taps"))
-    assert "'clicks' is not in both" in run("predict", tmp_path / "m.json", tmp_path / "other.csv", code=1).stderr
+    assert (
+        "other features than expected (missing: 'clicks'; unknown: 'taps')"
+        in run("predict", tmp_path / "m.json", tmp_path / "other.csv", code=1).stderr
+    )
 
 
 def test_columns_by_name(tmp_path):

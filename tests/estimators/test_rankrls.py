@@ -190,7 +190,7 @@ def test_warnings():
 @pytest.mark.parametrize(
     ("ranker", "words"),
     [
-        (RankRLS(0), "alpha must be a positive number, got alpha=0"),
+        (RankRLS(0), "alpha must be a positive number, got 0"),
         (RankRLS(ties="drop"), "ties is 'drop': there are 'include', 'exclude'"),
         (RankRLS(scaling="mean"), "scaling is 'mean': there are 'pairs', 'query'"),
         (RankRLS(solver="svd"), "solver is 'svd': there are 'auto', 'primal', 'dual', 'cg'"),

@@ -217,8 +217,8 @@ def test_warnings():
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"C": 0}, "C must be a positive number, got C=0"),
-        ({"C": "1"}, "C must be a positive number, got C='1'"),
+        ({"C": 0}, "C must be a positive number, got 0"),
+        ({"C": "1"}, "C must be a positive number, got '1'"),
         ({"tol": -1}, "tol must be a positive number"),
         ({"max_iter": 0}, "max_iter must be a positive whole number"),
         ({"max_iter": 1.5}, "max_iter must be a positive whole number"),

@@ -67,7 +67,7 @@ def test_a_path_takes_fewer_steps_than_its_fits():
 def test_faults():
     with pytest.raises(ValueError, match="Cs is empty"):
         c_path(DATA.X, DATA.y, DATA.qid, [])
-    with pytest.raises(ValueError, match="Cs must be a positive number, got Cs=-1"):
+    with pytest.raises(ValueError, match="Cs must be a positive number, got -1"):
         c_path(DATA.X, DATA.y, DATA.qid, [1.0, -1.0])
     with pytest.raises(ValueError, match="direction is 'both'"):
         c_path(DATA.X, DATA.y, DATA.qid, direction="both")

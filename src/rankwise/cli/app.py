@@ -1,19 +1,34 @@
 """The commands and their options; what they do is in `rankwise.cli.work`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from rankwise import __version__
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
 from rankwise.cli.options import DATA_HELP, Data, Jobs, Json, Measures, Model, Qrels, Unjudged, UnretrievedLast
 from rankwise.cli.plot import plot
-from rankwise.cli.speech import answer, command
+from rankwise.cli.speech import answer, command, shown_plainly
 from rankwise.cli.tune import tune
+
+
+class Speaking(TyperGroup):
+    """Commands whose complaints about arguments, which quote them, are shown as any other text."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with shown_plainly():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with shown_plainly():
+            return super().invoke(ctx)
+
 
 app = typer.Typer(
     name="rankwise",
+    cls=Speaking,
     help="Learn to rank from every preference pair, in linearithmic time.",
     no_args_is_help=True,
     add_completion=False,

@@ -4,12 +4,13 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import typer
 
-from rankwise.cli.inputs import parse_measures, read_names
+from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_names
 from rankwise.cli.models import make_model
 from rankwise.cli.speech import checked, doing
 from rankwise.cli.work import Outcome, Training, follow, tell
@@ -34,6 +35,8 @@ def train(asked: Training, where: str, as_json: bool) -> None:
     if asked.float32:
         raise typer.BadParameter("with --dask files are kept as they are stored: store float32", param_hint="--float32")
     check_folder(asked.output)
+    if asked.names is not None:
+        read_names(asked.names)  # what is wrong with them is told before anything is trained
     with connected(where) as client:
         ranker = estimator(**local.get_params())
         ranker.client = client
@@ -42,13 +45,14 @@ def train(asked: Training, where: str, as_json: bool) -> None:
             follow(ranker, progress)
             ranker.fit(asked.data)
         seconds = time.perf_counter() - began
-        names = None if asked.names is None else read_names(asked.names, ranker.n_features_in_)
-        save_model(ranker.to_local(), asked.output, names, ranker.columns_.first_index)
+        columns = replace(ranker.columns_, names=names_for(ranker.columns_, asked.names))
+        save_model(ranker.to_local(), asked.output, columns.names, columns.first_index)
         evaluated = {"train": asked.data} | ({} if asked.valid is None else {"valid": [asked.valid]})
         asked_for = measures or _fitting_measures(*ranker.columns_.labels)
-        judge = partial(judged, client, coef=ranker.coef_, measures=asked_for, like=ranker.columns_)
+        judge = partial(judged, client, coef=ranker.coef_, measures=asked_for, like=columns)
         with doing("evaluating"):
             found = {name: judge((files, None, None, None)) for name, files in evaluated.items()}
+    note_one_query(ranker.n_queries_, found["train"].n_documents)
     shape = {"documents": found["train"].n_documents, "queries": ranker.n_queries_, "features": ranker.n_features_in_}
     tell(asked, Outcome(ranker.result_, shape, seconds, found), as_json)
 

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from rankwise import metrics
 from rankwise.arrays import read_number
-from rankwise.cli.speech import checked, doing
+from rankwise.cli.speech import checked, doing, say
 from rankwise.data import files
 from rankwise.data.chunks import open_chunks
+from rankwise.data.matching import Known, ModelColumns, matched, same_columns
 from rankwise.data.records import RankingData
 from rankwise.data.streams import open_bytes
 from rankwise.stored import is_stored
@@ -21,35 +23,55 @@ def parse_measures(asked: list[str] | None) -> list[metrics.Measure]:
 
 
 def fitting_measures(labels: Any) -> list[str]:
-    """What to show when nothing was asked for: NDCG and MAP make sense for grades, not for any real number."""
+    """What to show when nothing was asked for: NDCG makes sense for grades, and MAP where some are not relevant."""
     grades = bool((labels >= 0).all() and (labels <= 31).all() and (labels == np.round(labels)).all())
-    return ["ndcg@10", "map", "pairwise-accuracy"] if grades else ["pairwise-accuracy", "kendall-tau-b"]
+    if not grades:
+        return ["pairwise-accuracy", "kendall-tau-b"]
+    return ["ndcg@10", *(["map"] if (labels <= 0).any() else []), "pairwise-accuracy"]
 
 
-def read_data(source: Any, names: Any = None, **options: Any) -> RankingData:
-    """Ranking data of any format; where they have names, their columns in the order of `names`."""
+def read_data(source: Any, known: Known | None = None, **options: Any) -> RankingData:
+    """Ranking data of any format; with the columns that a model knows, in its order, where they are for one."""
     name = source if isinstance(source, str) else " ".join(source)
+    is_text = known is not None and files.format_of(source) == "letor"
+    if known is not None and is_text:
+        options |= {"n_features": known.n_features, "zero_based": known.first_index == 0}
     with doing(f"reading {name}"):
         data = files.read_data(source, **options)
-    return data if names is None or data.names is None else files.in_order(data, list(names), name)
+    if known is None:
+        return data
+    if is_text or sparse.issparse(data.X):
+        _note_zeros(data, known, name)
+    return matched(data, known, name)
+
+
+def _note_zeros(data: RankingData, known: Known, name: str) -> None:
+    """Ranking text leaves zeros out, so that one cannot tell a short line from data of fewer features: say so."""
+    X, used = data.X, data.n_features
+    if sparse.issparse(X):
+        used = int(X.indices.max(initial=-1)) + 1
+    else:
+        while used and not X[:, used - 1].any():
+            used -= 1
+    first, last = data.first_index + used, known.first_index + known.n_features - 1
+    if first <= last:
+        which = f"feature {first}" if first == last else f"features {first} to {last}"
+        say(f"note: {name} has no value other than 0 for {which} of the model")
 
 
 def read_for(model: Any, source: str, **options: Any) -> Any:
-    ways = options_for(model)
-    stored = None if options else left_on_disk(model, [source], ways["names"])
-    return read_data(source, **ways, **options) if stored is None else stored
+    known = ModelColumns.of(model)
+    stored = None if options else left_on_disk(model, [source], known)
+    return read_data(source, known, **options) if stored is None else stored
 
 
-def left_on_disk(ranker: Any, sources: list[str], names: Any = None) -> Any:
+def left_on_disk(ranker: Any, sources: list[str], known: Known | None = None) -> Any:
     """A folder of chunks whose rows the ranker reads part by part; None where it needs the rows in memory."""
     if len(sources) != 1 or files.format_of(sources[0]) != "chunks" or not _reads_parts(ranker):
         return None
     with doing(f"checking {sources[0]}"):
         data = open_chunks(sources[0], verify=True)
-    counts_from = getattr(ranker, "first_index_", data.first_index)  # of a model that was loaded
-    if data.names is None and data.first_index != counts_from:
-        raise ValueError(f"{sources[0]} counts its features from {data.first_index}, the model from {counts_from}")
-    return data if names is None or data.names is None or list(data.names) == list(names) else None
+    return data if known is None or same_columns(data, known) else None
 
 
 def _reads_parts(ranker: Any) -> bool:
@@ -59,18 +81,28 @@ def _reads_parts(ranker: Any) -> bool:
     return isinstance(ranker, RankSVM) and ranker.solver not in RANDOM and ranker.device in (None, "cpu")
 
 
-def options_for(model: Any) -> dict[str, Any]:
-    """How to read data for a model: its columns, in its order."""
-    names = getattr(model, "feature_names_in_", None)
-    ordered = None if names is None else tuple(names)
-    return {"names": ordered, "n_features": model.n_features_in_, "zero_based": model.first_index_ == 0}
+def note_one_query(n_queries: int, n_documents: int) -> None:
+    if n_queries == 1 < n_documents:
+        say("warning: all documents are of one query (or no qid is given): each is compared with every other")
 
 
-def read_names(path: str, n_features: int) -> list[str]:
+def names_for(data: Known, path: str | None) -> Any:
+    """The names of a model's features: those of the data, or those in a file of names."""
+    if path is None:
+        return data.names
+    names = read_names(path)
+    if len(names) != data.n_features:
+        raise ValueError(f"{path} holds {len(names)} names, the data have {data.n_features} features: one name a line")
+    if data.names is not None and names != list(data.names):
+        raise ValueError(f"{path} names the features otherwise than the data do: leave out --names")
+    return names
+
+
+def read_names(path: str) -> list[str]:
     with open(path, encoding="utf-8") as file:
         names = [line.strip() for line in file if line.strip()]
-    if len(names) != n_features:
-        raise ValueError(f"{path} holds {len(names)} names, the data have {n_features} features: one name a line")
+    if len(set(names)) < len(names):
+        raise ValueError(f"{path} holds {max(names, key=names.count)!r} twice: every feature needs a name of its own")
     return names
 
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import typer
 
 from rankwise.arrays import Array, Floats
-from rankwise.cli.inputs import is_model, left_on_disk, options_for, read_data, read_scores, scores_of
+from rankwise.cli.inputs import is_model, left_on_disk, read_data, read_scores, scores_of
+from rankwise.data.matching import ModelColumns
 from rankwise.data.records import RankingData
 from rankwise.data.streams import open_bytes
 from rankwise.data.trec import RUN, document_ids, join, read_qrels, read_run, scores_for
@@ -45,9 +46,9 @@ class Judge:
         elif is_model(ranker):
             self._needs_data(ranker, "a model")
             model = load_model(ranker)
-            options = options_for(model)
-            stored = left_on_disk(model, [str(self.data)], options["names"])
-            data = self._data(**options) if stored is None else stored
+            known = ModelColumns.of(model)
+            stored = left_on_disk(model, [str(self.data)], known)
+            data = self._data(known=known) if stored is None else stored
             return Scored(data.y, scores_of(model, data), data.qid)
         self._needs_data(ranker, "a file of scores")
         data = self._data()

@@ -21,7 +21,7 @@ def progress_bar(what: str, total: int, done: int = 0) -> Iterator[Callable[[], 
         TimeRemainingColumn,
     )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, TextColumn("left:"), TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task(what, total=total, completed=done)

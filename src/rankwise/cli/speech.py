@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import typer
 
 from rankwise.tables import table as table
+from rankwise.tables import visible
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Value = TypeVar("Value")
@@ -22,13 +23,13 @@ BAD_DATA, INTERRUPTED = 1, 130
 
 
 def say(text: str) -> None:
-    """A line on stderr."""
-    print(text, file=sys.stderr, flush=True)
+    """A single line on stderr, whatever the text holds."""
+    print(visible(text), file=sys.stderr, flush=True)
 
 
-def answer(text: str) -> None:
-    """A result on stdout."""
-    print(text, flush=True)
+def answer(text: str, *, aside: bool = False) -> None:
+    """A result, of one line or several, on stdout, or on stderr where stdout is taken."""
+    print("\n".join(map(visible, text.split("\n"))), file=sys.stderr if aside else sys.stdout, flush=True)
 
 
 def counted(n: int, what: str) -> str:
@@ -101,6 +102,17 @@ def _sentence(error: BaseException) -> str:
     return str(error)
 
 
+@contextmanager
+def shown_plainly() -> Iterator[None]:
+    """A context in which complaints about arguments show what they quote as every other text is shown."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "format_message"):  # a ClickException, click's or one of typer's own
+            vars(error)["message"] = visible(vars(error)["message"])
+        raise
+
+
 def checked(option: str, read: Callable[[Any], Value], given: Any) -> Value:
     """`read(given)`; what it refuses is wrong usage of `option`."""
     try:
@@ -116,7 +128,8 @@ def doing(what: str) -> Iterator[Callable[[str], None]]:
         yield lambda _: None
         return
     from rich.console import Console
+    from rich.text import Text  # a str would be read as markup
 
     began = time.perf_counter()
-    with Console(stderr=True).status(what) as status:
-        yield lambda text: status.update(f"{what}: {text} ({time.perf_counter() - began:.1f} s)")
+    with Console(stderr=True).status(Text(visible(what))) as status:
+        yield lambda text: status.update(Text(visible(f"{what}: {text} ({time.perf_counter() - began:.1f} s)")))

@@ -13,11 +13,12 @@ import numpy as np
 import typer
 
 from rankwise.cli.families import Family
-from rankwise.cli.inputs import fitting_measures, parse_measures, read_data, read_names
+from rankwise.cli.inputs import fitting_measures, names_for, note_one_query, parse_measures, read_data
 from rankwise.cli.journal import Journal
 from rankwise.cli.models import make_model
 from rankwise.cli.progress import progress_bar
 from rankwise.cli.speech import answer, answer_json, checked, counted, doing, say, stop_here, table
+from rankwise.data.matching import ModelColumns
 from rankwise.data.records import RankingData
 from rankwise.data.streams import check_folder
 from rankwise.io import save_model
@@ -60,8 +61,10 @@ def tune(asked: Tuning, files: Files, rule: str, jobs: int | None, as_json: bool
     families = _families(asked, jobs)
     check_folder(files.output)
     data = read_data(files.data, dtype=np.float32 if asked.float32 else None)
-    names = data.names if files.names is None else read_names(files.names, data.n_features)
-    folds = _folds(asked, data, files.valid)
+    note_one_query(data.n_queries, len(data))
+    names = names_for(data, files.names)
+    known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
+    folds = _folds(asked, data, known, files.valid)
     measure = (measures or parse_measures(fitting_measures(data.y)))[0]
     job = asdict(asked) | {"data": _fingerprint(data), "valid": files.valid and _fingerprint(folds[0][1])}
     with Journal(files.journal or files.output + ".journal", job) as journal:
@@ -106,11 +109,10 @@ def _stop_between_steps(_: Any) -> None:
     stop_here()
 
 
-def _folds(asked: Tuning, data: RankingData, valid: str | None) -> list[Fold]:
+def _folds(asked: Tuning, data: RankingData, known: ModelColumns, valid: str | None) -> list[Fold]:
     if valid is None:
         return list(splits_of(asked.folds, data.X, data.y, data.qid, asked.seed))
-    of_model = {"n_features": data.n_features, "zero_based": data.first_index == 0, "names": data.names}
-    return [(slice(None), read_data(valid, **of_model))]
+    return [(slice(None), read_data(valid, known))]
 
 
 def _fingerprint(data: RankingData) -> str:

@@ -3,6 +3,7 @@
 import json
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,22 @@ from rankwise import metrics
 from rankwise.cli.inputs import (
     fitting_measures,
     left_on_disk,
+    names_for,
+    note_one_query,
     parse_measures,
     read_data,
     read_for,
-    read_names,
     scores_of,
 )
 from rankwise.cli.judging import Judge
 from rankwise.cli.models import make_model
 from rankwise.cli.speech import answer, answer_json, counted, doing, say, stop_here, table
+from rankwise.data.matching import ModelColumns
 from rankwise.data.streams import check_folder, written_beside
 from rankwise.data.trec import document_ids, write_qrels, write_run
 from rankwise.io import load_model, save_model
 from rankwise.stored import is_stored
+from rankwise.tables import visible
 
 BAR = 24  # characters of the longest weight's bar
 
@@ -48,11 +52,10 @@ def train(asked: Training, as_json: bool) -> None:
     data = left_on_disk(ranker, asked.data)
     if data is None:
         data = read_data(asked.data, dtype=np.float32 if asked.float32 else None)
-    of_model = {"n_features": data.n_features, "zero_based": data.first_index == 0, "names": data.names}
-    evaluated = {"train": data} | ({} if asked.valid is None else {"valid": read_data(asked.valid, **of_model)})
-    names = data.names if asked.names is None else read_names(asked.names, data.n_features)
-    if data.n_queries == 1 < len(data):
-        say("warning: all documents are of one query (or no qid is given): each is compared with every other")
+    names = names_for(data, asked.names)
+    known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
+    evaluated = {"train": data} | ({} if asked.valid is None else {"valid": read_data(asked.valid, known)})
+    note_one_query(data.n_queries, len(data))
     began = time.perf_counter()
     with doing("training") as progress:
         follow(ranker, progress)
@@ -80,7 +83,7 @@ class Outcome:
 def tell(asked: Training, outcome: Outcome, as_json: bool) -> None:
     result, shape, seconds, found = outcome.result, outcome.shape, outcome.seconds, outcome.found
     rounds = {name: getattr(result, name) for name in ("rounds", "bytes") if hasattr(result, name)}  # of a cluster
-    report = say if asked.output == "-" else answer  # the model itself is on stdout then
+    report = partial(answer, aside=asked.output == "-")  # the model itself is on stdout then
     if as_json:
         fit = {"objective": result.value, "converged": result.converged, "iterations": result.iterations} | rounds
         told = {"model": asked.output, **shape, **fit, "message": result.message, "seconds": seconds}
@@ -146,9 +149,8 @@ def inspect(model_file: str, top: int, as_json: bool) -> None:
     ranker = getattr(model, "ranker_", model)
     names = getattr(model, "feature_names_in_", None)
     if not hasattr(ranker, "coef_"):
-        answer(
-            f"{ranker}: {ranker.dual_coef_.size:,} references of {ranker.n_features_in_:,} features, no weights of them"
-        )
+        known = f"{ranker.dual_coef_.size:,} references of {ranker.n_features_in_:,} features, no weights of them"
+        answer(f"{' '.join(str(ranker).split())}: {known}")
         return
     labels = (
         [str(i + model.first_index_) for i in range(model.coef_.size)]
@@ -163,7 +165,8 @@ def inspect(model_file: str, top: int, as_json: bool) -> None:
         return
     scaled = "" if model is ranker else f" after {model.scaler}"
     shown = " ".join(str(ranker).split())
-    answer(f"{shown}{scaled}, {model.coef_.size:,} features: {ranker.result_.message}")
+    message = f": {ranker.result_.message}" if hasattr(ranker, "result_") else ""  # partial_fit leaves none
+    answer(visible(f"{shown}{scaled}, {model.coef_.size:,} features{message}"))
     answer(weight_table(model.coef_, labels, top))
 
 

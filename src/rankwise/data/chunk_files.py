@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.arrays import Array
+from rankwise.data.columns import check_finite
 from rankwise.data.npz import npz_arrays
 from rankwise.data.records import RankingData
 from rankwise.data.streams import written_beside
@@ -126,6 +127,7 @@ def _opened(path: Path) -> Iterator[int]:
 
 def write_chunk(folder: Path, name: str, data: RankingData) -> ChunkFile:
     """Write some whole queries as one file."""
+    check_finite(data)
     path = folder / name
     places = {}
     with open(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:

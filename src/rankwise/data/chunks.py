@@ -11,6 +11,7 @@ import numpy as np
 
 from rankwise.arrays import Array, Floats
 from rankwise.data.chunk_files import ChunkFile, read_manifest
+from rankwise.data.columns import check_finite
 from rankwise.data.records import RankingData
 from rankwise.queries import cut, one_type
 from rankwise.threads import share, thread_count
@@ -93,18 +94,30 @@ class ChunkedData:
         return RankingData(self.rows(rows.start, rows.stop), self.y[rows], qid, None, self.first_index, self.names)
 
     def read_ahead(self) -> Iterator[RankingData]:
-        """One chunk after another, the next being read while one is worked on."""
+        """One chunk after another, checked and then read while the one before it is worked on."""
+
+        def checked(i: int) -> RankingData:
+            self.files[i].check(self.folder, thoroughly=True)
+            data = self.chunk(i)
+            check_finite(data, f" of {self.folder / self.files[i].file}")
+            return data
+
         with ThreadPoolExecutor(1) as reader:
-            coming = reader.submit(self.chunk, 0)
+            coming = reader.submit(checked, 0)
             for i in range(1, len(self.files) + 1):
                 here = coming.result()
                 if i < len(self.files):
-                    coming = reader.submit(self.chunk, i)
+                    coming = reader.submit(checked, i)
                 yield here
 
     def read(self) -> RankingData:
         """All of the data, in memory."""
         return RankingData(self.rows(0, self.n_rows), self.y, self.qid, None, self.first_index, self.names)
+
+    def check_finite(self) -> None:
+        """One sentence where a number of X is NaN or infinite; reads everything."""
+        for i, file in enumerate(self.files):
+            check_finite(self.chunk(i), f" of {self.folder / file.file}")
 
     def parts(self, max_bytes: int = PART_BYTES) -> list[ChunkPart]:
         """The data cut into runs of whole queries, each of that many bytes of X and the rest of a query."""

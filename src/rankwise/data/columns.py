@@ -10,6 +10,7 @@ import numpy as np
 from rankwise.arrays import Array
 from rankwise.data.records import RankingData
 from rankwise.memory import check_dense_room
+from rankwise.names import by_number, feature_names, numbered
 from rankwise.queries import one_type
 
 LABEL, QUERY, COMMENT = "label", "qid", "comment"
@@ -65,8 +66,12 @@ def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns
         features = tuple(i for i in range(len(header)) if i not in (label, qid, comment))
     else:
         features = tuple(_place(places, name, "features", "a feature", where) for name in reading.features)
-    names, first_index = numbered([header[i] for i in features])
-    return Columns(label, qid, comment if reading.comments else None, features, names, first_index)
+    names = [header[i] for i in features]
+    order = by_number(names) if reading.features is None else None  # the caller's order is the caller's
+    if order is not None:
+        features, names = tuple(features[i] for i in order), [names[i] for i in order]
+    kept, first_index = numbered(names)
+    return Columns(label, qid, comment if reading.comments else None, features, kept, first_index)
 
 
 def _place(places: dict[str, int], name: str, option: str, what: str, where: str) -> int:
@@ -75,18 +80,6 @@ def _place(places: dict[str, int], name: str, option: str, what: str, where: str
     known = ", ".join(repr(one[:_LONGEST]) for one in list(places)[:_SHOWN]) + (", ..." if len(places) > _SHOWN else "")
     cure = f"say which by {option}=NAME, or --{option} NAME of `rankwise convert`"
     raise ValueError(f"{where} has no column {name!r} for {what} (its columns: {known}): {cure}")
-
-
-def numbered(names: Sequence[str]) -> tuple[tuple[str, ...] | None, int]:
-    """(None, first index) of f1, f2, ... or f0, f1, ...; (names, 1) of all others."""
-    first = int((bool(names) and names[0] == "f1") or not names)
-    if list(names) == feature_names(len(names), first):
-        return None, first
-    return tuple(names), 1
-
-
-def feature_names(n: int, first_index: int) -> list[str]:
-    return [f"f{i}" for i in range(first_index, first_index + n)]
 
 
 def column_names(data: RankingData) -> list[str]:
@@ -108,11 +101,11 @@ def plain_ids(texts: Array) -> Array:
     return np.repeat(np.array(ids, dtype=np.int64), np.diff(np.flatnonzero(runs), append=texts.size))
 
 
-def check_finite(data: RankingData) -> None:
-    """One sentence where a number cannot be written, as no reader would take it."""
+def check_finite(data: RankingData, where: str = "") -> None:
+    """One sentence where a number is NaN or infinite: no writer takes it, as no reader would."""
     bad = np.flatnonzero(~np.isfinite(data.y))
     if bad.size:
-        raise ValueError(f"y[{bad[0]}] is {data.y[bad[0]]}: a label must be a finite number")
+        raise ValueError(f"y[{bad[0]}]{where} is {data.y[bad[0]]}: a label must be a finite number")
     values = data.X if isinstance(data.X, np.ndarray) else data.X.data
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)):  # without an array of truths, nearly always
@@ -122,7 +115,7 @@ def check_finite(data: RankingData) -> None:
         return
     row = bad[0] // data.n_features if values is data.X else np.searchsorted(data.X.indptr, bad[0], side="right") - 1
     found = values.ravel()[bad[0]]
-    raise ValueError(f"row {row} of X holds {found}: only finite numbers can be written")
+    raise ValueError(f"row {row} of X{where} holds {found}: every feature must be a finite number")
 
 
 def finished(data: RankingData, reading: Reading, where: str) -> RankingData:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.data.columns import Reading, column_names, finished, joined, numbered
+from rankwise.data.columns import Reading, finished, joined
+from rankwise.data.matching import ModelColumns, alike
 from rankwise.data.records import RankingData
 from rankwise.data.streams import COMPRESSED, open_bytes
 
@@ -145,12 +146,12 @@ def _sources(source: Any, format: str | None) -> tuple[list[Any], str]:
 
 def table_blocks(sources: list[Any], kind: str, reading: Reading) -> Iterator[RankingData]:
     """The rows of tables, block after block, the columns in the order of the first one."""
-    names = None
+    first = None
     for one in sources:
         for block in _blocks(one, kind, reading):
-            if names is None:
-                names = column_names(block)
-            yield in_order(block, names, str(one))
+            if first is None:
+                first = ModelColumns.of_data(block)
+            yield alike(block, first, str(one))
 
 
 def _blocks(source: Any, kind: str, reading: Reading) -> Iterator[RankingData]:
@@ -177,17 +178,3 @@ def _blocks(source: Any, kind: str, reading: Reading) -> Iterator[RankingData]:
 
         for path in parquet_files(Path(source)):
             yield from parquet_blocks(path, reading)
-
-
-def in_order(block: RankingData, names: Sequence[str], where: str) -> RankingData:
-    """The columns of X in the order of the names given; one sentence where others are there."""
-    own = column_names(block)
-    if own == list(names):
-        return block
-    if sorted(own) != sorted(names):
-        odd = sorted(set(own) ^ set(names))[0]
-        raise ValueError(f"{where} has other features than expected: {odd!r} is not in both")
-    places = {name: i for i, name in enumerate(own)}
-    X = np.ascontiguousarray(block.X[:, [places[name] for name in names]])
-    own_names, first_index = numbered(names)
-    return RankingData(X, block.y, block.qid, block.comments, first_index, own_names)

@@ -23,6 +23,7 @@ RUN = ("qid", "Q0", "docid", "rank", "score", "tag")
 QRELS = ("qid", "0", "docid", "label")
 _BLANK = " \t\r\v\f"  # other scripts' blanks are letters of an id
 _BLANKS = re.compile(f"[{_BLANK}]+")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 DOCID = re.compile(r"docid\s*=\s*(\S+)")
 
 
@@ -208,8 +209,10 @@ def _ids(given: Any, n: int) -> Array:
 
 def _id(given: Any) -> str:
     text = str(given)
-    if len(text.split()) != 1:
-        raise ValueError(f"{text!r} cannot stand in a TREC file: ids and tags must not be empty or hold blanks")
+    if len(text.split()) != 1 or CONTROL.search(text):
+        raise ValueError(
+            f"{text!r} cannot stand in a TREC file: ids and tags must not be empty, hold blanks or control characters"
+        )
     return text
 
 

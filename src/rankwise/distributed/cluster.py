@@ -1,5 +1,6 @@
 """What the estimators on a cluster share: the client, what they know of the data, predictions of collections."""
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise.arrays import Array, Floats
 from rankwise.distributed.spread import Spread
 from rankwise.features import Features
+from rankwise.names import by_number
 
 
 def current_client(given: Any = None) -> Any:
@@ -91,8 +93,14 @@ class OnCluster:
 def _scores_of_frame(X: Any, names: Array | None, coef: Floats) -> Any:
     import pandas as pd
 
-    chosen = list(X.columns if names is None else names)
-    absent = [name for name in chosen if name not in X.columns]
+    own = list(X.columns)
+    chosen = own if names is None else list(names)
+    order = by_number([str(name) for name in own]) if names is None else None
+    if order is not None:
+        chosen = [own[i] for i in order]
+    elif names is None:
+        warnings.warn("X has feature names, and the model was fitted without: columns go by their places", stacklevel=3)
+    absent = [name for name in chosen if name not in own]
     if absent or len(chosen) != coef.size:
         found = f"no column {absent[0]!r}" if absent else f"{len(chosen)} columns"
         raise ValueError(f"X has {found}: the model needs {coef.size} features, by the names that it was fitted with")

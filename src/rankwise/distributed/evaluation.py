@@ -13,7 +13,7 @@ from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.spread import Columns, spread
 from rankwise.features import Features
 from rankwise.metrics import Evaluation, Measure, parse
-from rankwise.metrics import evaluate as evaluate_rows
+from rankwise.metrics.evaluation import measured, warn_of_void
 from rankwise.queries import one_type
 
 Measures = str | Measure | Iterable[str | Measure]
@@ -43,7 +43,10 @@ def judged(
     }
     means = {name: _mean(values[name], loads.get(name)) for name in names}
     ids = np.concatenate(one_type([one.query_ids for one in found]))[order]
-    return Evaluation(means, values, ids, sum(one.n_documents for one in found), loads)
+    evaluation = Evaluation(means, values, ids, sum(one.n_documents for one in found), loads)
+    lowest, highest = data.columns.labels
+    warn_of_void(evaluation, np.array([lowest]), np.array([highest]))
+    return evaluation
 
 
 def judge(rows: Rows, columns: Columns, coef: Floats, asked: list[Measure]) -> Evaluation:
@@ -53,7 +56,7 @@ def judge(rows: Rows, columns: Columns, coef: Floats, asked: list[Measure]) -> E
     exact = [settled(one, highest) for one in asked]
     if any(one.name == "auc" for one in asked) and not np.isin(data.y, (lowest, highest)).all():
         raise ValueError("auc needs two labels, and there are more: take pairwise-accuracy:ties=half for graded labels")
-    found = evaluate_rows(data.y, scores, data.qid, exact, n_jobs=threads(None))
+    found, _, _ = measured(data.y, scores, data.qid, exact, threads(None))
     names = dict(zip(map(str, exact), map(str, asked), strict=True))
     values, weights = ({names[key]: one for key, one in each.items()} for each in (found.per_query, found.weights))
     for name, one in values.items():

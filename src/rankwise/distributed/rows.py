@@ -10,6 +10,7 @@ from scipy import sparse
 
 from rankwise.arrays import Array, Floats, Ints
 from rankwise.data.columns import joined
+from rankwise.data.matching import Known, matched
 from rankwise.data.records import RankingData
 from rankwise.queries import Queries
 
@@ -33,17 +34,18 @@ def _revived(make: Any, arguments: bytes) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of a partition; `where` names it in messages."""
+    """Rows of a partition; `where` names it in messages, `zeros_left_out`: its last columns may be missing."""
 
     data: RankingData
     weight: Floats | None
     where: str
+    zeros_left_out: bool = False
 
     def __len__(self) -> int:
         return len(self.data)
 
     def __reduce__(self) -> Any:
-        return in_band(Rows, self.data, self.weight, self.where)
+        return in_band(Rows, self.data, self.weight, self.where, self.zeros_left_out)
 
     def __sizeof__(self) -> int:
         return nbytes(self.data.X) + self.data.y.nbytes + self.data.qid.nbytes
@@ -74,6 +76,7 @@ class Facts:
     labels: tuple[float, float]
     queries: Array
     sizes: Ints
+    zeros_left_out: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -95,6 +98,7 @@ def facts_of(rows: Rows) -> Facts:
         labels=(float(data.y.min(initial=np.inf)), float(data.y.max(initial=-np.inf))),
         queries=query_numbers(queries.ids),
         sizes=queries.sizes,
+        zeros_left_out=rows.zeros_left_out,
     )
 
 
@@ -108,20 +112,9 @@ def query_numbers(ids: Array) -> Array:
     return numbers
 
 
-def widened(rows: Rows, n_features: int, first_index: int) -> Rows:
-    """The same rows with the columns that all partitions together have."""
-    data = rows.data
-    shift = data.first_index - first_index
-    if data.n_features == n_features and not shift:
-        return rows
-    X = data.X
-    shape = (len(data), n_features)
-    if sparse.issparse(X):
-        wide = sparse.csr_array((X.data, X.indices + shift, X.indptr), shape=shape)
-    else:
-        wide = np.zeros(shape, X.dtype)
-        wide[:, shift : shift + data.n_features] = X
-    return replace(rows, data=RankingData(wide, data.y, data.qid, None, first_index, None))
+def fitted(rows: Rows, columns: Known) -> Rows:
+    """The same rows with the columns that all partitions together have, in their order."""
+    return replace(rows, data=matched(rows.data, columns, rows.where, zeros_left_out=rows.zeros_left_out))
 
 
 def parted(rows: Rows, split: Array, n_buckets: int) -> list[Rows]:

@@ -81,14 +81,15 @@ def list_files(given: list[str]) -> list[tuple[str, int | None]]:
 def read_file(path: str, chunk: int | None, columns: dict[str, str]) -> Rows:
     """A file, or one chunk of a folder."""
     if chunk is None:
-        from rankwise.data.files import read_data
+        from rankwise.data.files import format_of, read_data
 
-        return Rows(read_data(path, n_jobs=threads(None), **columns), None, path)
+        data = read_data(path, n_jobs=threads(None), **columns)
+        return Rows(data, None, path, zeros_left_out=format_of(path) == "letor" or sparse.issparse(data.X))
     from rankwise.data.chunk_files import read_manifest
     from rankwise.data.chunks import ChunkedData
 
     known, files = read_manifest(Path(path))
-    files[chunk].check(Path(path), False)
+    files[chunk].check(Path(path), thoroughly=True)
     return Rows(ChunkedData(Path(path), known, [files[chunk]]).chunk(0), None, f"{path}, chunk {chunk}")
 
 

@@ -6,17 +6,18 @@ one; if these are few, as where a file ends in the middle of a query, in one par
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from rankwise.arrays import Array, Ints
+from rankwise.data.matching import places
 from rankwise.distributed.errand import Errand
 from rankwise.distributed.errors import telling
 from rankwise.distributed.holding import Partition
 from rankwise.distributed.partitions import Partitions
-from rankwise.distributed.rows import Facts, Rows, facts_of, nbytes, parted, together, widened
+from rankwise.distributed.rows import Facts, Rows, facts_of, fitted, nbytes, parted, together
 from rankwise.distributed.sources import load
 from rankwise.queries import Queries
 
@@ -111,7 +112,7 @@ def make(
     """A partition of whole queries: those for which `queries` is true."""
     if not queries.all():
         rows = rows.select(queries[Queries(rows.data.qid, len(rows)).codes])
-    rows = widened(rows, columns.n_features, columns.first_index).gathered()
+    rows = fitted(rows, columns).gathered()
     return Partition(build(rows, columns, *options), nbytes(rows.data.X) + 40 * len(rows))  # labels, orders, ...
 
 
@@ -138,9 +139,9 @@ def _columns(facts: list[Facts], like: Columns | None) -> Columns:
     facts = [one for one in facts if one.queries.size]
     if not facts:
         raise ValueError("X has no rows")
-    names = facts[0].names
+    names = facts[0].names if like is None else like.names
     for one in facts:
-        if one.names != names:
+        if like is None and (one.names is None) != (names is None):
             raise ValueError(f"{one.where} has other columns than {facts[0].where}: all partitions need the same")
     first_index = min(one.first_index for one in facts) if like is None else like.first_index
     for one in facts:
@@ -148,11 +149,14 @@ def _columns(facts: list[Facts], like: Columns | None) -> Columns:
             raise ValueError(f"{one.where} counts its features from {one.first_index}, the model from {first_index}")
     widths = [one.n_features + one.first_index - first_index for one in facts]
     n_features = max(widths) if like is None else like.n_features
-    if max(widths) > n_features:
-        where = facts[int(np.argmax(widths))].where
-        raise ValueError(f"{where} has {max(widths)} features, the model has {n_features}")
+    columns = Columns(n_features, first_index, names)
+    for one in facts:
+        places(one, columns, one.where, one.zeros_left_out)  # what does not fit is told here
+    if like is not None and max(widths) < n_features:
+        last = first_index + max(widths) - 1
+        warnings.warn(f"there is no value for any feature above {last}, and the model has some: 0", stacklevel=4)
     labels = min(one.labels[0] for one in facts), max(one.labels[1] for one in facts)
-    return Columns(n_features, first_index, names, labels)
+    return replace(columns, labels=labels)
 
 
 def _whole_queries(errand: Errand, read: list[Any], census: Census, columns: Columns) -> tuple[list[Any], list[Ints]]:
@@ -172,7 +176,7 @@ def _whole_queries(errand: Errand, read: list[Any], census: Census, columns: Col
     for one, codes in zip(read, census.codes, strict=True):
         whole = codes[~census.split[codes]]
         if whole.size < codes.size:
-            wide = errand.submit(widened, one, columns.n_features, columns.first_index)
+            wide = errand.submit(fitted, one, columns)
             pieces.append(errand.submit(parted, wide, census.ids[census.split], n_buckets))
             one = errand.submit(_piece, pieces[-1], 0)
         if whole.size:

@@ -13,10 +13,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
 
 from rankwise import losses
 from rankwise.arrays import Array, Floats
-from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.base import Ranker, positive, warn_of_query_ids
 from rankwise.estimators.factorization import FactorizedRisk, Progress, descend, quasi_newton
 from rankwise.features import Features
 from rankwise.metrics import evaluate, parse
@@ -123,7 +124,11 @@ class FactorizedRankSVM(Ranker):
         loss, measure = losses.parse(self.loss), parse(self.measure)
         if self.solver not in ("lbfgs", "gd"):
             raise ValueError(f"solver is {self.solver!r}: there are 'lbfgs' and 'gd'")
+        warn_of_query_ids(X, qid)
         X, y, _ = self._check_fit(X, y, None)
+        if validation is not None:
+            wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": False}
+            validation = validate_data(self, validation[0], **wanted), *validation[1:]
         random = check_random_state(self.random_state)
         queries = Queries(qid, y.size)
         self.n_queries_ = len(queries)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from rankwise.arrays import Array, Floats, Ints, finite
 from rankwise.device import library_of, to_host
-from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.base import Ranker, check_columns, positive, warn_of_query_ids
 from rankwise.estimators.on_device import check_rows
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.kernels import Kernel, KernelMap
@@ -41,6 +41,7 @@ class KernelRanker(Ranker):
     def _mapped(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Array, Floats | None]:
         """The features of the training objects, the labels and the weights, all checked."""
         self.map_ = self.new_map()
+        self.__dict__.pop("first_index_", None)
         y, sample_weight = (to_host(one) if library_of(one) else one for one in (y, sample_weight))
         y = self._exact_labels(y)
         if library_of(X):
@@ -73,6 +74,7 @@ class KernelRanker(Ranker):
         Kernel values are computed in blocks: memory does not grow with the number of objects times that of references.
         """
         check_is_fitted(self)
+        check_columns(self, X)
         if library_of(X):
             return self.map_.scores(check_rows(self, X, reset=False), self.dual_coef_)
         X = list(X) if self._takes_objects(X) else validate_data(self, X, **self._rows_wanted(), reset=False)
@@ -83,6 +85,8 @@ class KernelRanker(Ranker):
         if not callable(self.kernel):
             return False
         dtype = getattr(X, "dtype", None)
+        if hasattr(X, "__dataframe__"):
+            return False
         return not (sparse.issparse(X) or (getattr(X, "ndim", 0) == 2 and dtype is not None and dtype.kind in "fiub"))
 
     def _rows_wanted(self) -> dict[str, Any]:
@@ -190,6 +194,7 @@ class KernelRankSVM(KernelRanker):
 
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
         """Learn `dual_coef_` from objects X with labels y; `qid` and `sample_weight` as for RankSVM."""
+        warn_of_query_ids(X, qid)
         features, y, sample_weight = self._mapped(X, y, sample_weight)
         names = ("C", "loss", "solver", "tol", "max_iter", "n_jobs", "verbose", "callback", "device")
         linear = RankSVM(**{name: getattr(self, name) for name in names})

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.arrays import Floats
 from rankwise.device import library_of, to_host
-from rankwise.estimators.base import positive
+from rankwise.estimators.base import positive, warn_of_query_ids
 from rankwise.estimators.kernel import KernelRanker
 from rankwise.estimators.rankrls import prepared, told
 from rankwise.least_squares.paths import by_factors, by_normal
@@ -81,6 +81,7 @@ class KernelRankRLS(KernelRanker):
         alphas = np.array([positive("alpha", alpha) for alpha in ([self.alpha] if single else self.alpha)])
         if alphas.size == 0:
             raise ValueError("alpha is empty: give at least one")
+        warn_of_query_ids(X, qid)
         features, y, sample_weight = self._mapped(X, y, sample_weight)
         features = to_host(features) if library_of(features) else features
         problem = prepared(self, features, y, qid, sample_weight)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankwise import losses
 from rankwise.arrays import Array, Floats
 from rankwise.device import library_of
-from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.base import Ranker, positive, warn_of_query_ids
 from rankwise.estimators.on_device import bring_back
 from rankwise.least_squares.conjugate import by_conjugate_gradients
 from rankwise.least_squares.pairwise import pairwise
@@ -119,6 +119,7 @@ class RankRLS(Ranker):
         if self.solver not in SOLVERS:
             raise ValueError(f"solver is {self.solver!r}: there are {', '.join(map(repr, SOLVERS))}")
         at_host = library_of(X) is None
+        warn_of_query_ids(X, qid)
         X, y, sample_weight = self._check_fit(X, y, sample_weight)
         self.__dict__.pop("dual_coef_", None)
         if library_of(X):

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from rankwise.arrays import Floats
-from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.base import Ranker, positive, warn_of_query_ids
 from rankwise.estimators.rankrls import in_rows_given, prepared, told
 from rankwise.least_squares.leave_pair_out import LeftOutPairs, leave_pair_out
 from rankwise.least_squares.leave_query_out import leave_query_out
@@ -89,6 +89,7 @@ class RankRLSCV(Ranker):
         Documents of weight 0 are not judged by a measure; else weights bear on the models and on "squared-error" only.
         """
         alphas, measure = self._checked()
+        warn_of_query_ids(X, qid)
         X, y, sample_weight = self._check_fit(X, y, sample_weight)
         problem = prepared(self, X, y, qid, sample_weight)
         if problem.starts.size == 2:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from rankwise import losses
 from rankwise.device import library_of, on_device_of
-from rankwise.estimators.base import Ranker, check_room_for_weights, positive, whole
+from rankwise.estimators.base import Ranker, check_room_for_weights, positive, warn_of_query_ids, whole
 from rankwise.estimators.on_device import bring_back
 from rankwise.objective import RegularizedRisk
 from rankwise.problems import Pairing, build, build_from_pairs, query_weights
@@ -163,7 +163,8 @@ class RankSVM(Ranker):
         y : array of shape (n_documents,)
             Any real numbers; only their order within a query counts.
         qid : array of shape (n_documents,), default=None
-            Query ids of any type, in any order; None: all documents belong to one query.
+            Query ids of any type, in any order; None: all documents belong to one query (a warning if X is a frame
+            with a column `qid`, `query_id`, `queryid` or `query`).
         sample_weight : array of shape (n_documents,), default=None
             The pair (i, j) weighs sample_weight[i] * sample_weight[j].
         query_weight : dict by query id, or array of shape (n_documents,), default=None
@@ -174,6 +175,7 @@ class RankSVM(Ranker):
         """
         pairing, at_host = self._pairing(), library_of(X) is None
         if pairs is None:
+            warn_of_query_ids(X, qid)
             if pair_weight is not None:
                 raise ValueError("pair_weight goes with pairs: give both, or sample_weight")
             if is_stored(X):
@@ -190,7 +192,12 @@ class RankSVM(Ranker):
         else:
             options: Any = {"loss": losses.parse(self.loss), "normalize": pairing.normalize, "n_jobs": self.n_jobs}
             objective = build_from_pairs(X, pairs, pair_weight, C=positive("C", self.C), **options)
-        self._solve(solver, objective)
+        try:
+            self._solve(solver, objective)
+        except ValueError:
+            if is_stored(X):
+                X.check_finite()  # a NaN on disk is found when it has spoilt the objective
+            raise
         if at_host:
             bring_back(self)
         return self
@@ -223,6 +230,7 @@ class RankSVM(Ranker):
             )
         if self.device is not None or library_of(X):
             raise ValueError("partial_fit takes arrays of NumPy only, and no device")
+        warn_of_query_ids(X, qid)
         first = not hasattr(self, "_state")
         X, y, sample_weight = self._check_fit(X, y, sample_weight, reset=first)
         state = StochasticState.at(np.zeros(X.shape[1])) if first else self._state
@@ -252,7 +260,7 @@ class RankSVM(Ranker):
         if y is not None or qid is not None:
             raise ValueError("rows on disk have labels and query ids of their own: fit(data), without y and qid")
         self.__dict__.pop("feature_names_in_", None)
-        self.n_features_in_ = X.shape[1]
+        self.n_features_in_, self.first_index_ = X.shape[1], X.first_index
         if X.names is not None:
             self.feature_names_in_ = np.array(X.names, dtype=object)
         check_room_for_weights(X.shape[1])
@@ -267,6 +275,7 @@ class RankSVM(Ranker):
             )
         if self.device is not None or library_of(X):
             raise ValueError("fit takes pairs for arrays of NumPy only, and without a device")
+        self.__dict__.pop("first_index_", None)
         return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
 
     def _keep(self, result: Result, objective: RegularizedRisk) -> None:

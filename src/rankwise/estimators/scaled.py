@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.arrays import Floats
+from rankwise.arrays import Array, Floats
+from rankwise.estimators.base import check_columns, warn_of_query_ids
 from rankwise.preprocessing import make_scaler
 
 
@@ -32,10 +33,10 @@ class ScaledRanker(BaseEstimator):  # type: ignore[misc]
         self.scaler = scaler
 
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+        warn_of_query_ids(X, qid)
+        self.__dict__.pop("first_index_", None)
         self.scaler_ = make_scaler(self.scaler)
         scaled = self.scaler_.fit_transform(X, qid=qid)
-        if hasattr(self.scaler_, "feature_names_in_"):
-            self.feature_names_in_ = self.scaler_.feature_names_in_
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}  # not every ranker takes them
         self.ranker_ = self._next_ranker().fit(scaled, y, qid, **weights)
         return self
@@ -57,13 +58,21 @@ class ScaledRanker(BaseEstimator):  # type: ignore[misc]
     def n_features_in_(self) -> int:
         return int(self.ranker_.n_features_in_)
 
+    @property
+    def feature_names_in_(self) -> Array:
+        """The scaler's: it sees the columns first."""
+        names: Array = self.scaler_.feature_names_in_
+        return names
+
     def predict(self, X: Any, qid: Any = None) -> Floats:
         check_is_fitted(self)
+        check_columns(self, X)
         scores: Floats = self.ranker_.predict(self.scaler_.transform(X, qid))
         return scores
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         check_is_fitted(self)
+        check_columns(self, X)
         return float(self.ranker_.score(self.scaler_.transform(X, qid), y, qid, sample_weight))
 
     def __sklearn_tags__(self) -> Any:

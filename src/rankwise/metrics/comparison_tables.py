@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rankwise.tables import Rows, latex_table, latex_text, markdown_table, table
+from rankwise.tables import Rows, latex_table, latex_text, markdown_table, table, visible
 
 if TYPE_CHECKING:
     from rankwise.metrics.comparison import Comparison, Contrast
@@ -76,7 +76,7 @@ def _differences(found: "Comparison", style: Style) -> tuple[Rows, list[str]]:
 
 
 def _title(found: "Comparison") -> str:
-    return f"{found.evaluations[found.baseline].query_ids.size:,} queries, baseline {found.baseline}"
+    return f"{found.evaluations[found.baseline].query_ids.size:,} queries, baseline {visible(found.baseline)}"
 
 
 def _legend(found: "Comparison") -> str:
@@ -85,7 +85,7 @@ def _legend(found: "Comparison") -> str:
     others = len(found.rankers) - 1
     holm = f", corrected by Holm for {others} comparisons" if others > 1 else ""
     return (
-        f"+ better, - worse than {found.baseline}: p < {procedure.alpha:g} by {test}{holm}.\n"
+        f"+ better, - worse than {visible(found.baseline)}: p < {procedure.alpha:g} by {test}{holm}.\n"
         f"Intervals by the bootstrap over queries, {procedure.resamples:,} resamples."
     )
 

@@ -1,15 +1,16 @@
 """evaluate: labels and scores in, the mean of each measure and the table of its values by query out."""
 
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from rankwise.arrays import Array, Floats, finite
 from rankwise.device import library_of, to_host
-from rankwise.metrics.measures import Measure, parse
+from rankwise.metrics.measures import Measure, parse, void
 from rankwise.queries import Queries
 
 
@@ -83,8 +84,16 @@ def evaluate(
 ) -> Evaluation:
     """How well `scores` rank documents with labels `y`, larger before smaller, within each query of `qid`.
 
-    Rows may come in any order; no `qid` is one query. The result does not depend on `n_jobs`.
+    Rows may come in any order; no `qid` is one query. The result does not depend on `n_jobs`. Where the labels are such
+    that every ranking has the same value, a UserWarning says so.
     """
+    found, lowest, highest = measured(y, scores, qid, measures, n_jobs)
+    warn_of_void(found, lowest, highest)
+    return found
+
+
+def measured(y: Any, scores: Any, qid: Any, measures: Any, n_jobs: int | None) -> tuple[Evaluation, Floats, Floats]:
+    """The evaluation, and the lowest and the highest label of each query."""
     asked = [parse(one) for one in ([measures] if isinstance(measures, (str, Measure)) else measures)]
     if not asked:
         raise ValueError("measures is empty: name at least one, such as 'ndcg@10'")
@@ -105,7 +114,27 @@ def evaluate(
     means = {name: one.mean for name, one in columns.items()}
     values = {name: one.values for name, one in columns.items()}
     weights = {name: one.weights for name, one in columns.items() if one.weights is not None}
-    return Evaluation(means, values, queries.ids, labels.size, weights)
+    first = rankings.queries.starts[:-1]
+    bounds = np.minimum.reduceat(rankings.labels, first), np.maximum.reduceat(rankings.labels, first)
+    return Evaluation(means, values, queries.ids, labels.size, weights), *bounds
+
+
+def warn_of_void(found: Evaluation, lowest: Floats, highest: Floats, stacklevel: int = 3) -> None:
+    """A warning where labels, the lowest and highest of each query given, make every ranking as good as any other."""
+    if (lowest == highest).all():
+        text = f"{', '.join(found)}: within every query all labels are equal, so no ranking is better than another"
+        warnings.warn(text, stacklevel=stacklevel)
+        return
+    reasons: dict[str, list[str]] = {}
+    for name in found:
+        reasons.setdefault(void(parse(name), float(lowest.min()), float(highest.max())), []).append(name)
+    for reason, names in reasons.items():
+        if reason:
+            first = parse(names[0])
+            options = dict(first.options) | {"relevant": f"{highest.max():g}"}
+            cure = f"set the threshold, as in {replace(first, options=tuple(options.items()))}"
+            text = f"{', '.join(names)}: {reason}, so every ranking has the same value: {cure}"
+            warnings.warn(text, stacklevel=stacklevel)
 
 
 def _plain(value: float) -> float | None:

@@ -94,6 +94,22 @@ class Measure:
     __repr__ = __str__
 
 
+def void(measure: Measure, lowest: float, highest: float) -> str:
+    """Why every ranking has the same value where all labels lie from lowest to highest; "" where rankings can differ.
+
+    Only measures of relevance: those of grades and pairs tell any two labels apart.
+    """
+    level = measure.settings.get("relevant")
+    if level is None:
+        return ""
+    rule = "label > 0" if level == "positive" else f"label >= {level}"
+    if lowest > 0 if level == "positive" else lowest >= float(level):
+        return f"every document is relevant ({rule})"
+    if highest <= 0 if level == "positive" else highest < float(level):
+        return f"no document is relevant ({rule})"
+    return ""
+
+
 def parse(text: str | Measure) -> Measure:
     """The measure that `text` spells; a measure is returned as it is."""
     if isinstance(text, Measure):

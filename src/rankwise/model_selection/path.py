@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankwise import losses
 from rankwise.arrays import Floats
 from rankwise.device import to_host
-from rankwise.estimators.base import positive
+from rankwise.estimators.base import positive, warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.features import Features
 from rankwise.linear_risk import LinearExpansion, LinearRisk
@@ -61,6 +61,7 @@ def c_path(
     if direction not in DIRECTIONS:
         raise ValueError(f"direction is {direction!r}: there are 'up' and 'down'")
     template = RankSVM() if ranker is None else clone(ranker)
+    warn_of_query_ids(X, qid)
     X, y, sample_weight = template._check_fit(X, y, sample_weight)
     order = np.argsort(chosen, kind="stable")[:: 1 if direction == "up" else -1]
     walked = list(walk(template, (X, y, qid, sample_weight), chosen[order]))

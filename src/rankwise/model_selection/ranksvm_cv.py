@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from rankwise.arrays import Floats
-from rankwise.estimators.base import Ranker
+from rankwise.estimators.base import Ranker, warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.features import Features
 from rankwise.metrics import evaluate, parse
@@ -85,6 +85,7 @@ class RankSVMCV(Ranker):
         self.Cs_, measure = check_strengths(self.Cs), str(parse(self.measure))
         check_rule(self.rule)
         template = self._template()
+        warn_of_query_ids(X, qid)
         X, y, sample_weight = self._check_fit(X, y, sample_weight)
         qid = None if qid is None else np.asarray(qid)
         self.n_queries_ = len(Queries(qid, y.size))

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from rankwise.arrays import Array, Floats
-from rankwise.report.display import Display, dress, legend, line_style
+from rankwise.report.display import Display, drawn, dress, legend, line_style
 
 MANY = 60  # steps from which on markers would hide the line
 FLOOR = 1e-13  # below it, a relative gap is rounding
@@ -72,7 +72,7 @@ class ConvergenceDisplay(Display):
             seconds, height = columns["seconds"][own], columns[self.quantity][own]
             shown = height > (FLOOR if self.quantity == "relative_gap" else 0)
             style = line_style(i) | ({"marker": None} if np.count_nonzero(shown) > MANY else {})
-            ax.plot(seconds[shown], height[shown], label=name, **style)
+            ax.plot(seconds[shown], height[shown], label=drawn(name), **style)
         ax.set_yscale("log")
         self._scale_time(ax, columns["seconds"])
         dress(ax, "seconds", QUANTITIES[self.quantity])

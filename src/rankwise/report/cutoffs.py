@@ -8,7 +8,7 @@ import numpy as np
 
 from rankwise.arrays import Array, Floats
 from rankwise.metrics import Measure, evaluate, parse
-from rankwise.report.display import Display, dress, legend, line_style
+from rankwise.report.display import Display, drawn, dress, legend, line_style
 
 CUTOFFS = tuple(range(1, 21))
 FEW = 50  # up to here the ticks are set by hand, so that k = 1 has one
@@ -54,7 +54,7 @@ class CutoffDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         for i, (name, curve) in enumerate(self.curves.items()):
-            ax.plot(self.cutoffs, curve, label=name, **line_style(i))
+            ax.plot(self.cutoffs, curve, label=drawn(name), **line_style(i))
         if max(self.cutoffs) <= FEW:
             ax.set_xticks([k for k in self.cutoffs if len(self.cutoffs) <= 10 or k == 1 or k % 5 == 0])
         name, colon, options = self.measure.partition(":")

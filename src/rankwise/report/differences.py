@@ -7,7 +7,7 @@ import numpy as np
 
 from rankwise.arrays import Array, Floats
 from rankwise.metrics import Evaluation, evaluate, parse, randomization_test, win_tie_loss
-from rankwise.report.display import BLUE, RED, Display, dress, legend
+from rankwise.report.display import BLUE, RED, Display, drawn, dress, legend
 
 LEAST_SHOWN = 0.0001
 
@@ -70,7 +70,8 @@ class QueryDifferenceDisplay(Display):
     def _draw(self, ax: Any) -> None:
         height = self.data["difference"]
         wins, ties, losses = win_tie_loss(height)
-        for sign, colour, name, count in ((1, BLUE, self.names[0], wins), (-1, RED, self.names[1], losses)):
+        one, two = map(drawn, self.names)
+        for sign, colour, name, count in ((1, BLUE, one, wins), (-1, RED, two, losses)):
             heights = np.where(sign * height > 0, height, 0)
             ax.bar(
                 np.arange(height.size), heights, width=1.0, color=colour, linewidth=0, label=f"{name} better: {count:,}"
@@ -83,5 +84,5 @@ class QueryDifferenceDisplay(Display):
         ax.set_xlim(-0.5, height.size - 0.5)
         equal = f"; {ties:,} equal" if ties else ""
         xlabel = f"{height.size:,} queries, by difference{equal}"
-        dress(ax, xlabel, f"{self.measure}: {self.names[0]} − {self.names[1]}", grid="y")
+        dress(ax, xlabel, f"{drawn(self.measure)}: {one} − {two}", grid="y")
         legend(ax)

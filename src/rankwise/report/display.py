@@ -11,6 +11,7 @@ import numpy as np
 
 from rankwise.arrays import Array
 from rankwise.data.streams import written_beside
+from rankwise.tables import visible
 
 FORMATS = (".png", ".svg", ".pdf")
 BLUE, RED, GREEN, PURPLE, SKY, ORANGE, GREY = (
@@ -97,6 +98,12 @@ def write_csv(path: str | Path, columns: dict[str, Array]) -> None:
     writer.writerows(zip(*lists, strict=True))
     with written_beside(path) as file:
         file.write(text.getvalue().encode())
+
+
+def drawn(text: Any) -> str:
+    """A text from data as a picture shows it: not as mathematics, and in the legend though it begins with _."""
+    shown = visible(str(text)).replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown
 
 
 def dress(ax: Any, xlabel: str, ylabel: str, grid: str = "both") -> None:

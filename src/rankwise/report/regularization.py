@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from rankwise.arrays import Array, Floats
-from rankwise.report.display import BLUE, GREY, RED, Display, dress, legend
+from rankwise.report.display import BLUE, GREY, RED, Display, drawn, dress, legend
 
 FEW = 10  # folds drawn one by one
 
@@ -91,11 +91,11 @@ class RegularizationDisplay(Display):
             ax.fill_between(grid, mean - error, mean + error, label="± one standard error", **band)
         ax.plot(grid, mean, color=BLUE, linewidth=2, label="mean")
         at = float(mean[int(np.argmin(np.abs(grid - self.chosen)))])
-        label = f"chosen: {self.parameter} = {_power(self.chosen)}"
+        label = f"chosen: {drawn(self.parameter)} = {_power(self.chosen)}"
         ax.axvline(self.chosen, color=RED, linewidth=1, linestyle=(0, (4, 3)))
         ax.plot([self.chosen], [at], color=RED, marker="o", markersize=6, linestyle="none", label=label)
         ax.set_xscale("log", base=2 if all(map(_is_power, grid)) else 10)
-        dress(ax, self.parameter, self.measure)
+        dress(ax, drawn(self.parameter), drawn(self.measure))
         legend(ax)
 
 

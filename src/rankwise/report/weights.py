@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from rankwise.arrays import Array, Floats
-from rankwise.report.display import BLUE, RED, Display, dress
+from rankwise.report.display import BLUE, RED, Display, drawn, dress
 
 
 @dataclass(eq=False)
@@ -50,7 +50,7 @@ class WeightsDisplay(Display):
         places = np.arange(weights.size)
         ax.barh(places, weights, height=0.72, color=np.where(weights > 0, BLUE, RED))
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.set_yticks(places, names, fontsize="small")
+        ax.set_yticks(places, [drawn(name) for name in names], fontsize="small")
         ax.tick_params(axis="y", length=0)
         ax.invert_yaxis()
         ax.set_ylim(weights.size - 0.4, -0.6)
