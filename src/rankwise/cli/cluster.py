@@ -13,7 +13,7 @@ from rankwise.cli.inputs import parse_measures, read_names
 from rankwise.cli.models import make_model
 from rankwise.cli.speech import checked, doing
 from rankwise.cli.work import Outcome, Training, follow, tell
-from rankwise.data.streams import check_folder
+from rankwise.data.outputs import check_folder
 from rankwise.io import save_model
 
 LOCAL = "local:"

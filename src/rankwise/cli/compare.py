@@ -39,7 +39,7 @@ def compare(
     from rankwise import metrics
     from rankwise.cli.inputs import fitting_measures, parse_measures
     from rankwise.cli.judging import Judge, named
-    from rankwise.data.streams import check_folder
+    from rankwise.data.outputs import check_folder
     from rankwise.report.display import write_csv
 
     procedure = metrics.Procedure(random_state=seed)

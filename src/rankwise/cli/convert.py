@@ -5,6 +5,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,7 +44,7 @@ def convert(
     Example: rankwise convert S1.txt S2.txt S3.txt train.parquet
     """
     from rankwise.data.files import format_of
-    from rankwise.data.streams import check_folder
+    from rankwise.data.outputs import check_folder
 
     if len(files) < 2:
         raise typer.BadParameter("give what to read and, last, where to write", param_hint="IN... OUT")
@@ -76,18 +77,17 @@ def _to_chunks(sources: list[str], target: str, options: dict[str, Any]) -> Any:
     from rankwise.data.chunk_writer import write_chunks
     from rankwise.data.chunks import open_chunks
     from rankwise.data.files import stream_data
+    from rankwise.data.outputs import naming, temporary_file
 
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # Arrow's own reserves a GB of addresses
-    spool = Path(target).with_name(f".{Path(target).name}.stdin")
-    with doing(f"writing {target}") as tell:
-        try:
-            if "-" in sources:  # what is gone through twice needs a file
-                with open(spool, "wb") as file:
-                    shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    with doing(f"writing {target}") as tell, ExitStack() as closing:
+        files = sources
+        if "-" in sources:  # what is gone through twice needs a file
+            spool, handle = closing.enter_context(temporary_file(Path(os.path.realpath(target))))
+            with naming(target), open(handle, "wb", closefd=False) as file:
+                shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
             files = [str(spool) if one == "-" else one for one in sources]
-            write_chunks(target, stream_data(files, progress=_progress(tell), **options))
-        finally:
-            spool.unlink(missing_ok=True)
+        write_chunks(target, stream_data(files, progress=_progress(tell), **options))
     return open_chunks(target)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
-from rankwise.data.streams import check_folder
+from rankwise.data.outputs import check_folder
 
 FORMAT = "rankwise-journal-1"
 

@@ -21,7 +21,7 @@ DataOut = Annotated[str | None, typer.Option("--data-out", metavar="FILE", help=
 
 def _checked(output: str, data_out: str | None) -> None:
     """Before any work: whether both files can be written."""
-    from rankwise.data.streams import check_folder
+    from rankwise.data.outputs import check_folder
     from rankwise.report.display import check_picture, matplotlib
 
     checked("--output", check_picture, output)

@@ -18,8 +18,8 @@ from rankwise.cli.journal import Journal
 from rankwise.cli.models import make_model
 from rankwise.cli.progress import progress_bar
 from rankwise.cli.speech import answer, answer_json, checked, counted, doing, say, stop_here, table
+from rankwise.data.outputs import check_folder
 from rankwise.data.records import RankingData
-from rankwise.data.streams import check_folder
 from rankwise.io import save_model
 from rankwise.model_selection.choice import check_rule, choose, means_and_errors
 from rankwise.model_selection.path import CS, side_by_side

@@ -20,7 +20,7 @@ from rankwise.cli.inputs import (
 from rankwise.cli.judging import Judge
 from rankwise.cli.models import make_model
 from rankwise.cli.speech import answer, answer_json, counted, doing, say, stop_here, table
-from rankwise.data.streams import check_folder, written_beside
+from rankwise.data.outputs import check_folder, written_beside
 from rankwise.data.trec import document_ids, write_qrels, write_run
 from rankwise.io import load_model, save_model
 from rankwise.stored import is_stored

@@ -10,6 +10,7 @@ Reading ahead is the system's: asking it for what comes next (posix_fadvise) mad
 import json
 import mmap
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -23,14 +24,17 @@ import numpy as np
 
 from rankwise.arrays import Array
 from rankwise.data.npz import npz_arrays
+from rankwise.data.outputs import new_file, written_beside
 from rankwise.data.records import RankingData
-from rankwise.data.streams import written_beside
+from rankwise.data.strict_json import is_count, read_json
 
 MANIFEST = "manifest.json"
 _FORMAT, _VERSION = "rankwise chunks", 1
 _BLOCK = 1 << 20  # bytes of a file looked at together
 _PAGE = 4096
+_MOST_BYTES = 1 << 28  # of a manifest: some 400,000 chunks
 _HUGE = 1 << 21  # windows end at such places, where the system may map much at once
+_PLAIN_TYPE = re.compile(r"[<>|=]?[biufUSmM]\d{1,9}(\[\w+\])?")
 _INDEX = {"indices": np.int32, "indptr": np.int64}
 
 
@@ -120,7 +124,7 @@ def write_chunk(folder: Path, name: str, data: RankingData) -> ChunkFile:
     """Write some whole queries as one file."""
     path = folder / name
     places = {}
-    with open(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+    with new_file(path) as file, zipfile.ZipFile(file, "w") as archive:
         for key, found in npz_arrays(data).items():
             array = found.astype(_INDEX.get(key, found.dtype), copy=False)
             with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as member:
@@ -156,23 +160,80 @@ def write_manifest(folder: Path, known: dict[str, Any], chunks: list[ChunkFile])
         file.write(json.dumps(told, indent=1).encode())
 
 
+def is_manifest(path: Path) -> bool:
+    """Whether a file begins as a manifest does."""
+    try:
+        with open(path, "rb") as file:
+            return json.dumps(_FORMAT).encode() in file.read(256)
+    except OSError:
+        return False
+
+
 def read_manifest(folder: Path) -> tuple[dict[str, Any], list[ChunkFile]]:
-    """(what is known of all the data, the chunks)."""
+    """(what is known of all the data, the chunks). A manifest from a stranger names files of its folder only, and
+    arrays that are within them.
+    """
     path = folder / MANIFEST
     try:
-        told = json.loads(path.read_text())
-        if told["format"] != _FORMAT:
-            raise KeyError("format")
-        if told["version"] != _VERSION:
-            raise ValueError(
-                f"{path} is of version {told['version']}, this rankwise reads {_VERSION}: convert the data again"
-            )
-        chunks = [
-            ChunkFile(**{**one, "arrays": {name: Place(**place) for name, place in one["arrays"].items()}})
-            for one in told.pop("chunks")
-        ]
-    except FileNotFoundError:
+        told = read_json(path, _MOST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"{folder} holds no chunks: there is no {MANIFEST} in it (it is written last)") from None
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError):
-        raise ValueError(f"{path} is no manifest of chunks, or is damaged: convert the data again") from None
+    except ValueError as error:
+        raise ValueError(f"{path} is no manifest of chunks, or is damaged: {error}: convert the data again") from None
+    if isinstance(told, dict) and told.get("format") == _FORMAT and told.get("version") != _VERSION:
+        raise ValueError(
+            f"{path} is of version {told.get('version')!r}, this rankwise reads {_VERSION}: convert the data again"
+        )
+    try:
+        _check_known(told)
+        chunks = [_chunk_file(one, told) for one in told.pop("chunks")]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = f"{type(error).__name__} {error}"
+        raise ValueError(f"{path} is no manifest of chunks, or is damaged: {reason}: convert the data again") from None
     return told, chunks
+
+
+def _check_known(told: dict[str, Any]) -> None:
+    names = told["names"]
+    sound = {
+        "format": told["format"] == _FORMAT,
+        "n_features": is_count(told["n_features"]),
+        "first_index": is_count(told["first_index"], 1),
+        "names": names is None or (isinstance(names, list) and all(isinstance(one, str) for one in names)),
+        "sparse": isinstance(told["sparse"], bool),
+        "dtype": isinstance(told["dtype"], str) and re.fullmatch(r"bool|u?int\d+|float\d+", told["dtype"]),
+        "chunks": isinstance(told["chunks"], list) and bool(told["chunks"]),
+    }
+    if wrong := [name for name, is_sound in sound.items() if not is_sound]:
+        raise ValueError(f"{wrong[0]} is not what a manifest holds there")
+    if names is not None and len(names) != told["n_features"]:
+        raise ValueError("names and n_features differ")
+
+
+def _chunk_file(told: dict[str, Any], known: dict[str, Any]) -> ChunkFile:
+    """One chunk, its arrays checked: they are of the right types and sizes, and within the file."""
+    arrays = {name: Place(**place) for name, place in told["arrays"].items()}
+    one = ChunkFile(**{**told, "arrays": arrays})
+    if not isinstance(one.file, str) or Path(one.file).name != one.file or "\0" in one.file:
+        raise ValueError("a chunk is no file of this folder")
+    if not all(map(is_count, (one.rows, one.bytes, one.crc32))):
+        raise ValueError(f"{one.file}: rows, bytes or crc32 is no count")
+    for name, place in arrays.items():
+        if not all(map(is_count, (place.offset, place.rows, place.columns))) or not _PLAIN_TYPE.fullmatch(place.dtype):
+            raise ValueError(f"{one.file}: {name} has no place, or a type that is not plain")
+        if place.offset + place.rows * place.row_bytes > one.bytes:
+            raise ValueError(f"{one.file}: {name} is not within the file")
+    number = np.dtype(known["dtype"])
+    wanted: dict[str, Any] = {"y": (np.dtype(np.float64), one.rows, 1), "qid": (None, one.rows, 1)}
+    if known["sparse"]:
+        stored = arrays["data"].rows
+        wanted |= {"data": (number, stored, 1), "indices": (np.dtype(np.int32), stored, 1)}
+        wanted |= {"indptr": (np.dtype(np.int64), one.rows + 1, 1)}
+    else:
+        wanted["X"] = (number, one.rows, known["n_features"])
+    for name, (dtype, rows, columns) in wanted.items():
+        place = arrays[name]
+        right_type = dtype is None or np.dtype(place.dtype) == dtype
+        if not right_type or (place.rows, place.columns) != (rows, columns):
+            raise ValueError(f"{one.file}: {name} is of another type or size than the data")
+    return one

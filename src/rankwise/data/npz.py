@@ -14,8 +14,8 @@ import numpy as np
 
 from rankwise.arrays import Array
 from rankwise.data.columns import Reading, check_finite, finished
+from rankwise.data.outputs import written_beside
 from rankwise.data.records import RankingData
-from rankwise.data.streams import written_beside
 
 _SPARSE = ("data", "indices", "indptr", "shape")
 

@@ -1,4 +1,4 @@
-"""Files as bytes: compressed by their suffix, mapped where they are plain, written beside and renamed.
+"""Files as bytes: compressed by their suffix, mapped where they are plain.
 
 A `Text` is a run of whole lines with its place in a file, so that a position in it can be told as line and column.
 """
@@ -9,13 +9,9 @@ import io
 import lzma
 import mmap
 import os
-import secrets
-import shutil
 import stat
-import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -110,42 +106,6 @@ def open_bytes(path: Path, mode: str) -> BinaryIO:
     """Open for "rb" or "wb", through the (de)compressor that the suffix asks for."""
     opened: BinaryIO = _OPENERS.get(path.suffix, open)(path, mode)
     return opened
-
-
-def check_folder(target: Any) -> None:
-    """One sentence where the folder to write into is not there."""
-    folder = Path(os.path.realpath(target)).parent
-    if str(target) != "-" and not Path(target).exists() and not folder.is_dir():
-        raise ValueError(f"{target} cannot be written: there is no folder {folder}")
-
-
-@contextmanager
-def written_beside(target: Any) -> Iterator[BinaryIO]:
-    """A binary file that becomes `target` only when the block ends well: until then the old file stays as it was.
-
-    `target` may also be "-" for standard output, or a device or pipe, which are written as they come.
-    """
-    if str(target) == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    if Path(target).exists() and not Path(target).is_file():
-        with open(target, "wb") as file:
-            yield file
-        return
-    check_folder(target)
-    path = Path(os.path.realpath(target))
-    beside = path.with_name(f".{secrets.token_hex(4)}.{path.name}")
-    os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    try:
-        with open_bytes(beside, "wb") as file:
-            yield file
-        if path.exists():
-            shutil.copymode(path, beside)
-        beside.replace(path)
-    except BaseException:
-        beside.unlink()
-        raise
 
 
 class _ZstandardReader(io.RawIOBase):

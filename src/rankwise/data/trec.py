@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from rankwise.arrays import Array, Floats, finite
+from rankwise.data.outputs import written_beside
 from rankwise.data.records import RankingData
-from rankwise.data.streams import open_bytes, streamed, written_beside
+from rankwise.data.streams import open_bytes, streamed
 from rankwise.queries import Queries
 
 RUN = ("qid", "Q0", "docid", "rank", "score", "tag")
