@@ -3,6 +3,11 @@
 
 def main() -> None:
     """The `rankwise` command."""
-    from rankwise.cli.app import app
+    from rankwise.cli.limits import within_limits
+    from rankwise.cli.speech import hold_closed_streams, one_sentence
 
-    app()
+    hold_closed_streams()
+    with one_sentence(), within_limits():
+        from rankwise.cli.app import app
+
+        app()

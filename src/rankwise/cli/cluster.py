@@ -13,7 +13,6 @@ from rankwise.cli.inputs import parse_measures, read_names
 from rankwise.cli.models import make_model
 from rankwise.cli.speech import checked, doing
 from rankwise.cli.work import Outcome, Training, follow, tell
-from rankwise.data.outputs import check_folder
 from rankwise.io import save_model
 
 LOCAL = "local:"
@@ -33,7 +32,7 @@ def train(asked: Training, where: str, as_json: bool) -> None:
         )
     if asked.float32:
         raise typer.BadParameter("with --dask files are kept as they are stored: store float32", param_hint="--float32")
-    check_folder(asked.output)
+    asked.check_output()
     with connected(where) as client:
         ranker = estimator(**local.get_params())
         ranker.client = client

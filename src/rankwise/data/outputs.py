@@ -10,6 +10,7 @@ a file. Where the file system has no locks, nothing is removed.
 
 import errno
 import fcntl
+import io
 import os
 import secrets
 import shutil
@@ -184,10 +185,15 @@ def locked_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def append(file: BinaryIO, line: bytes) -> None:
-    """Append to a file of `locked_file`; the line is on the disk when this returns."""
-    while line:
-        line = line[file.write(line) :]
-    os.fsync(file.fileno())
+    """Append to a file of `locked_file`: the line is on the disk when this returns, or nothing of it is."""
+    size = file.seek(0, os.SEEK_END)
+    try:
+        while line:
+            line = line[file.write(line) :]
+        os.fsync(file.fileno())
+    except BaseException:
+        file.truncate(size)
+        raise
 
 
 @contextmanager
@@ -230,9 +236,13 @@ def check_folder(target: Any) -> None:
 
 def check_writable(target: Any) -> None:
     """Try, before any work, whether `target` can be written; nothing is left behind."""
+    if str(target) == "-":
+        with naming("standard output"), suppress(io.UnsupportedOperation):  # it may be an object in memory
+            os.write(sys.stdout.fileno(), b"")
+        return
     check_folder(target)
     path = Path(os.path.realpath(target))
-    if str(target) == "-" or (is_special(target) and not path.is_dir()):
+    if is_special(target) and not path.is_dir():
         return
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, "it is write-protected", str(target))
