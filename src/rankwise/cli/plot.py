@@ -1,6 +1,5 @@
 """`rankwise plot KIND`: pictures of rankers, of how they were chosen and of how they were found."""
 
-import json
 import warnings
 from typing import Annotated, Any
 
@@ -158,13 +157,12 @@ def path(
     Example: rankwise tune train.txt -o model.json --json > tuned.json; rankwise plot path tuned.json -o path.png
     """
     _checked(output, data_out, [tuned], force)
+    from rankwise.data.strict_json import read_json
     from rankwise.report import RegularizationDisplay
 
-    with open(tuned, encoding="utf-8") as file:
-        text = file.read()
     try:
-        display = RegularizationDisplay.from_tuning(json.loads(text))
-    except (json.JSONDecodeError, KeyError, TypeError, IndexError) as error:
+        display = RegularizationDisplay.from_tuning(read_json(tuned, 1 << 28))
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
         raise ValueError(f"{tuned} is not what `rankwise tune --json` prints: {error!r}") from None
     _written(display, output, data_out)
 

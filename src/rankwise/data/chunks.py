@@ -12,6 +12,7 @@ import numpy as np
 from rankwise.arrays import Array, Floats
 from rankwise.data.chunk_files import ChunkFile, read_manifest
 from rankwise.data.columns import one_type
+from rankwise.data.npz import check_columns, check_rows
 from rankwise.data.records import RankingData
 from rankwise.queries import cut
 from rankwise.threads import share, thread_count
@@ -160,11 +161,20 @@ class ChunkedData:
         """Where the entries of these rows begin in a chunk, and where those of the last one end."""
         bounds = np.empty(last - first + 1, file.arrays["indptr"].dtype)
         file.read(self.folder, "indptr", first, bounds)
+        self._checked(check_rows, bounds, file.arrays["data"].rows)
         return bounds
+
+    def _checked(self, check: Callable[[Array, int], None], array: Array, most: int) -> None:
+        """Kernels do not look where an index leads, and a folder may come from a stranger."""
+        try:
+            check(array, most)
+        except ValueError as error:
+            raise ValueError(f"{self.folder} is damaged: {error}: convert the data again") from None
 
     def _csr(self, data: Array, indices: Array, indptr: Array) -> Any:
         from scipy.sparse import csr_array
 
+        self._checked(check_columns, indices, self.n_features)
         index = np.int32 if data.size < 2**31 else np.int64
         stored = (data, indices.astype(index, copy=False), indptr.astype(index))
         return csr_array(stored, shape=(indptr.size - 1, self.n_features), copy=False)

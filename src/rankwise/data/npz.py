@@ -56,8 +56,11 @@ def read_npz(path: Path, reading: Reading) -> RankingData:
         lacking += [name for name in _SPARSE if name not in arrays]
     if lacking:
         raise ValueError(f"{path} lacks {', '.join(lacking)}: ranking data are X, y and qid")
-    data = from_npz(arrays)
-    check_finite(data)
+    try:
+        data = from_npz(arrays)
+        check_finite(data)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path} holds no ranking data, or is damaged: {error}") from None
     return finished(data, reading, str(path))
 
 
@@ -70,8 +73,26 @@ def from_npz(arrays: dict[str, Array]) -> RankingData:
     else:
         from scipy.sparse import csr_array
 
+        check_rows(arrays["indptr"], arrays["data"].size)
+        check_columns(arrays["indices"], int(arrays["shape"][1]))
         X = csr_array(tuple(arrays[name] for name in _SPARSE[:3]), shape=tuple(arrays["shape"].tolist()))
     names, comments = arrays.get("names"), arrays.get("comments")
     first_index = int(arrays.get("first_index", np.array(1)))
     texts = None if comments is None else comments.astype(object)
     return RankingData(X, arrays["y"], arrays["qid"], texts, first_index, None if names is None else names.tolist())
+
+
+def check_rows(indptr: Array, n_stored: int) -> None:
+    """One sentence where rows of CSR do not begin and end within what is stored: kernels do not look."""
+    if not (indptr.ndim == 1 and indptr.dtype.kind in "iu" and indptr.size):
+        raise ValueError("indptr is no vector of whole numbers")
+    if indptr[0] < 0 or indptr[-1] > n_stored or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("indptr does not say where rows begin")
+
+
+def check_columns(indices: Array, n_columns: int) -> None:
+    """One sentence where an entry of CSR has no column; one pass, as a negative number is a large one without sign."""
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise ValueError("indices is no vector of whole numbers")
+    if indices.size and int(indices.view(f"u{indices.itemsize}").max()) >= n_columns:
+        raise ValueError(f"an index is beyond the {n_columns:,} columns")
