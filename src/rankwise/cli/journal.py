@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, Self
 
-from rankwise.data.outputs import append, check_folder, locked_file
+from rankwise.data.outputs import append, check_folder, locked_file, naming
 from rankwise.data.strict_json import parse_json
 
 FORMAT = "rankwise-journal-1"
@@ -29,7 +29,8 @@ class Journal:
         self.closing = ExitStack()
         self.file = self.closing.enter_context(locked_file(self.path))
         try:
-            self.entries = self._begin({"journal": FORMAT} | json.loads(json.dumps(job)))
+            with naming(path):
+                self.entries = self._begin({"journal": FORMAT} | json.loads(json.dumps(job)))
         except BaseException:
             if not os.path.getsize(self.path):
                 self.remove()

@@ -180,20 +180,21 @@ def locked_file(path: Path) -> Iterator[BinaryIO]:
         if _is_at(file.fileno(), Path(os.path.realpath(path))):
             break
         file.close()  # removed by its owner before it was locked
-    with file, naming(path):
+    with file:
         yield file
 
 
 def append(file: BinaryIO, line: bytes) -> None:
     """Append to a file of `locked_file`: the line is on the disk when this returns, or nothing of it is."""
     size = file.seek(0, os.SEEK_END)
-    try:
-        while line:
-            line = line[file.write(line) :]
-        os.fsync(file.fileno())
-    except BaseException:
-        file.truncate(size)
-        raise
+    with naming(file.name):
+        try:
+            while line:
+                line = line[file.write(line) :]
+            os.fsync(file.fileno())
+        except BaseException:
+            file.truncate(size)
+            raise
 
 
 @contextmanager
