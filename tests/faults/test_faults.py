@@ -42,8 +42,12 @@ def folder(tmp_path):
 
 def strike(library, folder, *args, before=()):
     command = [*before, sys.executable, str(HERE / "strike.py"), str(folder), *map(str, args)]
-    loaded = {"LD_PRELOAD": str(library), "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, env=os.environ | loaded, capture_output=True, text=True)
+    return lines_of(command, LD_PRELOAD=str(library))
+
+
+def lines_of(command, **variables):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | variables
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -76,3 +80,12 @@ def test_no_call_goes_around_the_wrapper(library, folder, operation, tmp_path):
     changing = [line for line in lines if not re.search(r" (open|openat|mmap)\(", line) or "O_CREAT" in line]
     assert len(changing) == counted
     assert not [line for line in lines if " mmap(" in line and "PROT_WRITE" in line and "MAP_SHARED" in line]
+
+
+@pytest.mark.parametrize("rounds", [4, pytest.param(200, marks=pytest.mark.slow)])
+def test_finding_11_two_writers_at_once(folder, rounds):
+    """What is there in the end is whole and of one that reported success; the other succeeded too, or said why not."""
+    rows = lines_of([sys.executable, str(HERE / "at_once.py"), str(folder), str(rounds)])
+    print(rows)
+    assert len(rows) == 11
+    assert all(row["both"] + row["one"] == rounds for row in rows)

@@ -62,9 +62,9 @@ def naming(target: Any) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is not None and (error.filename is None or TEMPORARY in str(error.filename)):
-            error.filename, error.filename2 = str(target), None
-        raise
+        if error.errno is None or (error.filename is not None and TEMPORARY not in str(error.filename)):
+            raise
+        raise OSError(error.errno, error.strerror, str(target)) from error
 
 
 @contextmanager
