@@ -59,7 +59,7 @@ assert rankwise.Preferences([1, 0]).active([0.0, 0.0]).n_pairs == 1
 PAIRS = "import rankwise; assert rankwise.Preferences([1, 0]).active([0.0, 0.0]).n_pairs == 1"
 
 
-def test_finding_10_a_full_disk_under_the_cache_does_not_stop_a_fit(tmp_path):
+def test_a_full_disk_under_the_cache_does_not_stop_a_fit(tmp_path):
     """Files of more than 2,000 bytes cannot be written here: the index can, the compiled code cannot."""
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
@@ -69,7 +69,7 @@ def test_finding_10_a_full_disk_under_the_cache_does_not_stop_a_fit(tmp_path):
     assert not list(tmp_path.rglob("*.tmp.*"))
 
 
-def test_finding_10_a_damaged_cache_is_compiled_anew(tmp_path):
+def test_a_damaged_cache_is_compiled_anew(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     for _ in range(2):
         subprocess.run([sys.executable, "-c", PAIRS], env=environment, check=True)
@@ -78,7 +78,7 @@ def test_finding_10_a_damaged_cache_is_compiled_anew(tmp_path):
             path.write_bytes(path.read_bytes()[:50])
 
 
-def test_finding_10_a_read_only_package_and_no_home(tmp_path):
+def test_a_read_only_package_and_no_home(tmp_path):
     package = shutil.copytree(rankwise.__path__[0], tmp_path / "rankwise", ignore=shutil.ignore_patterns("__pycache__"))
     for path in (tmp_path, *tmp_path.rglob("*")):
         path.chmod(0o555 if path.is_dir() else 0o444)

@@ -39,7 +39,7 @@ def shell(line, folder):
         ("rankwise convert - x.chunks --to chunks <&-", "standard input: it is closed"),
     ],
 )
-def test_finding_10_a_closed_or_full_stream_is_one_sentence(files, line, words):
+def test_a_closed_or_full_stream_is_one_sentence(files, line, words):
     done = shell(line, files)
     assert done.returncode == 1
     assert done.stderr.startswith(f"rankwise: {words}"), done.stderr
@@ -47,7 +47,7 @@ def test_finding_10_a_closed_or_full_stream_is_one_sentence(files, line, words):
     assert sorted(path.name for path in files.iterdir()) == ["model.json", "test.txt", "train.txt"]
 
 
-def test_finding_10_a_model_never_gets_what_is_meant_for_a_closed_stream(files, tmp_path):
+def test_a_model_never_gets_what_is_meant_for_a_closed_stream(files, tmp_path):
     """With stdout and stderr closed, the next files to be opened would have their numbers."""
     for closed in ("2>&-", "<&- 2>&- >&-"):
         shell(f"rankwise train train.txt -o {tmp_path / 'm.json'} --C 0.01 {closed}", files)
@@ -55,14 +55,14 @@ def test_finding_10_a_model_never_gets_what_is_meant_for_a_closed_stream(files, 
 
 
 @pytest.mark.parametrize("line", ["--help", "demo", "inspect model.json --json", "convert train.txt - --to csv"])
-def test_finding_10_a_reader_that_leaves_early_is_no_error(files, line):
+def test_a_reader_that_leaves_early_is_no_error(files, line):
     done = shell(f"rankwise {line} | head -1; exit ${{PIPESTATUS[0]}}", files)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == 1
 
 
 @pytest.mark.parametrize("megabytes", [300, 760, 900])
-def test_finding_10_too_little_memory_is_one_sentence(files, tmp_path, megabytes):
+def test_too_little_memory_is_one_sentence(files, tmp_path, megabytes):
     """At 760 MB OpenBLAS waited for ever, and elsewhere LLVM aborted."""
     done = shell(f"ulimit -v {megabytes * 1024}; rankwise train train.txt -o {tmp_path / 'm.json'}", files)
     assert done.returncode == 1
@@ -70,7 +70,7 @@ def test_finding_10_too_little_memory_is_one_sentence(files, tmp_path, megabytes
     assert done.stderr == f"{expected}, and 1,024 MiB are needed\n"
 
 
-def test_finding_10_an_abort_under_a_limit_is_a_sentence(monkeypatch):
+def test_an_abort_under_a_limit_is_a_sentence(monkeypatch):
     """As LLVM does where it gets no memory; data that do not fit are NumPy's MemoryError, and a sentence as well."""
     for work, code, words in (
         ("os.abort()", 1, "there is not enough memory: a limit of 3,000 MiB is set (ulimit -v)"),

@@ -26,7 +26,7 @@ def no_work(request, monkeypatch):
         monkeypatch.setattr("rankwise.cli.work.load_model", None)
 
 
-def test_finding_12_a_journal_that_is_none_is_refused(files, tmp_path):
+def test_a_journal_that_is_none_is_refused(files, tmp_path):
     """Notes without a line end were taken for a line that was not finished, and truncated."""
     for text in ("my notes, and no line end", "{", '{"journal": "another"}\n', "a\nb\n"):
         (tmp_path / "notes.txt").write_text(text)
@@ -59,7 +59,7 @@ def test_finding_12_a_journal_that_is_none_is_refused(files, tmp_path):
         ["plot", "weights", "MODEL", "-o", "OUT.png", "--data-out", "MODEL"],
     ],
 )
-def test_finding_12_input_as_output_is_refused_even_with_force(files, tmp_path, args, force):
+def test_input_as_output_is_refused_even_with_force(files, tmp_path, args, force):
     (tmp_path / "LINK").symlink_to(files / "train.txt")
     (tmp_path / "NAMES").write_text("a\n")
     names = {"TRAIN": "train.txt", "TEST": "test.txt", "MODEL": "model.json", "CHUNKS": "train.chunks"}
@@ -89,7 +89,7 @@ def test_finding_12_input_as_output_is_refused_even_with_force(files, tmp_path, 
         ["demo", "--save", "MINE"],
     ],
 )
-def test_finding_12_what_rankwise_did_not_write_is_refused(files, tmp_path, args, monkeypatch):
+def test_what_rankwise_did_not_write_is_refused(files, tmp_path, args, monkeypatch):
     monkeypatch.chdir(files)
     mine = tmp_path / "mine.png"
     args = [str(tmp_path if args[0] == "demo" else mine) if arg == "MINE" else arg for arg in args]
@@ -170,7 +170,7 @@ def unprivileged(*args, cwd):
         ["demo", "--save", "closed"],
     ],
 )
-def test_finding_12_a_read_only_target_is_noticed_before_any_work(closed, args):
+def test_a_read_only_target_is_noticed_before_any_work(closed, args):
     message = unprivileged(*args, cwd=closed.parent)
     assert message.startswith("rankwise: closed")
     assert message.endswith(": Permission denied\n")

@@ -36,13 +36,13 @@ def calls(monkeypatch):
     return seen
 
 
-def test_finding_12_a_file_is_fsynced_before_the_rename_and_the_folder_after(tmp_path, calls):
+def test_a_file_is_fsynced_before_the_rename_and_the_folder_after(tmp_path, calls):
     write_letor(tmp_path / "d.txt.gz", DATA)
     assert [what for what, _ in calls] == ["fsync file", "rename", "fsync folder"]
     assert calls[-1][1] == str(tmp_path)
 
 
-def test_finding_12_chunks_are_fsynced_before_they_are_a_data_set(tmp_path, calls):
+def test_chunks_are_fsynced_before_they_are_a_data_set(tmp_path, calls):
     write_chunks(tmp_path / "c", DATA, chunk_bytes=200)
     n = len(open_chunks(tmp_path / "c").files)
     manifest = ["fsync file", "rename", "fsync folder"]
@@ -63,7 +63,7 @@ with temporary_file(Path(sys.argv[1])), temporary_folder(Path(sys.argv[2])) as f
 """
 
 
-def test_finding_12_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path):
+def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path):
     command = [sys.executable, "-c", KILLED, str(tmp_path / "killed.txt"), str(tmp_path / "c")]
     assert subprocess.run(command, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}).returncode == -9
     left = sorted(path.name for path in tmp_path.iterdir())
@@ -89,7 +89,7 @@ def test_where_there_are_no_locks_nothing_is_removed(tmp_path, monkeypatch):
         write_chunks(tmp_path / "c", DATA)
 
 
-def test_finding_11_a_second_writer_of_a_chunk_folder_is_refused_at_once(tmp_path):
+def test_a_second_writer_of_a_chunk_folder_is_refused_at_once(tmp_path):
     def blocks():
         yield DATA
         with pytest.raises(ValueError, match=r"c is being written by another process: wait for it, or give another"):
@@ -117,7 +117,7 @@ def test_a_locked_file_is_for_one_at_a_time(tmp_path):
         pass
 
 
-def test_finding_13_a_full_disk_names_the_file(tmp_path):
+def test_a_full_disk_names_the_file(tmp_path):
     with pytest.raises(OSError, match="No space left on device: '/dev/full'"), written_beside("/dev/full") as file:
         file.write(b"1" * 100_000)
     code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"

@@ -1,7 +1,7 @@
 /* System calls that change files in one folder, counted; the n-th kills the process, is torn, or fails.
  *
  * Loaded by LD_PRELOAD, armed through fault_arm. Everything Python, NumPy and Arrow write goes through these functions of
- * the C library; test_faults.py compares their number with what strace sees. */
+ * the C library; test_every_call.py compares their number with what strace sees. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

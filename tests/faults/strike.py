@@ -1,4 +1,4 @@
-"""Everything that writes, struck at its N-th system call; run by test_faults.py under LD_PRELOAD=faults.so.
+"""Everything that writes, struck at its N-th system call; run by test_every_call.py under LD_PRELOAD=faults.so.
 
     python strike.py FOLDER STEP OPERATION...      one line of JSON per operation; STEP 3 takes every third N
     python strike.py FOLDER census OPERATION       only count the calls

@@ -129,12 +129,13 @@ def stop_here() -> None:
 
 
 def _sentence(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.errno is not None:
-        what = "it is closed" if error.errno == errno.EBADF else error.strerror
-        return f"{error.filename or 'standard output'}: {what}"
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return f"there is not enough memory: {error}".removesuffix(": ")
-    return str(error)
+    if not isinstance(error, OSError) or error.errno is None:
+        return str(error)
+    what = "it is closed" if error.errno == errno.EBADF else error.strerror
+    where = error.filename or ("standard output" if error.errno in (errno.EBADF, errno.ENOSPC) else None)
+    return f"{where}: {what}" if where else str(what)
 
 
 def checked(option: str, read: Callable[[Any], Value], given: Any) -> Value:

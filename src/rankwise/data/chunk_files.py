@@ -208,6 +208,8 @@ def _check_known(told: dict[str, Any]) -> None:
         raise ValueError(f"{wrong[0]} is not what a manifest holds there")
     if names is not None and len(names) != told["n_features"]:
         raise ValueError("names and n_features differ")
+    if unknown := set(told) - set(sound) - {"version"}:
+        raise ValueError(f"{min(unknown)!r} is unknown")
 
 
 def _chunk_file(told: dict[str, Any], known: dict[str, Any]) -> ChunkFile:

@@ -128,7 +128,10 @@ class _ZstandardReader(io.RawIOBase):
                 return 0
             if self.frame is None or self.frame.eof:
                 self.frame = self.decompressor.decompressobj()
-            self.plain = self.frame.decompress(self.compressed)
+            try:
+                self.plain = self.frame.decompress(self.compressed)
+            except Exception as error:  # of the package's own kind; others raise OSError
+                raise OSError(f"no Zstandard data, or damaged: {error}") from None
             self.compressed = self.frame.unused_data
         size = min(len(buffer), len(self.plain))
         buffer[:size], self.plain = self.plain[:size], self.plain[size:]
