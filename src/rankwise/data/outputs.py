@@ -180,6 +180,8 @@ def locked_file(path: Path) -> Iterator[BinaryIO]:
         if _is_at(file.fileno(), Path(os.path.realpath(path))):
             break
         file.close()  # removed by its owner before it was locked
+    else:
+        raise OSError(errno.EAGAIN, "it cannot be locked", str(path))
     with file:
         yield file
 
