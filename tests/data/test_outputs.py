@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from rankwise import make_ranking, open_chunks, write_chunks, write_letor
+from rankwise.data.chunk_files import ChunkFile
 from rankwise.data.outputs import (
     TEMPORARY,
     check_writable,
@@ -56,6 +57,7 @@ def test_chunks_are_fsynced_before_they_are_a_data_set(tmp_path, calls):
 KILLED = """
 import os, sys
 from pathlib import Path
+from rankwise.data.chunk_files import ChunkFile
 from rankwise.data.outputs import temporary_file, temporary_folder
 with temporary_file(Path(sys.argv[1])), temporary_folder(Path(sys.argv[2])) as folder:
     (folder / "chunk-00000.npz").write_text("half")
@@ -98,6 +100,20 @@ def test_a_second_writer_of_a_chunk_folder_is_refused_at_once(tmp_path):
     write_chunks(tmp_path / "c", blocks())
     assert open_chunks(tmp_path / "c", verify=True).n_queries == 6
     assert [path.name for path in tmp_path.iterdir()] == ["c"]
+
+
+def test_a_folder_that_is_replaced_while_it_is_opened(tmp_path, monkeypatch):
+    """The manifest is that of the old chunks, which are gone: the new one is read."""
+    write_chunks(tmp_path / "c", DATA)
+    check = ChunkFile.check
+
+    def replaced_first(self, *args):
+        monkeypatch.setattr(ChunkFile, "check", check)
+        write_chunks(tmp_path / "c", make_ranking(9, 5, 3, random_state=1))
+        return check(self, *args)
+
+    monkeypatch.setattr(ChunkFile, "check", replaced_first)
+    assert open_chunks(tmp_path / "c").n_queries == 9
 
 
 def test_replacing_chunks_leaves_other_files_of_the_folder(tmp_path):

@@ -17,6 +17,7 @@ from rankwise.data.records import RankingData
 from rankwise.queries import cut
 from rankwise.threads import share, thread_count
 
+_ATTEMPTS = 10  # to open a folder that another process replaces meanwhile
 PART_BYTES = 1 << 22  # rows of X read together: they stay in cache
 
 
@@ -32,9 +33,17 @@ class ChunkPart(NamedTuple):
 def open_chunks(folder: Any, *, verify: bool = False) -> "ChunkedData":
     """Open what `write_chunks` wrote; sizes are always checked, checksums with verify=True, which reads everything."""
     path = Path(folder)
-    known, files = read_manifest(path)
-    share(lambda one: one.check(path, verify), files, thread_count() if verify else 1)
-    return ChunkedData(path, known, files)
+    manifest = read_manifest(path)
+    for _ in range(_ATTEMPTS):
+        known, files = manifest
+        try:
+            share(lambda one: one.check(path, verify), files, thread_count() if verify else 1)
+            return ChunkedData(path, known, files)
+        except (ValueError, FileNotFoundError):
+            if (now := read_manifest(path)) == manifest:
+                raise
+            manifest = now
+    raise ValueError(f"{path} is replaced again and again: wait until nobody writes it")
 
 
 class ChunkedData:
