@@ -4,7 +4,8 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test lint test-slow test-kill bench bench-quick papers papers-quick format clean clean-kernels test-gpu bench-gpu fuzz
+.PHONY: help setup demo test lint test-slow test-kill test-faults fuzz bench bench-quick papers papers-quick format clean clean-kernels \
+	test-gpu bench-gpu
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -38,6 +39,9 @@ test-slow: $(READY)  ## the tests that take longer
 
 test-kill: $(READY)  ## workers of a cluster killed in the middle of a fit, 20 times in a row
 	RANKWISE_KILLS=20 $(BIN)/python -m pytest -q -m slow tests/distributed/test_kill.py
+
+test-faults: $(READY)  ## everything that writes, killed and failed at every system call; two writers at once
+	$(BIN)/python -m pytest -q -s tests/faults
 
 FUZZ_SECONDS ?= 180
 

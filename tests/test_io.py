@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -81,6 +82,16 @@ def test_after_partial_fit(tmp_path):
     model = RankSVM(C=0.01, solver="sgd", random_state=0).partial_fit(DATA.X, DATA.y, DATA.qid)
     save_model(model, tmp_path / "m.json")
     np.testing.assert_array_equal(load_model(tmp_path / "m.json").coef_, model.coef_)
+
+
+def test_a_gap_that_is_not_known_does_not_lose_the_model(tmp_path):
+    """JSON has no infinity: the number is left out, and nothing else."""
+    ranker = RankSVM(C=0.02).fit(SUBSET.X, SUBSET.y, SUBSET.qid)
+    ranker.result_ = replace(ranker.result_, gap=np.inf, gradient_norm=np.nan)
+    save_model(ranker, tmp_path / "m.json")
+    again = load_model(tmp_path / "m.json")
+    assert (again.result_.gap, again.result_.gradient_norm) == (None, None)
+    np.testing.assert_array_equal(again.coef_, ranker.coef_)
 
 
 def test_an_old_file_survives_a_failed_save(tmp_path):

@@ -1,9 +1,13 @@
 """Starting costs nothing: what must not be imported is not, and the public names are there."""
 
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from commands import obey_modes
 
 import rankwise
 
@@ -50,6 +54,40 @@ import rankwise
 assert rankwise.Preferences([1, 0]).active([0.0, 0.0]).n_pairs == 1
 """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).returncode == 0
+
+
+PAIRS = "import rankwise; assert rankwise.Preferences([1, 0]).active([0.0, 0.0]).n_pairs == 1"
+
+
+def test_a_full_disk_under_the_cache_does_not_stop_a_fit(tmp_path):
+    """Files of more than 2,000 bytes cannot be written here: the index can, the compiled code cannot."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", limit + PAIRS], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.rglob("*.nbc"))
+    assert not list(tmp_path.rglob("*.tmp.*"))
+
+
+def test_a_damaged_cache_is_compiled_anew(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", PAIRS], env=environment, check=True)
+        assert all(path.stat().st_size > 100 for path in tmp_path.rglob("*.nb[ic]"))
+        for path in tmp_path.rglob("*.nb[ic]"):
+            path.write_bytes(path.read_bytes()[:50])
+
+
+def test_a_read_only_package_and_no_home(tmp_path):
+    package = shutil.copytree(rankwise.__path__[0], tmp_path / "rankwise", ignore=shutil.ignore_patterns("__pycache__"))
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", PAIRS], env=environment, capture_output=True, preexec_fn=obey_modes)
+    assert done.returncode == 0, done.stderr
+    assert not list(Path(package).rglob("__pycache__"))
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        path.chmod(0o755)
 
 
 def test_threads_survive_a_fork():

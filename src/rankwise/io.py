@@ -1,4 +1,8 @@
-"""Models on disk: JSON with a version, written beside and renamed, never pickle. Numbers come back to the last bit."""
+"""Models on disk: JSON with a version, never pickle. Numbers come back to the last bit.
+
+A model file may come from a stranger: it is bounded in size and depth, every field is checked, and nothing in it names
+code (SECURITY.md).
+"""
 
 import json
 import lzma
@@ -11,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from rankwise import __version__
-from rankwise.data.streams import open_bytes, written_beside
+from rankwise.data.outputs import written_beside
+from rankwise.data.streams import open_bytes
+from rankwise.data.strict_json import is_count, is_number, is_plain, read_json
 
 FORMAT = "rankwise-model"
 VERSION = 1
@@ -27,6 +33,10 @@ KERNEL = {  # score = Σ dual_coef_r · kernel(x, reference_r)
 }
 TOLD = ("gradient_norm", "iterations", "converged", "message", "gap", "gap_estimate")
 OF_THE_RUN = ("callback", "verbose", "n_jobs", "device")  # parameters that say nothing of the model
+FIELDS = {"format", "version", "rankwise", "kind", "params", "n_features", "n_queries", "fit", "scaler"}
+FIELDS |= {"feature_names", "first_index"}
+KERNEL_PARAMS = ("gamma", "degree", "coef0")
+MOST_BYTES = 1 << 30  # of a model's text, decompressed: some 50 million numbers
 
 
 def save_model(
@@ -41,17 +51,28 @@ def save_model(
     """
     first_index = getattr(model, "first_index_", 1) if first_index is None else first_index
     state = _described(model, feature_names) | {"first_index": first_index}
-    text = json.dumps(state, indent=1, allow_nan=False)
+    text = json.dumps(state, indent=1, allow_nan=False).encode() + b"\n"
+    if len(text) > MOST_BYTES:
+        raise ValueError(f"the model takes {len(text):,} bytes, and load_model reads {MOST_BYTES:,} at most")
     with written_beside(path) as file:
-        file.write(text.encode() + b"\n")
+        file.write(text)
+
+
+def is_model_file(path: str | Path) -> bool:
+    """Whether a file begins as a saved model does."""
+    try:
+        with open_bytes(Path(path), "rb") as file:
+            head = file.read(256)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError):
+        return False
+    return head.lstrip().startswith(b"{") and f'"{FORMAT}"'.encode() in head
 
 
 def load_model(path: str | Path) -> Any:
-    """The ranker that `save_model` wrote, ready to predict."""
+    """The ranker that `save_model` wrote, ready to predict. A file from a stranger can do no harm: see SECURITY.md."""
     try:
-        with open_bytes(Path(path), "rb") as file:
-            state = json.loads(file.read())
-    except (ValueError, RecursionError, EOFError, zlib.error, lzma.LZMAError) as error:
+        state = read_json(path, MOST_BYTES)
+    except ValueError as error:
         raise ValueError(f"{path} is not a rankwise model, or is damaged: {error}") from None
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         raise ValueError(f"{path} is not a rankwise model: its format field is not {FORMAT!r}")
@@ -59,9 +80,37 @@ def load_model(path: str | Path) -> Any:
         found, by = state.get("version"), state.get("rankwise")
         raise ValueError(f"{path} has model version {found!r}, written by rankwise {by}; this reads version {VERSION}")
     try:
+        _check_fields(state)
         return _revived(state)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ValueError(f"{path} is a damaged rankwise model: {type(error).__name__} {error}") from None
+
+
+def _check_fields(state: dict[str, Any]) -> None:
+    """Every field is there, no other, and each is of its type; the lengths of arrays are checked as they are read."""
+    if state["kind"] not in LINEAR | KERNEL:
+        raise KeyError(state["kind"])
+    weights = {"coef"} if state["kind"] in LINEAR else {"dual_coef", "references"}
+    if odd := (FIELDS | weights) ^ set(state):
+        raise ValueError(f"{min(odd)!r} is missing or unknown")
+    params, fit, names = state["params"], state["fit"], state["feature_names"]
+    sound = {
+        "params": isinstance(params, dict) and is_plain(params, 3) and not set(params) & set(OF_THE_RUN),
+        "n_features": is_count(state["n_features"]),
+        "n_queries": state["n_queries"] is None or is_count(state["n_queries"]),
+        "fit": fit is None or (isinstance(fit, dict) and is_plain(fit, 1)),
+        "scaler": state["scaler"] is None or isinstance(state["scaler"], dict),
+        "feature_names": names is None or (isinstance(names, list) and all(isinstance(one, str) for one in names)),
+        "first_index": is_count(state["first_index"], 1),
+    }
+    if wrong := [name for name, is_sound in sound.items() if not is_sound]:
+        raise ValueError(f"{wrong[0]} is not what a model holds there")
+    if state["kind"] in KERNEL:
+        given = params.get("kernel_params") or {}
+        if not isinstance(params.get("kernel"), str) or params["kernel"] == "precomputed":
+            raise ValueError("kernel is not the name of a kernel on features")
+        if not isinstance(given, dict) or set(given) - set(KERNEL_PARAMS):
+            raise ValueError(f"kernel_params may hold {', '.join(KERNEL_PARAMS)}")
 
 
 def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any]:
@@ -82,6 +131,8 @@ def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any
         raise ValueError(f"feature_names holds {len(names)} names, the model has {ranker.n_features_in_} features")
     result = getattr(ranker, "result_", None)  # partial_fit leaves none
     fit = None if result is None else {"objective": result.value} | {name: getattr(result, name) for name in TOLD}
+    if fit is not None:  # JSON has no infinity
+        fit = {name: None if isinstance(one, float) and not is_number(one) else one for name, one in fit.items()}
     return {
         "format": FORMAT,
         "version": VERSION,

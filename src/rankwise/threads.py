@@ -76,12 +76,17 @@ def share(work: Callable[[Piece], Outcome], pieces: Iterable[Piece], n_threads: 
     at_work = [allocate_lock() for _ in range(min(n_threads, len(todo)) - 1)]
 
     def help_out(done: Any) -> None:
-        labour()
-        done.release()
+        try:
+            labour()
+        finally:
+            done.release()
 
     for done in at_work:
         done.acquire()
-        start_new_thread(help_out, (done,))
+        try:
+            start_new_thread(help_out, (done,))
+        except RuntimeError:  # no thread can be had, for want of memory say: those there are do the work
+            done.release()
     labour()
     for done in at_work:
         done.acquire()

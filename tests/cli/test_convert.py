@@ -118,7 +118,7 @@ def test_an_interrupted_conversion_leaves_nothing(tmp_path):
     write_letor(tmp_path / "part.txt", make_ranking(2000, 40, 30, random_state=0))
     command = [*RANKWISE, "convert", *[str(tmp_path / "part.txt")] * 20, str(tmp_path / "chunks"), "--to", "chunks"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    while not (tmp_path / ".chunks.partial").exists():
+    while not (tmp_path / ".rankwise-tmp-folder-chunks").exists():
         time.sleep(0.01)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
@@ -133,13 +133,13 @@ def test_a_killed_conversion_never_opens(tmp_path):
     write_letor(tmp_path / "part.txt", make_ranking(2000, 40, 30, random_state=0))
     command = [*RANKWISE, "convert", *[str(tmp_path / "part.txt")] * 20, str(tmp_path / "chunks"), "--to", "chunks"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    while not list(tmp_path.glob(".chunks.partial/*.npz")):
+    while not list(tmp_path.glob(".rankwise-tmp-folder-chunks/*.npz")):
         time.sleep(0.01)
     process.kill()
     process.wait()
     assert not (tmp_path / "chunks").exists()
     with pytest.raises(ValueError, match="holds no chunks"):
-        open_chunks(tmp_path / ".chunks.partial")
+        open_chunks(tmp_path / ".rankwise-tmp-folder-chunks")
     run("convert", tmp_path / "part.txt", tmp_path / "chunks", "--to", "chunks")
     assert open_chunks(tmp_path / "chunks", verify=True).n_queries == 2000
     assert sorted(path.name for path in tmp_path.iterdir()) == ["chunks", "part.txt"]

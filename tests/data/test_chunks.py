@@ -202,8 +202,8 @@ def test_what_fails_leaves_the_old_folder(folder):
         write_chunks(folder, breaking(), chunk_bytes=5_000)
     assert [one.name for one in folder.parent.iterdir()] == ["chunks"]
     assert (open_chunks(folder, verify=True).read().X == before.X).all()
-    (folder.parent / ".chunks.partial").mkdir()  # what a killed conversion leaves
-    (folder.parent / ".chunks.partial" / "chunk-00000.npz").write_text("half")
+    (folder.parent / ".rankwise-tmp-folder-chunks").mkdir()  # what a killed conversion leaves
+    (folder.parent / ".rankwise-tmp-folder-chunks" / "chunk-00000.npz").write_text("half")
     write_chunks(folder, make_ranking(3, 10, 5, random_state=0))
     assert [one.name for one in folder.parent.iterdir()] == ["chunks"]
     assert open_chunks(folder, verify=True).n_queries == 3

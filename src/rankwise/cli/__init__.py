@@ -5,8 +5,13 @@ import sys
 
 def main() -> None:
     """The `rankwise` command."""
-    from rankwise.cli.app import app
+    from rankwise.cli.limits import within_limits
+    from rankwise.cli.speech import hold_closed_streams, one_sentence
 
     if hasattr(sys.stdout, "reconfigure"):  # names that the terminal's encoding lacks are shown as escapes too
         sys.stdout.reconfigure(errors="backslashreplace")
-    app()
+    hold_closed_streams()
+    with one_sentence(), within_limits():
+        from rankwise.cli.app import app
+
+        app()

@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 from rankwise import __version__
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
-from rankwise.cli.options import DATA_HELP, Data, Jobs, Json, Measures, Model, Qrels, Unjudged, UnretrievedLast
+from rankwise.cli.options import DATA_HELP, Data, Force, Jobs, Json, Measures, Model, Qrels, Unjudged, UnretrievedLast
 from rankwise.cli.plot import plot
 from rankwise.cli.speech import answer, command, shown_plainly
 from rankwise.cli.tune import tune
@@ -138,6 +138,7 @@ def train(
         str | None, typer.Option(metavar="NAME", help="Train there: cuda, cuda:1 or cupy; on the CPU if not given.")
     ] = None,
     jobs: Jobs = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Learn a ranker from DATA and write it to MODEL.
@@ -150,7 +151,7 @@ def train(
     options |= {"pairs": pairs, "scope": scope, "costs": costs, "rescaling": rescaling, "random_state": seed}
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
     options |= {"device": device}
-    asked = work.Training(model, data, output, options, normalize, valid, measure, names, float32)
+    asked = work.Training(model, data, output, options, normalize, valid, measure, names, float32, force)
     if dask is None:
         work.train(asked, as_json)
     else:
@@ -176,17 +177,23 @@ def predict(
     qrels: Annotated[
         str | None, typer.Option(metavar="FILE", help="With --trec: write the labels there, as TREC judgements.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Score the documents of DATA: one number a line, in their order; the larger the better.
 
     Example: rankwise predict model.json test.txt > scores.txt
     """
     from rankwise.cli import work
+    from rankwise.cli.targets import check_distinct, check_target
 
+    if qrels is not None and not trec:
+        raise typer.BadParameter("it goes with --trec", param_hint="--qrels")
+    check_distinct([output, qrels])
+    for target in (output, qrels):
+        if target is not None:
+            check_target(target, [model, data], force)
     if trec:
         work.predict_trec(model, data, output, tag, qrels)
-    elif qrels is not None:
-        raise typer.BadParameter("it goes with --trec", param_hint="--qrels")
     else:
         work.predict(model, data, output)
 
@@ -244,6 +251,7 @@ def demo(
     save: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Write train.txt, vali.txt and test.txt there to play with.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Train on the sample that ships with rankwise, evaluate, and show what was learnt."""
     from rankwise.cli import demo
@@ -251,4 +259,4 @@ def demo(
     if save is None:
         demo.run()
     else:
-        demo.save(save)
+        demo.save(save, force)

@@ -14,7 +14,6 @@ from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_
 from rankwise.cli.models import make_model
 from rankwise.cli.speech import checked, doing
 from rankwise.cli.work import Outcome, Training, follow, tell
-from rankwise.data.streams import check_folder
 from rankwise.io import save_model
 
 LOCAL = "local:"
@@ -34,7 +33,7 @@ def train(asked: Training, where: str, as_json: bool) -> None:
         )
     if asked.float32:
         raise typer.BadParameter("with --dask files are kept as they are stored: store float32", param_hint="--float32")
-    check_folder(asked.output)
+    asked.check_output()
     if asked.names is not None:
         read_names(asked.names)  # what is wrong with them is told before anything is trained
     with connected(where) as client:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli.options import Json, Labels, Measures, Qrels, Rankers, Unjudged, UnretrievedLast
+from rankwise.cli.options import Force, Json, Labels, Measures, Qrels, Rankers, Unjudged, UnretrievedLast
 from rankwise.cli.speech import answer, answer_json, checked, command, doing
 
 
@@ -28,6 +28,7 @@ def compare(
     unretrieved_last: UnretrievedLast = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="The tables in Markdown.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="The tables in LaTeX, for the booktabs package.")] = False,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Compare rankers query by query: means with marks of significance, differences, intervals, p, win/tie/loss.
@@ -39,7 +40,7 @@ def compare(
     from rankwise import metrics
     from rankwise.cli.inputs import fitting_measures, parse_measures
     from rankwise.cli.judging import Judge, named
-    from rankwise.data.streams import check_folder
+    from rankwise.cli.targets import check_target
     from rankwise.report.display import write_csv
 
     procedure = metrics.Procedure(random_state=seed)
@@ -54,7 +55,7 @@ def compare(
     if reference not in files:
         raise typer.BadParameter(f"{baseline} is none of {', '.join(files)}", param_hint="--baseline")
     if per_query is not None:
-        check_folder(per_query)
+        check_target(per_query, [*files.values(), data, qrels], force)
     scored = {name: judge.scored(file) for name, file in files.items()}
     asked = measures or fitting_measures(scored[reference].y)
     with doing("comparing"):

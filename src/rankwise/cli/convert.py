@@ -1,16 +1,16 @@
 """`rankwise convert`: ranking data from one format into another."""
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rankwise.cli.options import Jobs
+from rankwise.cli.options import Force, Jobs
 from rankwise.cli.speech import checked, command, counted, doing, say, stop_here
 
 FORMATS = ("letor", "csv", "tsv", "parquet", "npz", "chunks")
@@ -37,13 +37,13 @@ def convert(
     ] = None,
     float32: Annotated[bool, typer.Option("--float32", help="Features in single precision.")] = False,
     jobs: Jobs = None,
+    force: Force = False,
 ) -> None:
     """Write ranking data in another format: LETOR text, CSV, TSV, Parquet, NPZ; or chunks, for data beyond memory.
 
     Example: rankwise convert S1.txt S2.txt S3.txt train.parquet
     """
     from rankwise.data.files import format_of
-    from rankwise.data.streams import check_folder
 
     if len(files) < 2:
         raise typer.BadParameter("give what to read and, last, where to write", param_hint="IN... OUT")
@@ -52,7 +52,7 @@ def convert(
         if kind is not None and kind not in FORMATS:
             raise typer.BadParameter(f"{kind!r} is none of {', '.join(FORMATS)}", param_hint=option)
     to = to or checked("--to", lambda path: format_of(path, writing=True), target)
-    check_folder(target)
+    _check(sources, target, to, force)
     began = time.perf_counter()
     options = {"label": label, "qid": qid, "features": feature, "n_jobs": jobs}
     options |= {"format": from_, "dtype": "float32" if float32 else None}
@@ -60,6 +60,22 @@ def convert(
     shape = ((len(data), "documents"), (data.n_queries, "queries"), (data.n_features, "features"))
     told = ", ".join(counted(n, what) for n, what in shape)
     say(f"{told} written to {'standard output' if target == '-' else target} in {time.perf_counter() - began:.1f} s")
+
+
+def _check(sources: list[str], target: str, to: str, force: bool) -> None:
+    """Before any work; --force replaces a file, never a folder that holds something else."""
+    from rankwise.cli.targets import check_target, check_unread
+    from rankwise.data.chunk_writer import check_replaceable
+    from rankwise.data.outputs import check_writable
+
+    if to != "chunks":
+        check_target(target, sources, force)
+        return
+    if target == "-":
+        raise ValueError("chunks cannot go to standard output: give a folder")
+    check_unread(target, sources)
+    check_replaceable(target)
+    check_writable(target)
 
 
 def _to_file(sources: list[str], target: str, to: str, options: dict[str, Any]) -> Any:
@@ -76,19 +92,26 @@ def _to_chunks(sources: list[str], target: str, options: dict[str, Any]) -> Any:
     from rankwise.data.chunk_writer import write_chunks
     from rankwise.data.chunks import open_chunks
     from rankwise.data.files import stream_data
+    from rankwise.data.outputs import naming, temporary_file
 
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # Arrow's own reserves a GB of addresses
-    spool = Path(target).with_name(f".{Path(target).name}.stdin")
-    with doing(f"writing {target}") as tell:
-        try:
-            if "-" in sources:  # what is gone through twice needs a file
-                with open(spool, "wb") as file:
-                    shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    with doing(f"writing {target}") as tell, ExitStack() as closing:
+        files = sources
+        if "-" in sources:  # what is gone through twice needs a file
+            spool, handle = closing.enter_context(temporary_file(Path(os.path.realpath(target))))
+            with naming(target), open(handle, "wb", closefd=False) as file:
+                while block := _read_stdin(1 << 20):
+                    file.write(block)
             files = [str(spool) if one == "-" else one for one in sources]
-            write_chunks(target, stream_data(files, progress=_progress(tell), **options))
-        finally:
-            spool.unlink(missing_ok=True)
+        write_chunks(target, stream_data(files, progress=_progress(tell), **options))
     return open_chunks(target)
+
+
+def _read_stdin(size: int) -> bytes:
+    from rankwise.data.outputs import naming
+
+    with naming("standard input"):
+        return sys.stdin.buffer.read(size)
 
 
 def _progress(tell: Callable[[str], None]) -> Callable[[int, int | None], None]:

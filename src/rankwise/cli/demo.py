@@ -8,6 +8,7 @@ import numpy as np
 
 from rankwise import metrics
 from rankwise.cli.speech import answer, doing, table
+from rankwise.cli.targets import check_target
 from rankwise.cli.work import weight_table
 from rankwise.data.letor import write_letor
 from rankwise.data.records import RankingData
@@ -19,10 +20,12 @@ MEASURES = ["ndcg@10", "map", "pairwise-accuracy"]
 SHOWN = 5
 
 
-def save(folder: str) -> None:
+def save(folder: str, force: bool) -> None:
     """The sample as ranking files: 60 queries to train on, 20 to choose by, 40 to test on."""
     train = load_sample("train")
     parts = {"train": train.select(train.qid <= 60), "vali": train.select(train.qid > 60), "test": load_sample("test")}
+    for name in parts:
+        check_target(str(Path(folder) / f"{name}.txt"), [], force)
     for name, part in parts.items():
         write_letor(Path(folder) / f"{name}.txt", part)
         answer(f"{Path(folder) / name}.txt: {len(part):,} documents, {part.n_queries} queries")

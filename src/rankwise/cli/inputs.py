@@ -1,6 +1,7 @@
 """What the commands read: ranking files, models, scores, names; each fault is one sentence."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from rankwise.cli.speech import checked, doing, say
 from rankwise.data import files
 from rankwise.data.chunks import open_chunks
 from rankwise.data.matching import Known, ModelColumns, matched, same_columns
+from rankwise.data.outputs import naming
 from rankwise.data.records import RankingData
 from rankwise.data.streams import open_bytes
 from rankwise.stored import is_stored
@@ -119,7 +121,8 @@ def is_model(path: str) -> bool:
 
 def read_scores(path: str, n: int) -> Any:
     name = "standard input" if path == "-" else path
-    lines = sys.stdin.buffer.read().split(b"\n") if path == "-" else open_bytes(Path(path), "rb").read().split(b"\n")
+    with naming(name), nullcontext(sys.stdin.buffer) if path == "-" else open_bytes(Path(path), "rb") as file:
+        lines = file.read().split(b"\n")
     lines = lines[:-1] if lines and not lines[-1].strip() else lines
     if len(lines) != n:
         raise ValueError(f"{name} holds {len(lines)} scores, the data have {n} documents: one score a line")

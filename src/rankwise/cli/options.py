@@ -21,6 +21,7 @@ Measures = Annotated[
     ),
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads; all cores if not given.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist, even if rankwise did not write them.")]
 Json = Annotated[bool, typer.Option("--json", help="Results as JSON.")]
 Rankers = Annotated[
     list[str],

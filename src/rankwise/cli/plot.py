@@ -1,12 +1,11 @@
 """`rankwise plot KIND`: pictures of rankers, of how they were chosen and of how they were found."""
 
-import json
 import warnings
 from typing import Annotated, Any
 
 import typer
 
-from rankwise.cli.options import DATA_HELP, Labels, Model, Qrels, Rankers
+from rankwise.cli.options import DATA_HELP, Force, Labels, Model, Qrels, Rankers
 from rankwise.cli.speech import checked, command, doing, say
 
 plot = typer.Typer(
@@ -19,16 +18,17 @@ Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The
 DataOut = Annotated[str | None, typer.Option("--data-out", metavar="FILE", help="Write what is drawn as CSV too.")]
 
 
-def _checked(output: str, data_out: str | None) -> None:
+def _checked(output: str, data_out: str | None, reads: list[str | None], force: bool) -> None:
     """Before any work: whether both files can be written."""
-    from rankwise.data.streams import check_folder
+    from rankwise.cli.targets import check_distinct, check_target
     from rankwise.report.display import check_picture, matplotlib
 
     checked("--output", check_picture, output)
     matplotlib("figure")
+    check_distinct([output, data_out])
     for file in (output, data_out):
         if file is not None:
-            check_folder(file)
+            check_target(file, reads, force)
 
 
 def _written(display: Any, output: str, data_out: str | None) -> None:
@@ -46,12 +46,13 @@ def weights(
     output: Output,
     top: Annotated[int, typer.Option("--top", "-n", min=1, help="Draw this many weights, the largest.")] = 20,
     data_out: DataOut = None,
+    force: Force = False,
 ) -> None:
     """The largest weights of a linear model, by feature name.
 
     Example: rankwise plot weights model.json -o weights.png
     """
-    _checked(output, data_out)
+    _checked(output, data_out, [model], force)
     from rankwise.io import load_model
     from rankwise.report import WeightsDisplay
 
@@ -67,12 +68,13 @@ def margins(
     qrels: Qrels = None,
     bins: Annotated[int, typer.Option(metavar="N", min=5, help="About so many bars.")] = 60,
     data_out: DataOut = None,
+    force: Force = False,
 ) -> None:
     """A histogram of score differences over all preference pairs, none of them listed.
 
     Example: rankwise plot margins model.json --data train.txt -o margins.png
     """
-    _checked(output, data_out)
+    _checked(output, data_out, [ranker, data, qrels], force)
     from rankwise.cli.judging import Judge
     from rankwise.report import MarginDisplay
 
@@ -92,12 +94,13 @@ def cutoffs(
     ] = "ndcg",
     depth: Annotated[int, typer.Option(metavar="K", min=2, help="Up to this cutoff.")] = 20,
     data_out: DataOut = None,
+    force: Force = False,
 ) -> None:
     """NDCG@k of several rankers against k.
 
     Example: rankwise plot cutoffs new.json old.json --data test.txt -o ndcg.png
     """
-    _checked(output, data_out)
+    _checked(output, data_out, [*rankers, data, qrels], force)
     from rankwise.cli.judging import Judge, named
     from rankwise.report import CutoffDisplay
     from rankwise.report.cutoffs import at_cutoffs
@@ -123,12 +126,13 @@ def differences(
     qrels: Qrels = None,
     measure: Annotated[str, typer.Option("--measure", "-m", metavar="NAME", help="ndcg@10, map, ...")] = "ndcg@10",
     data_out: DataOut = None,
+    force: Force = False,
 ) -> None:
     """In which queries one ranker beats another, and by how much.
 
     Example: rankwise plot differences new.json old.json --data test.txt -o differences.png
     """
-    _checked(output, data_out)
+    _checked(output, data_out, [first, other, data, qrels], force)
     from rankwise import metrics
     from rankwise.cli.judging import Judge, named
     from rankwise.report import QueryDifferenceDisplay
@@ -146,19 +150,19 @@ def path(
     tuned: Annotated[str, typer.Argument(metavar="FILE", help="What `rankwise tune --json` printed.")],
     output: Output,
     data_out: DataOut = None,
+    force: Force = False,
 ) -> None:
     """A measure against C (or alpha) with the spread over folds.
 
     Example: rankwise tune train.txt -o model.json --json > tuned.json; rankwise plot path tuned.json -o path.png
     """
-    _checked(output, data_out)
+    _checked(output, data_out, [tuned], force)
+    from rankwise.data.strict_json import read_json
     from rankwise.report import RegularizationDisplay
 
-    with open(tuned, encoding="utf-8") as file:
-        text = file.read()
     try:
-        display = RegularizationDisplay.from_tuning(json.loads(text))
-    except (json.JSONDecodeError, KeyError, TypeError, IndexError) as error:
+        display = RegularizationDisplay.from_tuning(read_json(tuned, 1 << 28))
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
         raise ValueError(f"{tuned} is not what `rankwise tune --json` prints: {error!r}") from None
     _written(display, output, data_out)
 
@@ -179,12 +183,13 @@ def convergence(
         bool, typer.Option("--gradient", help="Draw the gradient's norm instead of the gap to the best value.")
     ] = False,
     data_out: DataOut = None,
+    force: Force = False,
 ) -> None:
     """Fit a RankSVM by each solver and draw how it approaches the optimum.
 
     Example: rankwise plot convergence train.txt --solver newton --solver bundle -C 0.01 -o convergence.png
     """
-    _checked(output, data_out)
+    _checked(output, data_out, [*data], force)
     from rankwise.cli.inputs import read_data
     from rankwise.cli.models import make_model
     from rankwise.cli.speech import stop_here

@@ -1,5 +1,6 @@
 """How the commands speak: results on stdout, everything else on stderr, one sentence for what went wrong."""
 
+import errno
 import functools
 import json
 import os
@@ -8,7 +9,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import typer
@@ -23,13 +24,18 @@ BAD_DATA, INTERRUPTED = 1, 130
 
 
 def say(text: str) -> None:
-    """A single line on stderr, whatever the text holds."""
-    print(visible(text), file=sys.stderr, flush=True)
+    """A single line on stderr, whatever the text holds; dropped where nobody can be told."""
+    with suppress(OSError):
+        print(visible(text), file=sys.stderr, flush=True)
 
 
 def answer(text: str, *, aside: bool = False) -> None:
     """A result, of one line or several, on stdout, or on stderr where stdout is taken."""
-    print("\n".join(map(visible, text.split("\n"))), file=sys.stderr if aside else sys.stdout, flush=True)
+    try:
+        print("\n".join(map(visible, text.split("\n"))), file=sys.stderr if aside else sys.stdout, flush=True)
+    except OSError as error:
+        error.filename = "standard error" if aside else "standard output"
+        raise
 
 
 def counted(n: int, what: str) -> str:
@@ -47,22 +53,51 @@ def command(function: Command) -> Command:
 
     @functools.wraps(function)
     def run(*args: Any, **options: Any) -> None:
-        try:
-            with warnings.catch_warnings(), interruptible():
-                warnings.showwarning = lambda message, *_, **__: say(f"rankwise: warning: {message}")
-                warnings.filterwarnings("ignore", message="X does not have valid feature names")
-                function(*args, **options)
-        except KeyboardInterrupt:
-            say("rankwise: interrupted")
-            raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:  # the reader of our output has left, as `head` does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
-        except (ValueError, OSError, ImportError, MemoryError) as error:
-            say(f"rankwise: {_sentence(error)}")
-            raise typer.Exit(BAD_DATA) from None
+        with one_sentence(), warnings.catch_warnings(), interruptible():
+            warnings.showwarning = lambda message, *_, **__: say(f"rankwise: warning: {message}")
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            function(*args, **options)
 
     return run  # type: ignore[return-value]
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """What goes wrong inside is a sentence on stderr and an exit code."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("rankwise: interrupted")
+        raise SystemExit(INTERRUPTED) from None
+    except BrokenPipeError:  # the reader of our output has left, as `head` does
+        _give_up_stdout()
+        raise SystemExit(0) from None
+    except (ValueError, OSError, ImportError, MemoryError) as error:
+        say(f"rankwise: {_sentence(error)}")
+        _give_up_stdout()
+        raise SystemExit(BAD_DATA) from None
+
+
+def _give_up_stdout() -> None:
+    """What stdout does not take is dropped here: Python would try again at its end, and complain of it."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def hold_closed_streams() -> None:
+    """Where a standard stream is closed (`>&-`), keep its number from the next file that is opened, which would then
+    get what is meant for the stream. Reading from a closed stdin and writing to a closed stdout stay errors.
+    """
+    for number, name, mode, access in (
+        (0, "stdin", "r", os.O_WRONLY),
+        (1, "stdout", "w", os.O_RDONLY),
+        (2, "stderr", "w", os.O_WRONLY),
+    ):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, access), number)
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115  it is there to the end
 
 
 _asked_to_stop: list[int] = []
@@ -95,11 +130,13 @@ def stop_here() -> None:
 
 
 def _sentence(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    if isinstance(error, MemoryError):
-        return f"the data do not fit into memory: {error}"
-    return str(error)
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        return f"there is not enough memory: {error}".removesuffix(": ")
+    if not isinstance(error, OSError) or error.errno is None:
+        return str(error)
+    what = "it is closed" if error.errno == errno.EBADF else error.strerror
+    where = error.filename or ("standard output" if error.errno in (errno.EBADF, errno.ENOSPC) else None)
+    return f"{where}: {what}" if where else str(what)
 
 
 @contextmanager

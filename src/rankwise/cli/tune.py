@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli.options import DATA_HELP, Jobs, Json
+from rankwise.cli.options import DATA_HELP, Force, Jobs, Json
 from rankwise.cli.speech import command
 
 Numbers = list[float] | None
@@ -66,6 +66,7 @@ def tune(
         bool, typer.Option("--float32", help="Keep features in single precision: half the memory.")
     ] = False,
     jobs: Jobs = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Choose C, or any option given several times, by a validation file or by folds; fit the best to all of DATA.
@@ -82,4 +83,4 @@ def tune(
     options |= {"normalize_pairs": normalize_pairs, "normalize": normalize}
     grid = {key: values for key, values in options.items() if values}
     asked = tuning.Tuning(model, grid, measure, folds, seed, float32)
-    tuning.tune(asked, tuning.Files(data, valid, output, journal, names), rule, jobs, as_json)
+    tuning.tune(asked, tuning.Files(data, valid, output, journal, names, force), rule, jobs, as_json)

@@ -14,14 +14,16 @@ import typer
 
 from rankwise.cli.families import Family
 from rankwise.cli.inputs import fitting_measures, names_for, note_one_query, parse_measures, read_data
-from rankwise.cli.journal import Journal
+from rankwise.cli.journal import Journal, check_journal
 from rankwise.cli.models import make_model
 from rankwise.cli.progress import progress_bar
 from rankwise.cli.speech import answer, answer_json, checked, counted, doing, say, stop_here, table
+from rankwise.cli.targets import check_distinct, check_target, check_unread
 from rankwise.data.matching import ModelColumns
+from rankwise.data.outputs import check_writable
 from rankwise.data.records import RankingData
-from rankwise.data.streams import check_folder
-from rankwise.io import save_model
+from rankwise.data.strict_json import is_number
+from rankwise.io import is_model_file, save_model
 from rankwise.model_selection.choice import check_rule, choose, means_and_errors
 from rankwise.model_selection.path import CS, side_by_side
 from rankwise.model_selection.splits import splits_of
@@ -49,6 +51,19 @@ class Files:
     output: str
     journal: str | None
     names: str | None
+    force: bool
+
+    @property
+    def notes(self) -> str:
+        return self.journal or self.output + ".journal"
+
+    def check(self) -> None:
+        reads = [*self.data, self.valid, self.names]
+        check_distinct([self.output, self.notes])
+        check_target(self.output, reads, self.force, is_model_file, "rankwise model")
+        check_unread(self.notes, reads)
+        check_journal(self.notes)
+        check_writable(self.notes)
 
 
 def tune(asked: Tuning, files: Files, rule: str, jobs: int | None, as_json: bool) -> None:
@@ -59,7 +74,7 @@ def tune(asked: Tuning, files: Files, rule: str, jobs: int | None, as_json: bool
     if files.valid is not None and asked.folds is not None:
         raise typer.BadParameter("judge by a file or by folds: give --valid or --folds", param_hint="--folds")
     families = _families(asked, jobs)
-    check_folder(files.output)
+    files.check()
     data = read_data(files.data, dtype=np.float32 if asked.float32 else None)
     note_one_query(data.n_queries, len(data))
     names = names_for(data, files.names)
@@ -67,7 +82,8 @@ def tune(asked: Tuning, files: Files, rule: str, jobs: int | None, as_json: bool
     folds = _folds(asked, data, known, files.valid)
     measure = (measures or parse_measures(fitting_measures(data.y)))[0]
     job = asdict(asked) | {"data": _fingerprint(data), "valid": files.valid and _fingerprint(folds[0][1])}
-    with Journal(files.journal or files.output + ".journal", job) as journal:
+    with Journal(files.notes, job) as journal:
+        _check_entries(journal)
         try:
             _judge(families, data, folds, measure, journal, jobs)
         except KeyboardInterrupt:
@@ -123,6 +139,14 @@ def _fingerprint(data: RankingData) -> str:
     for column in (data.y, data.qid):
         told.update(f"{X.shape} {column.dtype}".encode() + column.tobytes())
     return told.hexdigest()
+
+
+def _check_entries(journal: Journal) -> None:
+    for entry in journal.entries:
+        sound = all(is_number(entry.get(key)) for key in ("family", "fold", "strength", "error", "seconds"))
+        sound = sound and (entry.get("score", "") is None or is_number(entry.get("score")))
+        if not sound or not isinstance(entry.get("coef", 0), str | None):
+            raise ValueError(f"{journal.path} is damaged: remove it, or give another --journal")
 
 
 def _judge(

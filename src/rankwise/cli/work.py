@@ -22,10 +22,11 @@ from rankwise.cli.inputs import (
 from rankwise.cli.judging import Judge
 from rankwise.cli.models import make_model
 from rankwise.cli.speech import answer, answer_json, counted, doing, say, stop_here, table
+from rankwise.cli.targets import check_target
 from rankwise.data.matching import ModelColumns
-from rankwise.data.streams import check_folder, written_beside
+from rankwise.data.outputs import written_beside
 from rankwise.data.trec import document_ids, write_qrels, write_run
-from rankwise.io import load_model, save_model
+from rankwise.io import is_model_file, load_model, save_model
 from rankwise.stored import is_stored
 from rankwise.tables import visible
 
@@ -43,12 +44,17 @@ class Training:
     measures: list[str] | None
     names: str | None
     float32: bool
+    force: bool
+
+    def check_output(self) -> None:
+        reads = [*self.data, self.valid, self.names]
+        check_target(self.output, reads, self.force, is_model_file, "rankwise model")
 
 
 def train(asked: Training, as_json: bool) -> None:
     measures = parse_measures(asked.measures)
     ranker = make_model(asked.model, asked.options, asked.normalize)
-    check_folder(asked.output)
+    asked.check_output()
     data = left_on_disk(ranker, asked.data)
     if data is None:
         data = read_data(asked.data, dtype=np.float32 if asked.float32 else None)

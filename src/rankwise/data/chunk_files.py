@@ -25,14 +25,18 @@ import numpy as np
 from rankwise.arrays import Array
 from rankwise.data.columns import check_finite
 from rankwise.data.npz import npz_arrays
+from rankwise.data.outputs import new_file, written_beside
 from rankwise.data.records import RankingData
-from rankwise.data.streams import written_beside
+from rankwise.data.strict_json import is_count, read_json
 
 MANIFEST = "manifest.json"
 _FORMAT, _VERSION = "rankwise chunks", 1
 _BLOCK = 1 << 20  # bytes of a file looked at together
 _PAGE = 4096
 _HEADER = 256  # bytes of an array's header without its spaces, and of what the archive writes before it, at most
+_MOST_BYTES = 1 << 28  # of a manifest: some 400,000 chunks
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_PLAIN_TYPE = re.compile(r"[<|][biufUSmM]\d{1,9}(\[\w+\])?")  # no objects, and nothing that NumPy evaluates
 _INDEX = {"indices": np.int32, "indptr": np.int64}
 
 
@@ -130,7 +134,7 @@ def write_chunk(folder: Path, name: str, data: RankingData) -> ChunkFile:
     check_finite(data)
     path = folder / name
     places = {}
-    with open(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+    with new_file(path) as file, zipfile.ZipFile(file, "w") as archive:
         for key, found in npz_arrays(data).items():
             array = found.astype(_INDEX.get(key, found.dtype), copy=False)
             with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as member:
@@ -165,77 +169,82 @@ def write_manifest(folder: Path, known: dict[str, Any], chunks: list[ChunkFile])
         file.write(json.dumps(told, indent=1).encode())
 
 
+def is_manifest(path: Path) -> bool:
+    """Whether a file begins as a manifest does."""
+    try:
+        with open(path, "rb") as file:
+            return json.dumps(_FORMAT).encode() in file.read(256)
+    except OSError:
+        return False
+
+
 def read_manifest(folder: Path) -> tuple[dict[str, Any], list[ChunkFile]]:
-    """(what is known of all the data, the chunks)."""
+    """(what is known of all the data, the chunks). A manifest from a stranger names files of its folder only, and
+    arrays that are within them.
+    """
     path = folder / MANIFEST
     try:
-        told = json.loads(path.read_bytes())
-        if told["format"] != _FORMAT:
-            raise KeyError("format")
-        if told["version"] != _VERSION:
-            raise _VersionError(
-                f"{path} is of version {told['version']!r}, this rankwise reads {_VERSION}: convert the data again"
-            )
-        chunks = [
-            ChunkFile(**{**one, "arrays": {name: Place(**place) for name, place in one["arrays"].items()}})
-            for one in told.pop("chunks")
-        ]
-        _check_known(told)
-        for one in chunks:
-            _check_chunk(one, told)
-        if not chunks:
-            raise ValueError("there are no chunks")
-    except FileNotFoundError:
+        told = read_json(path, _MOST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"{folder} holds no chunks: there is no {MANIFEST} in it (it is written last)") from None
-    except _VersionError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ValueError(f"{path} is no manifest of chunks, or is damaged: convert the data again") from None
+    except ValueError as error:
+        raise ValueError(f"{path} is no manifest of chunks, or is damaged: {error}: convert the data again") from None
+    if isinstance(told, dict) and told.get("format") == _FORMAT and told.get("version") != _VERSION:
+        raise ValueError(
+            f"{path} is of version {told.get('version')!r}, this rankwise reads {_VERSION}: convert the data again"
+        )
+    try:
+        _check_known(told)
+        chunks = [_chunk_file(one, told) for one in told.pop("chunks")]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = f"{type(error).__name__} {error}"
+        raise ValueError(f"{path} is no manifest of chunks, or is damaged: {reason}: convert the data again") from None
     return told, chunks
 
 
-class _VersionError(ValueError):
-    """The manifest is whole, and of another version."""
+def _check_known(told: dict[str, Any]) -> None:
+    names = told["names"]
+    sound = {
+        "format": told["format"] == _FORMAT,
+        "n_features": is_count(told["n_features"], 2**31),
+        "first_index": is_count(told["first_index"], 1),
+        "names": names is None or (isinstance(names, list) and all(isinstance(one, str) for one in names)),
+        "sparse": isinstance(told["sparse"], bool),
+        "dtype": isinstance(told["dtype"], str) and told["dtype"] in ("float32", "float64"),
+        "chunks": isinstance(told["chunks"], list) and bool(told["chunks"]),
+    }
+    if wrong := [name for name, is_sound in sound.items() if not is_sound]:
+        raise ValueError(f"{wrong[0]} is not what a manifest holds there")
+    if names is not None and len(names) != told["n_features"]:
+        raise ValueError("names and n_features differ")
+    if unknown := set(told) - set(sound) - {"version"}:
+        raise ValueError(f"{min(unknown)!r} is unknown")
 
 
-def _check_known(known: dict[str, Any]) -> None:
-    """ValueError where what is said of all chunks cannot be."""
-    n_features, names = known["n_features"], known["names"]
-    of_names = names is None or (len(names) == n_features and all(isinstance(one, str) for one in names))
-    counts = _is_count(n_features, 2**31) and _is_count(known["first_index"], 1)
-    if not (counts and of_names and isinstance(known["sparse"], bool) and known["dtype"] in ("float32", "float64")):
-        raise ValueError("the manifest contradicts itself")
-
-
-def _check_chunk(chunk: ChunkFile, known: dict[str, Any]) -> None:
-    """ValueError where a chunk lies elsewhere, or its arrays are of other types and sizes than those of such data: what
-    is read and how much memory is taken go by these numbers.
-    """
-    sizes = {"y": (chunk.rows, 1), "qid": (chunk.rows, 1)}
+def _chunk_file(told: dict[str, Any], known: dict[str, Any]) -> ChunkFile:
+    """One chunk, its arrays checked: they are of the right types and sizes, and within the file."""
+    arrays = {name: Place(**place) for name, place in told["arrays"].items()}
+    one = ChunkFile(**{**told, "arrays": arrays})
+    if not isinstance(one.file, str) or not _PLAIN_NAME.fullmatch(one.file):
+        raise ValueError("a chunk is no file of this folder")
+    if not all(map(is_count, (one.rows, one.bytes, one.crc32))) or not one.rows:
+        raise ValueError(f"{one.file}: rows, bytes or crc32 is no count")
+    for name, place in arrays.items():
+        if not all(map(is_count, (place.offset, place.rows, place.columns))) or not _PLAIN_TYPE.fullmatch(place.dtype):
+            raise ValueError(f"{one.file}: {name} has no place, or a type that is not plain")
+        if place.offset + place.rows * place.row_bytes > one.bytes:
+            raise ValueError(f"{one.file}: {name} is not within the file")
+    number = np.dtype(known["dtype"])
+    wanted: dict[str, Any] = {"y": (np.dtype(np.float64), one.rows, 1), "qid": (None, one.rows, 1)}
     if known["sparse"]:
-        entries = chunk.arrays["data"].rows
-        sizes |= {"data": (entries, 1), "indices": (entries, 1), "indptr": (chunk.rows + 1, 1)}
+        stored = arrays["data"].rows
+        wanted |= {"data": (number, stored, 1), "indices": (np.dtype(np.int32), stored, 1)}
+        wanted |= {"indptr": (np.dtype(np.int64), one.rows + 1, 1)}
     else:
-        sizes |= {"X": (chunk.rows, known["n_features"])}
-    types = {"y": "f8", "X": known["dtype"], "data": known["dtype"], **_INDEX}
-    fits = bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", chunk.file)) and all(
-        map(_is_count, (chunk.rows, chunk.bytes, chunk.crc32))
-    )
-    fits &= set(sizes) <= set(chunk.arrays)
-    for name, place in chunk.arrays.items():
-        fits &= bool(
-            re.fullmatch(r"[<|][biufUS][0-9]{1,9}", place.dtype)
-        )  # no objects, and nothing that NumPy evaluates
-        if not fits:
-            break
-        dtype = np.dtype(place.dtype)
-        fits &= all(map(_is_count, (place.rows, place.columns, place.offset)))
-        fits &= (place.rows, place.columns) == sizes.get(name, (place.rows, 1))
-        fits &= dtype == types.get(name, dtype) and dtype.itemsize > 0
-        fits &= place.offset + place.rows * place.row_bytes <= chunk.bytes
-    if not fits or not chunk.rows:
-        raise ValueError("the manifest contradicts itself")
-
-
-def _is_count(given: Any, most: int = 2**62) -> bool:
-    return isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= most
+        wanted["X"] = (number, one.rows, known["n_features"])
+    for name, (dtype, rows, columns) in wanted.items():
+        place = arrays[name]
+        right_type = dtype is None or np.dtype(place.dtype) == dtype
+        if not right_type or (place.rows, place.columns) != (rows, columns):
+            raise ValueError(f"{one.file}: {name} is of another type or size than the data")
+    return one

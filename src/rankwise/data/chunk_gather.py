@@ -54,7 +54,7 @@ def _deal(folder: Path, data: RankingData, codes: Ints, bucket: Ints) -> None:
             }
         for name, array in arrays.items():
             with open(_path(folder, int(where[rows[0]]), name), "ab") as file:
-                array.tofile(file)
+                file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def _finish(folder: Path, i: int, ids: Array, known: dict[str, Any]) -> ChunkFile:

@@ -1,26 +1,34 @@
 """Ranking data of any size into chunks of whole queries, in the memory of a few chunks.
 
-Blocks of rows come one after another; what has gathered is cut where a query ends. The folder is made under another
-name and renamed when all is there, so what was interrupted never opens; the next attempt clears it away. A query whose
-rows lie apart is only found when all is written: the chunks are then dealt out once more (`chunk_gather`).
+Blocks of rows come one after another; what has gathered is cut where a query ends. A query whose rows are scattered is
+only found when all is written: the chunks are then dealt out once more (`chunk_gather`).
+
+The chunks are written to a temporary folder, which one process at a time can have, and which is renamed at the end. To
+replace an older folder, the new chunks are moved into it under names that it does not use; the data set is the new one
+from the moment its manifest is renamed, and the old chunks are removed after that. No file system needs to be able to
+exchange two folders for this.
 """
 
-import shutil
+import os
+import re
+import secrets
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rankwise.arrays import Array
-from rankwise.data.chunk_files import MANIFEST, ChunkFile, write_chunk, write_manifest
+from rankwise.data.chunk_files import MANIFEST, ChunkFile, is_manifest, write_chunk, write_manifest
 from rankwise.data.chunks import runs
 from rankwise.data.columns import joined
+from rankwise.data.outputs import check_folder, naming, rename, sync_folder, temporary_folder
 from rankwise.data.records import RankingData
-from rankwise.data.streams import check_folder
 from rankwise.queries import cut, one_type
 
 CHUNK_BYTES = 1 << 26
+_CHUNK = re.compile(r"chunk-([0-9a-f]{8}-)?[0-9]{5,}\.npz")
 
 
 def write_chunks(folder: Any, blocks: RankingData | Iterable[RankingData], *, chunk_bytes: int = CHUNK_BYTES) -> None:
@@ -29,31 +37,42 @@ def write_chunks(folder: Any, blocks: RankingData | Iterable[RankingData], *, ch
     A chunk takes `chunk_bytes` and the rest of a query. A query keeps the order of its rows, and queries come in the
     order of their first rows, wherever the others are. Comments are left out. An older folder of chunks is replaced.
     """
+    check_folder(folder)
+    path = Path(os.path.realpath(folder))
+    check_replaceable(folder)
+    with naming(folder), temporary_folder(path) as partial:
+        known, files = _fill(partial, [blocks] if isinstance(blocks, RankingData) else blocks, chunk_bytes)
+        if (path / MANIFEST).exists():
+            _replace(path, partial, known, files)
+        else:
+            write_manifest(partial, known, files)
+            rename(partial, path)
+
+
+def check_replaceable(folder: Any) -> None:
+    """One sentence where something else than a folder of chunks, or an empty one, is at this place."""
     path = Path(folder)
-    check_folder(path)
-    if path.exists() and not (path / MANIFEST).exists() and (not path.is_dir() or any(path.iterdir())):
+    if path.is_dir() and not any(path.iterdir()):
+        return
+    if path.exists() and not is_manifest(path / MANIFEST):
         raise ValueError(f"{path} is there, and is no folder of chunks: give another name, or remove it")
-    partial = path.with_name(f".{path.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir()
-    try:
-        _fill(partial, [blocks] if isinstance(blocks, RankingData) else blocks, chunk_bytes)
-        _replace(path, partial)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
 
 
-def _replace(path: Path, partial: Path) -> None:
-    old = path.with_name(f".{path.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if path.exists():
-        path.rename(old)
-    partial.rename(path)
-    shutil.rmtree(old, ignore_errors=True)
+def _replace(path: Path, partial: Path, known: dict[str, Any], files: list[ChunkFile]) -> None:
+    used = set(os.listdir(path))
+    token = secrets.token_hex(4)
+    moved = [one if one.file not in used else replace(one, file=chunk_name(i, token)) for i, one in enumerate(files)]
+    for old, new in zip(files, moved, strict=True):
+        os.rename(partial / old.file, path / new.file)
+    sync_folder(path)
+    write_manifest(path, known, moved)
+    wanted = {one.file for one in moved}
+    for name in os.listdir(path):
+        if _CHUNK.fullmatch(name) and name not in wanted:
+            (path / name).unlink()
 
 
-def _fill(folder: Path, blocks: Iterable[RankingData], chunk_bytes: int) -> None:
+def _fill(folder: Path, blocks: Iterable[RankingData], chunk_bytes: int) -> tuple[dict[str, Any], list[ChunkFile]]:
     writer = _Writer(folder, chunk_bytes)
     for block in blocks:
         writer.add(block)
@@ -63,7 +82,7 @@ def _fill(folder: Path, blocks: Iterable[RankingData], chunk_bytes: int) -> None
         from rankwise.data.chunk_gather import gather
 
         files = gather(folder, files, ids, np.concatenate(writer.sizes), writer.known, chunk_bytes)
-    write_manifest(folder, writer.known, files)
+    return writer.known, files
 
 
 class _Writer:
@@ -115,8 +134,8 @@ class _Writer:
         return data.select(slice(int(starts[cuts[-1][0]]), None))
 
 
-def chunk_name(i: int) -> str:
-    return f"chunk-{i:05}.npz"
+def chunk_name(i: int, token: str = "") -> str:
+    return f"chunk-{token}{'-' if token else ''}{i:05}.npz"
 
 
 def x_bytes(data: RankingData) -> int:

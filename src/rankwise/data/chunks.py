@@ -12,10 +12,12 @@ import numpy as np
 from rankwise.arrays import Array, Floats
 from rankwise.data.chunk_files import ChunkFile, read_manifest
 from rankwise.data.columns import check_finite
+from rankwise.data.npz import check_columns, check_rows
 from rankwise.data.records import RankingData
 from rankwise.queries import cut, one_type
 from rankwise.threads import share, thread_count
 
+_ATTEMPTS = 10  # to open a folder that another process replaces meanwhile
 PART_BYTES = 1 << 22  # rows of X read together: they stay in cache
 
 
@@ -31,9 +33,17 @@ class ChunkPart(NamedTuple):
 def open_chunks(folder: Any, *, verify: bool = False) -> "ChunkedData":
     """Open what `write_chunks` wrote; sizes are always checked, checksums with verify=True, which reads everything."""
     path = Path(folder)
-    known, files = read_manifest(path)
-    share(lambda one: one.check(path, verify), files, thread_count() if verify else 1)
-    return ChunkedData(path, known, files)
+    manifest = read_manifest(path)
+    for _ in range(_ATTEMPTS):
+        known, files = manifest
+        try:
+            share(lambda one: one.check(path, verify), files, thread_count() if verify else 1)
+            return ChunkedData(path, known, files)
+        except (ValueError, FileNotFoundError):
+            if (now := read_manifest(path)) == manifest:
+                raise
+            manifest = now
+    raise ValueError(f"{path} is replaced again and again: wait until nobody writes it")
 
 
 class ChunkedData:
@@ -164,16 +174,20 @@ class ChunkedData:
         """Where the entries of these rows begin in a chunk, and where those of the last one end."""
         bounds = np.empty(last - first + 1, file.arrays["indptr"].dtype)
         file.read(self.folder, "indptr", first, bounds)
-        if bounds[0] < 0 or bounds[-1] > file.arrays["data"].rows or (bounds[1:] < bounds[:-1]).any():
-            raise ValueError(f"{self.folder / file.file} is damaged: its rows overlap: convert the data again")
+        self._checked(check_rows, bounds, file.arrays["data"].rows)
         return bounds
+
+    def _checked(self, check: Callable[[Array, int], None], array: Array, most: int) -> None:
+        """Kernels do not look where an index leads, and a folder may come from a stranger."""
+        try:
+            check(array, most)
+        except ValueError as error:
+            raise ValueError(f"{self.folder} is damaged: {error}: convert the data again") from None
 
     def _csr(self, data: Array, indices: Array, indptr: Array) -> Any:
         from scipy.sparse import csr_array
 
-        if indices.size and not 0 <= indices.min() <= indices.max() < self.n_features:
-            found = f"it has a column beyond its {self.n_features:,} features"
-            raise ValueError(f"{self.folder} is damaged: {found}: convert the data again")
+        self._checked(check_columns, indices, self.n_features)
         index = np.int32 if data.size < 2**31 else np.int64
         stored = (data, indices.astype(index, copy=False), indptr.astype(index))
         return csr_array(stored, shape=(indptr.size - 1, self.n_features), copy=False)

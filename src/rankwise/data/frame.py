@@ -25,6 +25,7 @@ from rankwise.data.columns import (
     finished,
 )
 from rankwise.data.records import RankingData
+from rankwise.data.strict_json import is_count, parse_json
 
 _METADATA = b"rankwise"
 _ROWS = 4096  # turned from columns into rows at a time, while both are in cache
@@ -127,7 +128,7 @@ def _dense(pa: Any, table: Any, features: Sequence[int], reading: Reading, where
 def _sparse(pa: Any, table: Any, reading: Reading, where: str) -> tuple[Any, dict[str, Any]]:
     from scipy.sparse import csr_array
 
-    known = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
+    known = _known(table, where)
     indices, values = (_flat(pa, table.column(name), f"{where}, column {name!r}") for name in (INDICES, VALUES))
     if not np.array_equal(indices[0], values[0]):
         raise ValueError(f"{where}: {INDICES!r} and {VALUES!r} must hold lists of equal length, row by row")
@@ -142,6 +143,19 @@ def _sparse(pa: Any, table: Any, reading: Reading, where: str) -> tuple[Any, dic
     matrix = csr_array((numbers, columns.astype(np.int32), indices[0]), shape=(table.num_rows, n_features))
     matrix.sum_duplicates()
     return matrix, known
+
+
+def _known(table: Any, where: str) -> dict[str, Any]:
+    """What the file says of all its rows."""
+    try:
+        known = parse_json((table.schema.metadata or {}).get(_METADATA, b"{}"))
+    except ValueError as error:
+        raise ValueError(f"{where}: its metadata are damaged: {error}") from None
+    names = known.get("names") if isinstance(known, dict) else 0
+    texts = names is None or (isinstance(names, list) and all(isinstance(one, str) for one in names))
+    if not texts or not is_count(known.get("n_features", 0)) or not is_count(known.get("first_index", 1), 1):
+        raise ValueError(f"{where}: its metadata are damaged")
+    return known  # type: ignore[no-any-return]
 
 
 def _flat(pa: Any, column: Any, where: str) -> tuple[Array, Any]:

@@ -17,8 +17,8 @@ import numpy as np
 
 from rankwise.arrays import Array
 from rankwise.data.columns import Reading, check_finite, finished
+from rankwise.data.outputs import written_beside
 from rankwise.data.records import RankingData
-from rankwise.data.streams import written_beside
 from rankwise.memory import check_room
 
 _SPARSE = ("data", "indices", "indptr", "shape")
@@ -85,9 +85,9 @@ def read_npz(path: Path, reading: Reading) -> RankingData:
     _check_kinds(arrays, path)
     try:
         data = from_npz(arrays)
+        check_finite(data)
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"{path} holds no ranking data: {error}") from None
-    check_finite(data)
+        raise ValueError(f"{path} holds no ranking data, or is damaged: {error}") from None
     return finished(data, reading, str(path))
 
 
@@ -127,6 +127,8 @@ def from_npz(arrays: dict[str, Array]) -> RankingData:
         from scipy.sparse import csr_array
 
         shape = tuple(arrays["shape"].tolist())
+        check_rows(arrays["indptr"], arrays["data"].size)
+        check_columns(arrays["indices"], int(shape[1]))
         X = csr_array((_floats(arrays["data"]), arrays["indices"], arrays["indptr"]), shape=shape)
         X.check_format(full_check=True)  # kernels go by the columns without looking
     names, comments = arrays.get("names"), arrays.get("comments")
@@ -137,3 +139,19 @@ def from_npz(arrays: dict[str, Array]) -> RankingData:
 
 def _floats(values: Array) -> Array:
     return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+
+
+def check_rows(indptr: Array, n_stored: int) -> None:
+    """One sentence where rows of CSR do not begin and end within what is stored: kernels do not look."""
+    if not (indptr.ndim == 1 and indptr.dtype.kind in "iu" and indptr.size):
+        raise ValueError("indptr is no vector of whole numbers")
+    if indptr[0] < 0 or indptr[-1] > n_stored or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("indptr does not say where rows begin")
+
+
+def check_columns(indices: Array, n_columns: int) -> None:
+    """One sentence where an entry of CSR has no column; one pass, as a negative number is a large one without sign."""
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise ValueError("indices is no vector of whole numbers")
+    if indices.size and int(indices.view(f"u{indices.itemsize}").max()) >= n_columns:
+        raise ValueError(f"an index is beyond the {n_columns:,} columns")

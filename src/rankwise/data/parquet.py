@@ -8,8 +8,8 @@ from typing import Any
 
 from rankwise.data.columns import Reading
 from rankwise.data.frame import arrow, from_arrow, to_arrow
+from rankwise.data.outputs import written_beside
 from rankwise.data.records import RankingData
-from rankwise.data.streams import written_beside
 
 _GROUP = 1 << 24  # values of a row group
 

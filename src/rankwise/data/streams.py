@@ -1,4 +1,4 @@
-"""Files as bytes: compressed by their suffix, written beside and renamed.
+"""Files as bytes, compressed by their suffix.
 
 A `Text` is a run of whole lines with its place in a file, so that a position in it can be told as line and column. A
 plain file is read chunk by chunk by the thread that works on it. It is never mapped: a mapped file that another program
@@ -10,14 +10,10 @@ import gzip
 import io
 import lzma
 import os
-import secrets
-import shutil
 import stat
-import sys
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -181,42 +177,6 @@ def open_bytes(path: Path, mode: str) -> BinaryIO:
     return opened
 
 
-def check_folder(target: Any) -> None:
-    """One sentence where the folder to write into is not there."""
-    folder = Path(os.path.realpath(target)).parent
-    if str(target) != "-" and not Path(target).exists() and not folder.is_dir():
-        raise ValueError(f"{target} cannot be written: there is no folder {folder}")
-
-
-@contextmanager
-def written_beside(target: Any) -> Iterator[BinaryIO]:
-    """A binary file that becomes `target` only when the block ends well: until then the old file stays as it was.
-
-    `target` may also be "-" for standard output, or a device or pipe, which are written as they come.
-    """
-    if str(target) == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    if Path(target).exists() and not Path(target).is_file():
-        with open(target, "wb") as file:
-            yield file
-        return
-    check_folder(target)
-    path = Path(os.path.realpath(target))
-    beside = path.with_name(f".{secrets.token_hex(4)}.{path.name}")
-    os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    try:
-        with open_bytes(beside, "wb") as file:
-            yield file
-        if path.exists():
-            shutil.copymode(path, beside)
-        beside.replace(path)
-    except BaseException:
-        beside.unlink()
-        raise
-
-
 class _ZstandardReader(io.RawIOBase):
     """The package's own reader takes a file cut short for a whole one; this one complains."""
 
@@ -237,7 +197,10 @@ class _ZstandardReader(io.RawIOBase):
                 return 0
             if self.frame is None or self.frame.eof:
                 self.frame = self.decompressor.decompressobj()
-            self.plain = self.frame.decompress(self.compressed)
+            try:
+                self.plain = self.frame.decompress(self.compressed)
+            except Exception as error:  # of the package's own kind; others raise OSError
+                raise OSError(f"no Zstandard data, or damaged: {error}") from None
             self.compressed = self.frame.unused_data
         size = min(len(buffer), len(self.plain))
         buffer[:size], self.plain = self.plain[:size], self.plain[size:]

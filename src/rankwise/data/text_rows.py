@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankwise.arrays import Array
-from rankwise.data.streams import written_beside
+from rankwise.data.outputs import written_beside
 from rankwise.threads import share, thread_count
 
 BLOCK = 1 << 17  # entries made into text at a time by one thread

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from rankwise.arrays import Array
-from rankwise.data.streams import written_beside
+from rankwise.data.outputs import written_beside
 from rankwise.tables import visible
 
 FORMATS = (".png", ".svg", ".pdf")

@@ -1,0 +1,55 @@
+"""What a command may overwrite, checked before it does any work.
+
+What carries rankwise's mark (a model, a journal, a folder of chunks) may be replaced by another of its kind. Any other
+file is the user's, and is replaced only with --force. A file that the command also reads is never written to.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+from rankwise.data.outputs import check_writable, is_special
+
+Mark = Callable[[str], bool]
+
+
+def check_target(
+    target: str, reads: Iterable[str | None], force: bool, is_ours: Mark | None = None, kind: str = ""
+) -> None:
+    """One sentence where `target` cannot be written, or must not be: `is_ours` tells whether it is of this kind."""
+    if target == "-" or (is_special(target) and not Path(target).is_dir()):
+        check_writable(target)
+        return
+    if Path(target).is_dir():
+        raise ValueError(f"{target} is a folder: give the name of a file")
+    check_unread(target, reads)
+    if Path(target).exists() and os.path.getsize(target) and not force and not (is_ours and is_ours(target)):
+        what = f" and is no {kind}" if kind else ""
+        raise ValueError(f"{target} exists{what}: give another name, or --force to replace it")
+    check_writable(target)
+
+
+def check_unread(target: str, reads: Iterable[str | None]) -> None:
+    """One sentence where `target` is a file that is read, or that is in a folder that is read."""
+    if not Path(target).exists():
+        return
+    for read in (file for one in reads if one not in (None, "-") for file in _files(str(one))):
+        if os.path.samefile(read, target):
+            raise ValueError(f"{target} is both read and written: give another name for what is written")
+
+
+def check_distinct(targets: Sequence[str | None]) -> None:
+    """One sentence where two of the files to be written are one."""
+    paths = [os.path.realpath(one) for one in targets if one is not None and one != "-" and not is_special(one)]
+    if len(set(paths)) < len(paths):
+        raise ValueError(f"{max(paths, key=paths.count)} is to be written twice: give two names")
+
+
+def _files(read: str) -> list[Any]:
+    """The files behind a name: itself, those of a folder, those that a pattern matches, the one of NAME=FILE."""
+    path = Path(read)
+    if path.is_dir():
+        return [path, *path.iterdir()]
+    return [path] if path.exists() else glob(read) + glob(read.partition("=")[2])

@@ -1,0 +1,253 @@
+"""Everything that rankwise writes is written here: under a temporary name beside the target, fsynced, then renamed.
+
+Whatever happens to the process or to the machine, a reader meets the old content or the new content, never a mixture.
+
+A temporary name begins with `.rankwise-tmp-`, and its writer holds a lock (flock) on it for as long as it lives. What
+nobody holds was left by a process that was killed: the next write into the same folder removes it. A process id in the
+name would not do, because it means nothing in another container; O_TMPFILE would not either, because it cannot replace
+a file. Where the file system has no locks, nothing is removed.
+"""
+
+import errno
+import fcntl
+import io
+import os
+import secrets
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from rankwise.data.streams import open_bytes
+
+TEMPORARY = ".rankwise-tmp-"
+_NAME_KEPT = 40  # last characters of the target's name in a temporary one, which must not become too long
+_ATTEMPTS = 100
+
+
+@contextmanager
+def written_beside(target: Any) -> Iterator[BinaryIO]:
+    """A binary file that becomes `target` only when the block ends well: until then the old file stays as it was.
+
+    `target` may also be "-" for standard output, or a device or pipe, which are written as they come.
+    """
+    if str(target) == "-":
+        with naming("standard output"):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        return
+    with naming(target):
+        if is_special(target):
+            with open(target, "wb") as file:
+                yield file
+            return
+        check_folder(target)
+        path = Path(os.path.realpath(target))
+        with temporary_file(path) as (beside, handle):
+            with open_bytes(beside, "wb") as file:
+                yield file
+            if path.exists():
+                os.fchmod(handle, stat.S_IMODE(path.stat().st_mode))
+            os.fsync(handle)
+            os.replace(beside, path)
+            sync_folder(path.parent)
+
+
+@contextmanager
+def naming(target: Any) -> Iterator[None]:
+    """An error of the system names `target`: a full disk names no file, and others name the temporary one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or (error.filename is not None and TEMPORARY not in str(error.filename)):
+            raise
+        raise OSError(error.errno, error.strerror, str(target)) from error
+
+
+@contextmanager
+def temporary_file(path: Path) -> Iterator[tuple[Path, int]]:
+    """An empty file beside `path`, locked, and a handle on it; removed at the end unless it was renamed."""
+    _remove_stale(path.parent)
+    beside, handle = _new_file(path)
+    try:
+        yield beside, handle
+    finally:
+        with suppress(OSError):
+            beside.unlink()
+        os.close(handle)
+
+
+def _new_file(path: Path) -> tuple[Path, int]:
+    for _ in range(_ATTEMPTS):
+        beside = path.with_name(f"{TEMPORARY}{secrets.token_hex(4)}-{path.name[-_NAME_KEPT:]}")
+        handle = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        if _lock(handle) is not False and _is_at(handle, beside):
+            return beside, handle
+        os.close(handle)  # taken for a stale one before it was locked
+    raise OSError(errno.EAGAIN, "no temporary file can be made beside it", str(path))
+
+
+@contextmanager
+def temporary_folder(path: Path) -> Iterator[Path]:
+    """An empty folder beside `path`, which one process at a time can have; removed at the end unless it was renamed.
+
+    A second writer of the same folder is refused here, before it does any work.
+    """
+    beside = path.with_name(f"{TEMPORARY}folder-{path.name}")
+    _remove_stale(path.parent)
+    handle = _own_folder(beside, path)
+    try:
+        yield beside
+    finally:
+        if _is_at(handle, beside):
+            shutil.rmtree(beside, ignore_errors=True)
+        os.close(handle)
+
+
+def _own_folder(beside: Path, path: Path) -> int:
+    for _ in range(_ATTEMPTS):
+        try:
+            os.mkdir(beside)
+            is_new = True
+        except FileExistsError:
+            is_new = False
+        try:
+            handle = os.open(beside, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            continue
+        locked = _lock(handle)
+        if (locked or (locked is None and is_new)) and _is_at(handle, beside) and not os.listdir(beside):
+            return handle
+        os.close(handle)
+        if locked is False:
+            raise ValueError(f"{path} is being written by another process: wait for it, or give another name")
+        if locked is None:
+            raise ValueError(f"{beside} is in the way: remove it if no other process is writing {path}")
+        _remove_if_dead(beside)
+    raise OSError(errno.EAGAIN, "no temporary folder can be made beside it", str(path))
+
+
+def _remove_stale(folder: Path) -> None:
+    """Remove what killed processes left in a folder."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(TEMPORARY):
+                _remove_if_dead(Path(entry.path))
+
+
+def _remove_if_dead(path: Path) -> None:
+    with suppress(OSError):
+        is_folder = stat.S_ISDIR(os.lstat(path).st_mode)
+        handle = os.open(path, os.O_NOFOLLOW | os.O_NONBLOCK | (os.O_RDONLY if is_folder else os.O_RDWR))
+        try:
+            if _lock(handle) and _is_at(handle, path):
+                shutil.rmtree(path) if is_folder else path.unlink()
+        finally:
+            os.close(handle)
+
+
+def _lock(handle: int) -> bool | None:
+    """True: the lock is ours until the handle is closed. False: another process has it. None: there are no locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    """Whether the open file still has this name."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.lstat(path))
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def locked_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to read and to append to, which one process at a time can have; made if it is not there."""
+    for _ in range(_ATTEMPTS):
+        file = open(path, "a+b", buffering=0)  # noqa: SIM115  closed below
+        locked = _lock(file.fileno())
+        if locked is False:
+            file.close()
+            raise ValueError(f"{path} is in use by another process: wait for it, or give another name")
+        if _is_at(file.fileno(), Path(os.path.realpath(path))):
+            break
+        file.close()  # removed by its owner before it was locked
+    else:
+        raise OSError(errno.EAGAIN, "it cannot be locked", str(path))
+    with file:
+        yield file
+
+
+def append(file: BinaryIO, line: bytes) -> None:
+    """Append to a file of `locked_file`: the line is on the disk when this returns, or nothing of it is."""
+    size = file.seek(0, os.SEEK_END)
+    with naming(file.name):
+        try:
+            while line:
+                line = line[file.write(line) :]
+            os.fsync(file.fileno())
+        except BaseException:
+            file.truncate(size)
+            raise
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """A new file in a folder of `temporary_folder`, on the disk when the block ends."""
+    with naming(path), open(path, "xb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def rename(old: Path, new: Path) -> None:
+    os.rename(old, new)
+    sync_folder(new.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """The names in a folder, as they are now, survive a crash of the machine."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems cannot
+            raise
+    finally:
+        os.close(handle)
+
+
+def is_special(target: Any) -> bool:
+    """Whether the target is a device, a pipe or a folder: nothing that a renamed file could replace."""
+    return Path(target).exists() and not Path(target).is_file()
+
+
+def check_folder(target: Any) -> None:
+    """One sentence where the folder to write into is not there."""
+    folder = Path(os.path.realpath(target)).parent
+    if str(target) != "-" and not Path(target).exists() and not folder.is_dir():
+        raise ValueError(f"{target} cannot be written: there is no folder {folder}")
+
+
+def check_writable(target: Any) -> None:
+    """Try, before any work, whether `target` can be written; nothing is left behind."""
+    if str(target) == "-":
+        with naming("standard output"), suppress(io.UnsupportedOperation):  # it may be an object in memory
+            os.write(sys.stdout.fileno(), b"")
+        return
+    check_folder(target)
+    path = Path(os.path.realpath(target))
+    if is_special(target) and not path.is_dir():
+        return
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, "it is write-protected", str(target))
+    with naming(target), temporary_file(path):
+        sync_folder(path.parent)
