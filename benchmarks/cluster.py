@@ -21,7 +21,7 @@ import numpy as np
 from rankwise import RankSVM
 from rankwise.problems import PAIR_WORK
 from rankwise.solvers import WORTH_SAMPLING
-from rankwise.solvers.trust_region import sample_size
+from rankwise.solvers.conjugate import sample_size
 
 FEATURES, DOCUMENTS, LEVELS = 136, 120, (0.5, 1.0, 1.8, 2.5)
 BLOCK_BYTES = 1 << 26  # of X in a partition

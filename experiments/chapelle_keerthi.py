@@ -16,9 +16,10 @@ from experiments.processor import timed
 from rankwise import RankingData, RankSVM, evaluate, make_ranking
 from rankwise.preprocessing import QueryScaler
 
+PAPERS = {"solver": "newton-minres", "stopping": "gradient"}
 METHODS: dict[str, dict[str, Any]] = {
-    "PRSVM": {"pairs": "explicit", "solver": "newton-minres"},  # every pair listed; MINRES, as the paper says
-    "PRSVM+": {"pairs": "by-level", "solver": "newton-minres"},
+    "PRSVM": {"pairs": "explicit", **PAPERS},  # every pair listed; MINRES, as the paper says
+    "PRSVM+": {"pairs": "by-level", **PAPERS},
     "rankwise": {},
 }
 HINGE = {"loss": "hinge"}  # what SVMLight minimises

@@ -19,7 +19,7 @@ from experiments.lee_lin_data import ORIGINALS, PAIRS, load, scaled
 from experiments.units import Unit
 from rankwise import RankingData, evaluate, losses
 from rankwise.problems import Pairing, build
-from rankwise.solvers import Step, make_solver
+from rankwise.solvers import SMOOTH, Step, make_solver
 
 MOST_POINTS = 40  # at which test measures are computed
 PATIENCE = 4  # seconds by the clock for one of the process's own
@@ -96,7 +96,8 @@ def _run(
 
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = make_solver(solver, kind, train.X, tol=tol)(watched, None, over)
+        stopping = "gradient" if solver in SMOOTH else "gap"
+        result = make_solver(solver, kind, train.X, tol=tol, stopping=stopping)(watched, None, over)
     return watched, result.history
 
 

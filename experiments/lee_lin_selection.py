@@ -70,10 +70,11 @@ def grid_of(model: str, name: str, quick: bool) -> tuple[int, ...]:
     return COARSE
 
 
-def at(data: Path, name: str, exponent: int, solver: str, tol: float) -> dict[str, Any]:
+def at(data: Path, name: str, exponent: int, solver: str, tol: float, stopping: str = "gap") -> dict[str, Any]:
     """Test measures and seconds of L2-loss RankSVM at a given C."""
     train, _, test = load(data, name)
-    return train_and_test(RankSVM(C=2.0**exponent, solver=solver, tol=tol, n_jobs=1), train, test, name)
+    ranker = RankSVM(C=2.0**exponent, solver=solver, tol=tol, n_jobs=1, stopping=stopping)
+    return train_and_test(ranker, train, test, name)
 
 
 def stopped(data: Path, name: str, exponent: int, passes: int) -> dict[str, Any]:

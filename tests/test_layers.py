@@ -26,6 +26,7 @@ ROOMS = [
     "losses",
     "risk",
     "row_kernels",
+    "centring",
     "device_features",
     "device_sparse",
     "features",

@@ -75,18 +75,18 @@ class DenseRows(DeviceFeatures):
         xp, X = self.xp, self.X
         first = on_device_of(X, np.repeat(starts[:-1], np.diff(starts)))
         found = [self._extents(rows, first) for rows in self._blocks()]
-        largest, spread = (xp.max(xp.stack(each), axis=0) for each in zip(*found, strict=True))
+        largest, spread = (xp.amax(xp.stack(each), 0) for each in zip(*found, strict=True))
         chosen = offsets(largest, spread, worth_a_look(starts))
         if not bool(chosen.any()):
             return self
-        origin = xp.where(chosen, xp.take(X, first, axis=0), xp.zeros_like(X[:1]))
+        origin = xp.where(chosen, xp.take(X, first), xp.zeros_like(X[:1]))
         return DenseRows(X - origin)
 
     def _extents(self, rows: slice, first: Any) -> tuple[Any, Any]:
         """For each column, the largest value and the largest difference to the first row of the query."""
         xp, block = self.xp, self._block(rows)
-        origin = xp.astype(xp.take(self.X, first[rows], axis=0), xp.float64)
-        return xp.max(abs(block), axis=0), xp.max(abs(block - origin), axis=0)
+        origin = xp.astype(xp.take(self.X, first[rows]), xp.float64)
+        return xp.amax(abs(block), 0), xp.amax(abs(block - origin), 0)
 
     def dot(self, v: Any) -> Any:
         """X v, for a vector or a matrix of columns."""

@@ -92,11 +92,13 @@ class Journal:
         callback: Callback | None,
         rule: str = "gap",
         began: float | None = None,
+        stalls: bool = True,
     ) -> None:
         if rule not in RULES:
             raise ValueError(f"stopping must be 'gap' or 'gradient', got {rule!r}")
         self.began = time.perf_counter() if began is None else began
         self.callback, self.tol, self.rule = callback, tol, rule
+        self.stalls = stalls  # whether to stop where neither value nor gradient falls any more
         self.history: list[Step] = []
         self.message = ""
         self.converged = False
@@ -141,7 +143,7 @@ class Journal:
             self.converged = self.near(here.value, min(0.5 * norm * norm, estimate))
         if stopped and not self.converged:
             self.message = "stopped by the callback"
-        elif step.iteration - self.progress >= STALLED and not self.converged:
+        elif self.stalls and step.iteration - self.progress >= STALLED and not self.converged:
             self.message = "rounding allows no further decrease"
         return not (self.converged or self.message)
 

@@ -73,7 +73,7 @@ class Stochastic:
     ) -> Result:
         require(objective, "sgd", "features", "preferences", "loss", "C")
         kind = _kind(self.over)
-        journal = Journal(objective, start, self.tol, callback)
+        journal = Journal(objective, start, self.tol, callback, stalls=False)
         here = journal.begin()
         goes_on = journal.goes_on(here)
         if goes_on:
