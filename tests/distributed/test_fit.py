@@ -43,8 +43,8 @@ def test_a_fit(client, data):
         np.testing.assert_allclose(ranker.coef_, expected.coef_, **CLOSE)
         assert ranker.n_iter_ == expected.n_iter_
         assert ranker.n_queries_ == 120
-        assert 0 < ranker.result_.rounds < 40
-        assert ranker.result_.bytes < 200_000
+        assert 0 < ranker.result_.rounds < (40 if loss == "squared_hinge" else 120)
+        assert ranker.result_.bytes < 300_000
     assert held(client) == 0
 
 

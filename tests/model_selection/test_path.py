@@ -9,7 +9,7 @@ from rankwise.model_selection import c_path
 
 DATA = make_ranking(n_queries=25, docs_per_query=12, n_features=6, random_state=0)
 CS = 2.0 ** np.arange(-8, 5, 2)
-EXACT = 1e-8
+EXACT = 1e-14
 
 
 @pytest.mark.parametrize("direction", ["up", "down"])

@@ -127,6 +127,8 @@ def from_npz(arrays: dict[str, Array]) -> RankingData:
         from scipy.sparse import csr_array
 
         shape = tuple(arrays["shape"].tolist())
+        if len(shape) != 2:
+            raise ValueError("shape is not that of a matrix")
         check_rows(arrays["indptr"], arrays["data"].size)
         check_columns(arrays["indices"], int(shape[1]))
         X = csr_array((_floats(arrays["data"]), arrays["indices"], arrays["indptr"]), shape=shape)

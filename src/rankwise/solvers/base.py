@@ -17,7 +17,7 @@ from rankwise.device import namespace, on_device_of
 
 RULES = ("gap", "gradient")
 NEGLIGIBLE = 1e-9  # share of the value that rounding may take where there is nothing to gain
-STALLED = 20  # steps without a smaller value or gradient: only rounding is left
+STALLED = 100  # steps without a smaller value or gradient, in which a trust region shrinks by 60 orders of magnitude
 SMALLEST = 1e-150  # the square of a gradient below this underflows
 SOUND = 0.5, 2.0  # an estimate counts where the step it belongs to gained this many times what was predicted
 
@@ -177,7 +177,7 @@ class Journal:
 def within(tol: float, gap: float, rounding: float, value: float, value_at_zero: float) -> bool:
     """Whether a gap is within the tolerance and known well enough; rounding may be all there is where w = 0 is best."""
     scale = max(min(value, value_at_zero - value + gap), 0.0)
-    return gap <= tol * scale and rounding <= max(tol * scale, NEGLIGIBLE * value)
+    return gap + rounding <= tol * scale or (gap <= tol * scale and rounding <= NEGLIGIBLE * value)
 
 
 def converged_by(kind: str, gap: float, scale: float, tol: float) -> str:

@@ -11,6 +11,7 @@ A better point lies on the ray through w: scaling w up satisfies pairs that the 
 
 import time
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,10 @@ SETTLED = 0.3  # a width is left when the decrease still possible there is this 
 ALMOST = 0.7  # of the tolerance, that an estimate must meet before the certificate is computed
 PATIENCE = 60  # steps, after which a rescue takes over
 LISTABLE = 5_000_000  # pairs that are worth listing for it
+LATE = 30.0  # times the tolerance, that the slack may be, for the ray to be searched,
+SHORT = 0.01  # or so much longer w must be to gain as much as the slack
+ORDERS = 1e-7, 1e-5, 1e-3, 1e-1, 3.0  # of how much longer w may have to be
+SEARCH = 8  # points of the ray that are then looked at
 POLISH = 20  # steps at the last width, so that the gradient in the certificate vanishes
 EXACT = 1e-14  # share of the value below which a decrease is rounding
 SAMPLE_TOLERANCE = 1e-2  # how far a sample's own problem is solved
@@ -204,9 +209,9 @@ class _Run:
         """Look at the unsmoothed objective and the bound at a width's optimum; True when it is enough."""
         hinge, left = self.objective.at(here.point), self.left
         self._keep(hinge.value, here.point)
-        self._keep_scaled(hinge)
         self.norm = length_of(here.gradient)
         self.slack = max(here.hinge_slack(hinge.value), 0.0)
+        self._keep_scaled(hinge)
         bound = hinge.value - self.slack - 0.5 * self.norm**2
         # Away from the optimum the slack is off by more than what is left there: then it is not believed.
         settled = left <= SETTLED * (self.slack if not polished else self.options.tol * self.scale(self.gap))
@@ -223,7 +228,10 @@ class _Run:
             self.value, self.point = value, point
 
     def _keep_scaled(self, hinge: Any) -> None:
-        """The best point on the ray from 0 through this one."""
+        """The best point on the ray from 0 through this one, where it may decide: late, or where w is but too short."""
+        slope = float(hinge.gradient @ hinge.point)
+        if not (self.near(self.slack, LATE) or -SHORT * slope > self.slack):
+            return
         ray = self.objective.along(0.0 * hinge.point, hinge.point)
         scale = _minimum_near_one(ray)
         if scale != 1.0:
@@ -312,9 +320,17 @@ class _Predictor:
 
 
 def _minimum_near_one(ray: Any) -> float:
-    """Where a convex function of t is least, among t from ½ to 4; 1 where it is not there."""
-    low, high = (1.0, 4.0) if ray.slope(1.0) < 0 else (0.5, 1.0)
-    if not ray.slope(low) < 0 < ray.slope(high):
+    """Where a convex function of t is least, among t from ½ to 4; 1 where it is not there.
+
+    The larger C, the nearer to 1: first the order of magnitude of t - 1, then t.
+    """
+    slope = cache(ray.slope)  # each is a pass over the scores
+    if slope(1.0) >= 0:
+        low, high = 0.5, 1.0
+    else:
+        high = next((1.0 + step for step in ORDERS if slope(1.0 + step) > 0), 4.0)
+        low = 1.0 if high == 1.0 + ORDERS[0] else 1.0 + (high - 1.0) / 100
+    if not slope(low) < 0 < slope(high):
         return 1.0
-    found = optimize.brentq(ray.slope, low, high, xtol=1e-9, rtol=1e-9, maxiter=60, disp=False)
+    found = optimize.brentq(slope, low, high, xtol=1e-12, rtol=1e-12, maxiter=SEARCH, disp=False)
     return float(found)
