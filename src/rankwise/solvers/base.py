@@ -19,6 +19,7 @@ RULES = ("gap", "gradient")
 NEGLIGIBLE = 1e-9  # share of the value that rounding may take where there is nothing to gain
 STALLED = 100  # steps without a smaller value or gradient, in which a trust region shrinks by 60 orders of magnitude
 SMALLEST = 1e-150  # the square of a gradient below this underflows
+LEFT = 0.1  # of what a step was predicted to gain, that is taken to be left at the least
 SOUND = 0.5, 2.0  # an estimate counts where the step it belongs to gained this many times what was predicted
 
 
@@ -230,12 +231,14 @@ def decrease(here: Expansion, there: Expansion) -> float:
 
 
 def estimate_after(predicted: float, gained: float) -> float:
-    """The gap left after a full step: at most what the model predicted, if the step went as predicted.
+    """The gap left after a full step: by how much the model was wrong about the step, and never much less than it.
 
-    Where it did not, the model was wrong about the pairs that become active or inactive, and so may the estimate be.
+    Where it was wrong by far, about the pairs that become active or inactive, it says nothing about what is left.
     """
     low, high = SOUND
-    return predicted if low * predicted <= gained <= high * predicted else np.inf
+    if not low * predicted <= gained <= high * predicted:
+        return np.inf
+    return max(LEFT * predicted, 2.0 * abs(gained - predicted))
 
 
 def require(here: Any, solver: str, *needs: str) -> None:

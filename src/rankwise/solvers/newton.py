@@ -83,6 +83,7 @@ class Model:
             raise ValueError(f"inner must be one of {', '.join(map(repr, INNERS))}; got {options.inner!r}")
         self.options, self.objective = options, objective
         self.products = self.last = 0
+        self._written_out: tuple[Any, Any] = (None, None)  # the last expansion and its Hessian
         self._preconditioner: Preconditioner | None = None
 
     def precondition_by(self, preconditioner: Preconditioner) -> None:
@@ -94,10 +95,16 @@ class Model:
         patience = self.options.patience
         return self.options.inner == "cholesky" or (patience is not None and self.products >= patience)
 
+    def matrix(self, here: Any) -> Any:
+        """The Hessian there, not computed twice in a row."""
+        if self._written_out[0] is not here:
+            self._written_out = (here, here.hessian_matrix())
+        return self._written_out[1]
+
     def minimum(self, here: Any, enough: float | None = 0.0) -> ModelStep:
         """Of the model; where it predicts a decrease of at most `enough`, as exact as it takes to be sure of that."""
         if self.written_out:
-            step = -scaled_inverse(here.hessian_matrix())(here.gradient)
+            step = -scaled_inverse(self.matrix(here))(here.gradient)
             predicted = -0.5 * float(here.gradient @ step)
             return ModelStep(step, 0.0, predicted, predicted, 0)
         if self.options.inner == "minres":

@@ -73,18 +73,22 @@ class Smoothing:
                 return found
             return _better(found, self.rescue(objective, None, callback), self.tol)
         run = _Run(objective, self, callback)
-        w, width = run.start(start), self.width
+        width = self.width
+        smooth, model = run.smoothed(width)
+        here = smooth.at(run.start(start))
         while True:
-            smooth, model = run.smoothed(width)
-            here = run.minimise(smooth, model, smooth.at(w))
+            here = run.minimise(smooth, model, here)
             if run.over(here, width):
                 break
             if run.almost:
                 here = run.polish(smooth, model, here)
                 if run.over(here, width, polished=True):
                     break
-            width, narrower = width * run.factor, run.factor
-            w = run.predict(smooth, model, here, width, narrower)
+            narrower = run.factor
+            predicted = run.predicted(model, here, width, narrower)
+            width *= narrower
+            smooth, model = run.smoothed(width)
+            here = min(smooth.at(here.point), smooth.at(predicted), key=lambda one: one.value)
         return run.result()
 
 
@@ -256,14 +260,12 @@ class _Run:
             self.message = f"rounding allows no smaller relative gap than {share:.3g}"
         return bool(self.message)
 
-    def predict(self, smooth: Any, model: Model, here: Any, width: float, narrower: float) -> Floats:
-        """The optimum at a narrower width, if the same pairs stay in the corner; or the present point."""
-        linear = self.objective.beyond(width / narrower).at(here.point)
-        predictor = _Predictor(here, 1.0 / narrower, linear.gradient - here.point)
-        moved: Floats = here.point + model.minimum(predictor).step
-        narrow = self.objective.smoothed(width)
-        better = narrow.at(moved).value < narrow.at(here.point).value
-        return moved if better else here.point
+    def predicted(self, model: Model, here: Any, width: float, narrower: float) -> Floats:
+        """The optimum at a narrower width, if the same pairs stay in the corner."""
+        linear = self.objective.beyond(width).at(here.point)
+        narrowed = _Narrowed(here, model, 1.0 / narrower, linear.gradient - here.point)
+        predicted: Floats = here.point + model.minimum(narrowed).step
+        return predicted
 
     def result(self) -> Result:
         return Result(
@@ -280,12 +282,13 @@ class _Run:
 
 
 @dataclass(frozen=True)
-class _Predictor:
-    """The quadratic model at a narrower width, with the pairs in the corner as they are: their share of the gradient
-    and of the Hessian grows by `ratio`; `linear` is the share of the pairs beyond the corner.
+class _Narrowed:
+    """What is known at a narrower width, if the same pairs are in the corner: their share of the gradient and of the
+    Hessian grows by `ratio`; `linear` is the share of the pairs beyond the corner.
     """
 
     of: Any
+    model: Model
     ratio: float
     linear: Floats
 
@@ -310,7 +313,7 @@ class _Predictor:
         return product
 
     def hessian_matrix(self) -> Floats:
-        matrix: Floats = self.ratio * self.of.hessian_matrix()
+        matrix: Floats = self.ratio * self.model.matrix(self.of)
         matrix.reshape(-1)[:: matrix.shape[0] + 1] += 1.0 - self.ratio
         return matrix
 
