@@ -29,6 +29,7 @@ class Loss:
     name: str
     pieces: tuple[Piece, ...]
     smooth: bool = True  # whether the slope is continuous
+    error: float = 0.0  # of each pair, where the pieces only approximate the loss of that name
 
     def __str__(self) -> str:
         return self.name
@@ -91,7 +92,7 @@ def logistic(error: float = 1e-3) -> Loss:
             break
         n_knots += max(1, n_knots // 8)
     pieces = [Piece(t, c * (t - 1) ** 2 / 2, c * (t - 1), c) for t, c in zip(knots.tolist(), curvatures, strict=True)]
-    return Loss(f"logistic:{error!r}", tuple(pieces))
+    return Loss(f"logistic:{error!r}", tuple(pieces), error=error)
 
 
 def _best_spline(knots: Array, wanted: Callable[[Array], Array]) -> tuple[float, list[float]]:

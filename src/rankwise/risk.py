@@ -127,6 +127,11 @@ class PairwiseRisk:
         return self.preferences.any
 
     @property
+    def weight(self) -> float:
+        """How many pairs there are, or their total weight."""
+        return float(self.preferences.pairs_per_query().sum())
+
+    @property
     def starts(self) -> Array:
         """Where each query begins among the rows, and the end."""
         return self.preferences.layout.starts
@@ -175,6 +180,10 @@ class ListedRisk:
     @property
     def any(self) -> bool:
         return bool(self.weights.any())
+
+    @property
+    def weight(self) -> float:
+        return float(self.weights.sum())
 
     @property
     def starts(self) -> Array:

@@ -22,6 +22,7 @@ from rankwise.solvers import Callback, Result, Step, make_solver
 from rankwise.solvers.stochastic import StochasticState, update
 from rankwise.stored import is_stored
 
+SPLINE_SHARE = 0.5  # of the objective, that the error of a spline may be without a word
 STOCHASTIC = {"auto": "pairs", "sgd": "pairs", "sgd-queries": "queries"}  # solvers that partial_fit can go on with
 
 
@@ -288,9 +289,25 @@ class RankSVM(Ranker):
             self.dual_coef_ = sparse.csr_array((alpha.data, (rows[alpha.row], rows[alpha.col])), shape=alpha.shape)
         if not result.converged:
             warnings.warn(f"RankSVM did not converge: {result.message}", ConvergenceWarning, stacklevel=4)
+        _warn_of_spline(objective, result)
 
     def _report(self, step: Step) -> Any:
         if self.verbose:
             line = f"{step.iteration:4d}  objective {step.value:.9g}  gradient {step.gradient_norm:.3g}  {step.detail}"
             print(line, file=sys.stderr)
         return self.callback(step) if self.callback is not None else None
+
+
+def _warn_of_spline(objective: RegularizedRisk, result: Result) -> None:
+    """A spline is within its error for each pair; with many pairs, near separability, the sum may be off by much."""
+    error = objective.loss.error
+    if not error or not hasattr(objective.risk, "weight"):
+        return
+    share = 2.0 * objective.C * error * objective.risk.weight / max(result.value, 1e-300)
+    if share > SPLINE_SHARE:
+        cure = "" if error <= 1e-5 else f": take a smaller error, such as 'logistic:{max(error / 10, 1e-5):g}'"
+        warnings.warn(
+            f"loss {objective.loss} is within {error:g} for each pair; over all pairs that may be {share:.2g} times "
+            f"the objective, and the weights those of another optimum{cure}",
+            stacklevel=5,
+        )
