@@ -345,8 +345,9 @@ def check_selection(name, data, folder, violations):
     print(f"  RankSVMCV: C={ranker.C_:g}, {', '.join(f'{key} {value:.4f}' for key, value in values.items())}")
     done = CliRunner().invoke(app, ["predict", str(folder / "model.json"), str(folder / "fit.txt")])
     by_command = np.array(done.stdout.split(), dtype=float) if done.exit_code == 0 else np.empty(0)
+    digits = 1e-9 if data.X.dtype == np.float64 else 1e-6  # text of float32 values is read as float64
     close = by_command.shape == scores.shape and np.allclose(
-        by_command, scores, rtol=1e-9, atol=1e-9 * abs(scores).max()
+        by_command, scores, rtol=digits, atol=digits * abs(scores).max()
     )
     if not close:
         violations.say(
