@@ -54,3 +54,28 @@ def test_a_sample_near_separability():
     found = [RankSVM(C=1e6, tol=1e-6, solver=one).fit(X, y, q).result_ for one in ("trust-region-sampled", "newton")]
     assert found[0].converged
     assert found[0].value <= 2 * found[1].value
+
+
+def rare_levels(n=300, variables=8, levels=12):
+    """Categories as columns of 0 and 1, most of them rare, and classes that they do not separate."""
+    rng = np.random.default_rng(0)
+    shares = 1.0 / np.arange(1, levels + 1) ** 2
+    chosen = rng.choice(levels, size=(n, variables), p=shares / shares.sum())
+    X = (chosen[:, :, None] == np.arange(levels)).reshape(n, -1).astype(float)
+    return X, (X @ rng.normal(size=X.shape[1]) + 2 * rng.normal(size=n) > 1).astype(float)
+
+
+def test_the_hinge_on_rare_categories_with_a_large_C():
+    """Backtracking made steps a tenth as long as they could be: no certificate after 1,000 of them."""
+    X, y = rare_levels()
+    result = RankSVM(C=1e4, loss="hinge", max_iter=150).fit(X, y).result_
+    assert result.converged
+    assert result.gap <= 1e-3 * result.value
+
+
+def test_a_trust_region_that_must_shrink_by_many_orders_goes_on():
+    X, y = rare_levels()
+    result = RankSVM(C=1e4, loss="huber:0.0625", solver="trust-region").fit(X, y).result_
+    exact = RankSVM(C=1e4, loss="huber:0.0625", tol=1e-8).fit(X, y).result_
+    assert result.converged
+    assert result.value <= exact.value * (1 + 2e-3)

@@ -167,6 +167,12 @@ def test_says_why_it_stopped():
     assert short.gap > 0
 
 
+def test_the_bound_of_a_run_that_was_cut_short_includes_rounding():
+    result = DualCoordinateAscent(max_iter=1)(objective())
+    assert not result.converged
+    assert result.gap > result.gap_estimate
+
+
 def test_what_it_cannot_do_is_refused(monkeypatch):
     for loss in ("huber:0.5", "logistic", "squared"):
         with pytest.raises(ValueError, match=f"losses hinge and squared_hinge: for {loss}"):

@@ -91,7 +91,7 @@ def train(
     ] = None,
     tol: Annotated[
         float | None,
-        typer.Option(metavar="X", help="Stop at this share of the first gradient, or relative gap; 0.001 by default."),
+        typer.Option(metavar="X", help="Stop within this relative distance of the optimum; 0.001 by default."),
     ] = None,
     max_iter: Annotated[
         int | None, typer.Option(metavar="N", help="Steps at most; the solver's own limit if not given.")

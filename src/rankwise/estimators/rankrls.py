@@ -144,8 +144,8 @@ class RankRLS(Ranker):
         if not Preferences(y, qid).any:
             warnings.warn(NO_PAIR, stacklevel=3)
         tol, max_iter = positive("tol", self.tol), int(positive("max_iter", self.max_iter))
-        # A gap grows with the square of the error in the scores, of which `tol` speaks.
-        solver = make_solver(ON_DEVICE[self.solver], losses.squared(), X, tol=min(tol, 1e-8) ** 2, max_iter=max_iter)
+        # What f is above its optimum goes with the square of the scores' error, for which `tol` is meant.
+        solver = make_solver(ON_DEVICE[self.solver], losses.squared(), X, tol=tol * tol, max_iter=max_iter)
         found = solver(objective)
         self.coef_, self.n_iter_ = found.point, found.iterations
         scaled = {"value": 2 * alpha * found.value, "gradient_norm": 2 * alpha * found.gradient_norm}

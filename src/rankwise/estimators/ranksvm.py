@@ -78,6 +78,8 @@ class RankSVM(Ranker):
     device : str, default=None
         Where to move arrays of NumPy for the fit: "cuda", "cuda:1", ... (torch), "cupy", "torch:cpu"; None: nowhere.
         Arrays of torch and CuPy are worked on where they lie, whatever it says.
+    stopping : {"gap", "gradient"}, default="gap"
+        "gap": as told at `tol`; "gradient": |∇f(w)| ≤ tol · |∇f(0)|, the papers' rule, for solvers of smooth losses.
 
     Attributes
     ----------

@@ -60,6 +60,7 @@ class DualCoordinateAscent:
             elif not journal.message and len(journal.history) > self.max_iter:
                 journal.message = f"max_iter = {self.max_iter} passes were not enough: the relative gap is {share:.3g}"
             if journal.message:
+                rounding = rounding or ascent.rounding() + here.errors()[1]  # a bound is proven wherever it stopped
                 result = replace(journal.result(here), message=journal.message, converged=done)
                 return replace(result, gap=gap + rounding, gap_estimate=gap, dual=ascent.matrix())
             ascent.go()

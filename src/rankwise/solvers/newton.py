@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import optimize
 from scipy.sparse.linalg import LinearOperator, minres
 
 from rankwise.arrays import Floats
@@ -28,6 +29,8 @@ from rankwise.solvers.conjugate import ModelStep, Preconditioner, conjugate_grad
 from rankwise.solvers.equations import scaled_inverse
 
 DECREASE = 1e-4  # Armijo's share of the slope
+ENOUGH = 0.25  # share of the slope that a full step must gain; where the model is right it gains half of it
+ROUGHLY = 0.01  # relative exactness of the minimum on the way
 SHORTEST = 1e-30
 MINRES_TOLERANCE = 1e-11
 INNERS = ("cholesky", "cg", "minres")
@@ -136,15 +139,43 @@ def _by_minres(here: Any) -> ModelStep:
     return ModelStep(on_device_of(here.gradient, step), 0.0, predicted, attainable, products)
 
 
-def line_search(objective: Objective, here: Expansion, direction: Floats) -> tuple[Expansion | None, float]:
-    """Backtracking from the full step, each time to the minimum of the parabola through what is known."""
+def line_search(objective: Any, here: Expansion, direction: Floats) -> tuple[Expansion | None, float]:
+    """The full step if it gains what a right model promises, else the minimum on the way there.
+
+    Where pairs become active on the way, f bends up again long before a full step, at a place that backtracking from
+    the far end finds badly: steps a tenth as long as they could be made it ten times as many. Slopes along the way cost
+    no product with X.
+    """
     slope = float(here.gradient @ direction)
+    if not slope < 0:
+        return None, 1.0
+    there = _at(objective, here, direction, 1.0)
+    if decrease(here, there) >= -ENOUGH * slope:
+        return there, 1.0
+    length = _minimum_on(objective.along(here.point, direction)) if hasattr(objective, "along") else 1.0
+    return _backtracked(objective, here, direction, slope, length)
+
+
+def _minimum_on(ray: Any) -> float:
+    """Where a convex function that falls at t = 0 is least among t ≤ 1, roughly."""
+    length = 1.0
+    if not ray.slope(length) > 0:
+        return length
+    while ray.slope(0.1 * length) > 0:
+        length *= 0.1
+        if length < SHORTEST:
+            return length
+    return float(optimize.brentq(ray.slope, 0.1 * length, length, xtol=ROUGHLY * length, rtol=ROUGHLY, disp=False))
+
+
+def _backtracked(
+    objective: Objective, here: Expansion, direction: Floats, slope: float, length: float
+) -> tuple[Expansion | None, float]:
+    """Backtracking from a length, each time to the minimum of the parabola through what is known."""
     # Where the Hessian says little (a narrow loss at w = 0) a step may be too long by many orders of magnitude.
     shortest = max(SHORTEST, float(np.finfo(float).eps) * length_of(here.point) / max(length_of(direction), SHORTEST))
-    length = 1.0
-    while length > shortest and slope < 0:
-        with np.errstate(over="ignore", invalid="ignore"):  # too long a step is shortened
-            there: Expansion = objective.at(here.point + length * direction)
+    while length > shortest:
+        there = _at(objective, here, direction, length)
         gained = decrease(here, there)
         if gained >= -DECREASE * length * slope:
             return there, length
@@ -152,3 +183,9 @@ def line_search(objective: Objective, here: Expansion, direction: Floats) -> tup
         shorter = -0.5 * length * slope / excess if np.isfinite(excess) else 0.0
         length *= float(np.clip(shorter, 0.1, 0.5))
     return None, length
+
+
+def _at(objective: Objective, here: Expansion, direction: Floats, length: float) -> Expansion:
+    with np.errstate(over="ignore", invalid="ignore"):  # too long a step is shortened
+        there: Expansion = objective.at(here.point + length * direction)
+    return there

@@ -40,6 +40,7 @@ NARROWER = 0.5, 0.8  # a width as a share of the last one: at least, at most
 SETTLED = 0.3  # a width is left when the decrease still possible there is this share of the slack
 ALMOST = 0.7  # of the tolerance, that an estimate must meet before the certificate is computed
 PATIENCE = 60  # steps, after which a rescue takes over
+SEPARABLE = 0.05  # share of f(0) below which few pairs are left unsatisfied
 LISTABLE = 5_000_000  # pairs that are worth listing for it
 LATE = 4.0  # times the tolerance, that the slack may be, for the ray to be searched,
 SHORT = 0.01  # or so much longer w must be to gain as much as the slack
@@ -56,7 +57,8 @@ class Smoothing:
     smooth problems are solved, the first of them `width` wide.
 
     Near separability the pairs in a narrow corner are too few to show where to go. `rescue`, a solver over listed
-    pairs, is at its best there: it takes over after `PATIENCE` steps, where the pairs are few enough to list.
+    pairs, is at its best there: it takes over after `PATIENCE` steps, where the pairs are few enough to list. On other
+    data it is far slower, and smoothing goes on.
     """
 
     tol: float = 1e-3
@@ -67,15 +69,10 @@ class Smoothing:
 
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
         require(objective, "smoothing", "smoothed", "beyond", "along")
-        if self.rescue is not None and listable(objective):
-            found = replace(self, max_iter=min(self.max_iter, PATIENCE), rescue=None)(objective, start, callback)
-            if found.converged or self.max_iter <= PATIENCE or found.message.startswith("stopped"):
-                return found
-            return _better(found, self.rescue(objective, None, callback), self.tol)
         run = _Run(objective, self, callback)
-        width = self.width
+        w, width = run.start(start), self.width
         smooth, model = run.smoothed(width)
-        here = smooth.at(run.start(start))
+        here = smooth.at(w)
         while True:
             here = run.minimise(smooth, model, here)
             if run.over(here, width):
@@ -84,6 +81,8 @@ class Smoothing:
                 here = run.polish(smooth, model, here)
                 if run.over(here, width, polished=True):
                     break
+            if run.stuck:
+                return _better(run.result(), self.rescue(objective, None, callback), self.tol, run.at_zero)
             narrower = run.factor
             predicted = run.predicted(model, here, width, narrower)
             width *= narrower
@@ -97,13 +96,14 @@ def listable(objective: Any) -> bool:
     return bool(hasattr(objective, "most_pairs") and objective.most_pairs <= LISTABLE)
 
 
-def _better(one: Result, other: Result, tol: float) -> Result:
+def _better(one: Result, other: Result, tol: float, at_zero: float) -> Result:
     """The better point, with the better of the two bounds."""
     best = min(one, other, key=lambda result: result.value)
     bound = max(one.value - (one.gap or 0.0), other.value - (other.gap or 0.0))
     gap = max(best.value - bound, 0.0)
-    converged = other.converged or gap <= tol * best.value
-    message = other.message if other.converged else converged_by("certified", gap, best.value, tol)
+    scale = max(min(best.value, at_zero - best.value + gap), 0.0)
+    converged = other.converged or gap <= tol * scale
+    message = other.message if other.converged else converged_by("certified", gap, scale, tol)
     history = one.history + other.history
     return replace(
         best,
@@ -133,6 +133,8 @@ class _Run:
         self.history: list[Step] = []
         self.message = ""
         self.sample: Any = None
+        rescued = options.rescue is not None and options.max_iter > PATIENCE and listable(objective)
+        self.patience = PATIENCE if rescued else options.max_iter
 
     @property
     def gap(self) -> float:
@@ -150,6 +152,12 @@ class _Run:
         """Whether the gap is proven to be within the tolerance."""
         exact = max(self.gap - self.rounding, 0.0)
         return self.near(self.gap) or within(self.options.tol, exact, self.rounding, self.value, self.at_zero)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the rescue is to take over."""
+        near_separable = self.value <= SEPARABLE * self.at_zero
+        return self.patience <= self.iterations < self.options.max_iter and near_separable
 
     @property
     def almost(self) -> bool:
@@ -180,7 +188,7 @@ class _Run:
     def minimise(self, smooth: Any, model: Model, here: Expansion) -> Expansion:
         """The optimum at this width, only as exact as the slack to be expected there asks for."""
         expected = min(self.factor**2 * self.slack, here.value)
-        while self.iterations < self.options.max_iter:
+        while self.iterations < self.options.max_iter and not self.stuck:
             enough = max(SETTLED * expected, 0.1 * self.options.tol * self.scale(self.gap), EXACT * here.value)
             step = model.minimum(here, enough)
             self.left = step.attainable
@@ -248,8 +256,9 @@ class _Run:
         self.history.append(step)
         stopped = self.callback is not None and bool(self.callback(step))
         rounded = polished and self.rounding > 0.5 * (self.value - self.bound)
-        if self.certified:
-            self.message = converged_by("certified", self.gap, self.scale(self.gap), tol)
+        if self.certified:  # rounding is bounded apart, as in the other solvers
+            gap = self.gap if self.near(self.gap) else max(self.gap - self.rounding, 0.0)
+            self.message = converged_by("certified", gap, self.scale(gap), tol)
         elif rounded and self.near(self.estimate):
             self.message = converged_by("estimated", self.estimate, self.scale(self.estimate), tol)
         elif stopped:

@@ -70,6 +70,8 @@ class TrustRegion:
                 journal.estimate = model.attainable
                 journal.converged = self.stopping == "gap" and journal.near(here.value, model.attainable)
                 return journal.result(here, "the trust region vanished: rounding allows no further decrease")
+            else:
+                journal.progress = len(journal.history)  # the radius halves at least: this cannot go on for long
             detail = f"{model.products} products, radius {radius:.3g}"
             if isinstance(preconditioner, Sample) and len(journal.history) >= PATIENCE:
                 # Near separability few pairs are left, and a sample sees too few of them: all rows from here on.
