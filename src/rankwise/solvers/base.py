@@ -19,7 +19,7 @@ RULES = ("gap", "gradient")
 NEGLIGIBLE = 1e-9  # share of the value that rounding may take where there is nothing to gain
 STALLED = 20  # steps without a smaller value or gradient: only rounding is left
 SMALLEST = 1e-150  # the square of a gradient below this underflows
-SOUND = 0.5, 2.0  # an estimate counts where the step it belongs to gained this many times what was predicted
+SOUND = 0.5, 1.5  # an estimate counts where the step before gained this many times what was predicted
 
 
 class Expansion(Protocol):
@@ -121,6 +121,10 @@ class Journal:
     def near(self, value: float, gap: float) -> bool:
         """Whether a gap of that size is within the tolerance."""
         return gap <= self.tol * self.scale(value, gap)
+
+    def seems_near(self, value: float, estimate: float) -> bool:
+        """Whether an estimate would end the run, so that it is worth a second look."""
+        return self.rule == "gap" and self.near(value, estimate)
 
     def enough(self, value: float) -> float | None:
         """The decrease still possible at which to stop; None where the gradient decides."""
@@ -227,13 +231,14 @@ def decrease(here: Expansion, there: Expansion) -> float:
     return -0.5 * float((here.gradient + there.gradient) @ (there.point - here.point))
 
 
-def estimate_after(predicted: float, gained: float) -> float:
-    """The gap left after a full step: at most what the model predicted, if the step went as predicted.
+def went_as_predicted(predicted: float, gained: float) -> bool:
+    """Whether a full step gained about what the model predicted.
 
-    Where it did not, the model was wrong about the pairs that become active or inactive, and so may the estimate be.
+    Where it did not, the model was wrong about the pairs that become active or inactive, and so may its estimate of the
+    gap be. A step that meets no curvature at all gains twice what was predicted.
     """
     low, high = SOUND
-    return predicted if low * predicted <= gained <= high * predicted else np.inf
+    return low * predicted <= gained <= high * predicted
 
 
 def require(here: Any, solver: str, *needs: str) -> None:

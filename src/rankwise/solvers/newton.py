@@ -20,9 +20,9 @@ from rankwise.solvers.base import (
     Objective,
     Result,
     decrease,
-    estimate_after,
     length_of,
     require,
+    went_as_predicted,
 )
 from rankwise.solvers.conjugate import ModelStep, Preconditioner, conjugate_gradients, make_preconditioner
 from rankwise.solvers.equations import scaled_inverse
@@ -54,19 +54,28 @@ class Newton:
         return self.follow(objective, journal, here)
 
     def follow(self, objective: Objective, journal: Journal, here: Expansion, detail: str = "") -> Result:
-        """Go on from `here`."""
+        """Go on from `here`. The last step's prediction ends it if the model at the new point agrees: a step may gain
+        what was predicted and come to where other pairs are active, and much more can be gained.
+        """
         model = Model(self, objective)
-        estimate = np.inf
-        while journal.goes_on(here, detail, estimate):
+        step: ModelStep | None = None
+        estimate, sound = np.inf, False
+        while True:
+            if journal.seems_near(here.value, estimate):
+                step = model.minimum(here, journal.enough(here.value))
+                estimate = max(estimate, step.attainable)
+            if not journal.goes_on(here, detail, estimate):
+                return journal.result(here)
             if len(journal.history) > self.max_iter:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
-            step = model.minimum(here, journal.enough(here.value))
+            step = step or model.minimum(here, journal.enough(here.value))
             there, length = line_search(objective, here, step.step)
             if there is None:
-                return self._at_rest(journal, here, step.attainable)
-            estimate = estimate_after(step.attainable, decrease(here, there)) if length == 1.0 else np.inf
+                return self._at_rest(journal, here, step.attainable if sound else np.inf)
+            sound = length == 1.0 and went_as_predicted(step.attainable, decrease(here, there))
+            estimate = step.attainable if sound else np.inf
             here, detail = there, f"step {length:.3g}" + (f", {step.products} products" if step.products else "")
-        return journal.result(here)
+            step = None
 
     def _at_rest(self, journal: Journal, here: Expansion, attainable: float) -> Result:
         """Where the line search finds no decrease, only rounding is left."""
