@@ -36,6 +36,7 @@ SENTENCES = (  # that a user may get instead of a fit
     "RankRLS's scores underflow: scale the features or the labels to a usual size",
 )
 LARGE, TINY = 1e140, 1e-140  # numbers whose squares near the end of the range: only beyond is an error in order
+LARGE_FLOAT32 = 1e16
 FEW = {"sgd": 60, "sgd-queries": 60, "bmrm": 300, "bundle": 500, "dual": 300}  # steps of the slow ones
 
 
@@ -56,16 +57,16 @@ class Fit:
         return f"{self.solver} by {self.engine}"
 
 
-class TooSlow(Exception):
+class TooSlowError(Exception):
     pass
 
 
 @contextmanager
 def limited(seconds: float):
-    """TooSlow in the main thread after so many seconds."""
+    """TooSlowError in the main thread after so many seconds."""
 
     def ring(*_: Any) -> None:
-        raise TooSlow
+        raise TooSlowError
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -79,12 +80,10 @@ def limited(seconds: float):
 def solvers_for(loss: str) -> list[str]:
     """Those that take the loss."""
     smooth = losses.parse(loss).smooth
-    listed = loss in ("hinge", "squared_hinge")
-    return [
-        name
-        for name in SOLVERS
-        if not (name in SMOOTH and not smooth or name == "smoothing" and smooth or name == "dual" and not listed)
-    ]
+    left_out = {"smoothing"} if smooth else set(SMOOTH)
+    if loss not in ("hinge", "squared_hinge"):
+        left_out.add("dual")
+    return [name for name in SOLVERS if name not in left_out]
 
 
 def attempt(problem: Problem, solver: str, engine: str = "numpy") -> Fit:
@@ -105,7 +104,7 @@ def attempt(problem: Problem, solver: str, engine: str = "numpy") -> Fit:
         warnings.simplefilter("always")
         try:
             _fit(ranker, problem, engine)
-        except TooSlow:
+        except TooSlowError:
             fit.error = "too slow"
         except Exception as error:
             fit.error = f"{type(error).__name__}: {error}"
@@ -125,8 +124,11 @@ def _fit(ranker: RankSVM, problem: Problem, engine: str) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         qid = np.zeros(len(problem.y), np.int64) if problem.qid is None else problem.qid
-        write_chunks(Path(folder) / "chunks", RankingData(problem.X, problem.y, qid), chunk_bytes=200)
-        ranker.fit(open_chunks(Path(folder) / "chunks"), sample_weight=problem.weights)
+        order = np.argsort(qid, kind="stable")  # weights go with the rows as they are stored, query after query
+        weights = None if problem.weights is None else problem.weights[order]
+        rows = RankingData(problem.X[order], problem.y[order], qid[order])
+        write_chunks(Path(folder) / "chunks", rows, chunk_bytes=200)
+        ranker.fit(open_chunks(Path(folder) / "chunks"), sample_weight=weights)
 
 
 def engines_for(problem: Problem, solver: str, torch: bool) -> list[str]:
@@ -139,7 +141,7 @@ def engines_for(problem: Problem, solver: str, torch: bool) -> list[str]:
 def judge(problem: Problem, fits: list[Fit]) -> tuple[list[str], Any]:
     """The sentences of all that is against the law, and the least value."""
     truth = truth_of(problem.dense, problem.y, problem.qid, problem.weights, problem.loss, problem.C)
-    wrong = [f"{fit}: {one}" for fit in fits for one in _alone(truth, fit)]
+    wrong = [f"{fit}: {one}" for fit in fits for one in _alone(truth, fit, problem.X.dtype == np.float32)]
     finite = [fit for fit in fits if fit.coef is not None and np.isfinite(fit.coef).all()]
     if not finite:
         return wrong, None
@@ -153,13 +155,13 @@ def judge(problem: Problem, fits: list[Fit]) -> tuple[list[str], Any]:
     return wrong, best
 
 
-def _alone(truth: Truth, fit: Fit) -> list[str]:
+def _alone(truth: Truth, fit: Fit, narrow: bool) -> list[str]:
     """What one sees without knowing the optimum."""
     if fit.error:
         known = any(fit.error.startswith(f"ValueError: {sentence}") for sentence in SENTENCES)
         if not known:
             return [fit.error]
-        return [] if _extreme(truth) else [f"needless: {fit.error}"]
+        return [] if _extreme(truth, narrow) else [f"needless: {fit.error}"]
     result, wrong = fit.result, []
     numbers = [result.value, result.gradient_norm, result.gap, result.gap_estimate]
     if not np.isfinite([one for one in numbers if one is not None]).all() or not np.isfinite(fit.coef).all():
@@ -167,14 +169,14 @@ def _alone(truth: Truth, fit: Fit) -> list[str]:
     return wrong
 
 
-def _extreme(truth: Truth) -> bool:
+def _extreme(truth: Truth, narrow: bool) -> bool:
     """Whether squares of what is added up leave the range of doubles."""
     if not truth.weights.size or not truth.differences.size:
         return False
     sizes = np.abs(truth.differences).max(axis=0)
     pulls = truth.weights @ np.abs(truth.differences)
     largest = max(sizes.max(), pulls.max(), (truth.weights.sum() * sizes**2).max() ** 0.5)
-    return bool(largest > LARGE or pulls.max() < TINY)
+    return bool(largest > (LARGE_FLOAT32 if narrow else LARGE) or pulls.max() < TINY)
 
 
 def _beside(problem: Problem, truth: Truth, fit: Fit, best: Any, at_zero: Any) -> list[str]:
@@ -195,4 +197,3 @@ def _beside(problem: Problem, truth: Truth, fit: Fit, best: Any, at_zero: Any) -
         values = f"converged at {float(fit.value):.9g}, best {float(best):.9g}, f(0) {float(at_zero):.9g}"
         wrong.append(f"{values}: {result.message}")
     return wrong
-
