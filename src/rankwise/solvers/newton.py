@@ -19,6 +19,7 @@ from rankwise.solvers.base import (
     Journal,
     Objective,
     Result,
+    agreed,
     decrease,
     length_of,
     require,
@@ -54,16 +55,14 @@ class Newton:
         return self.follow(objective, journal, here)
 
     def follow(self, objective: Objective, journal: Journal, here: Expansion, detail: str = "") -> Result:
-        """Go on from `here`. The last step's prediction ends it if the model at the new point agrees: a step may gain
-        what was predicted and come to where other pairs are active, and much more can be gained.
-        """
+        """Go on from `here`."""
         model = Model(self, objective)
         step: ModelStep | None = None
         estimate, sound = np.inf, False
         while True:
             if journal.seems_near(here.value, estimate):
                 step = model.minimum(here, journal.enough(here.value))
-                estimate = max(estimate, step.attainable)
+                estimate = agreed(estimate, step.attainable, here.value)
             if not journal.goes_on(here, detail, estimate):
                 return journal.result(here)
             if len(journal.history) > self.max_iter:

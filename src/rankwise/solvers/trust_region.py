@@ -15,6 +15,7 @@ from rankwise.solvers.base import (
     Journal,
     Objective,
     Result,
+    agreed,
     decrease,
     length_of,
     require,
@@ -54,9 +55,9 @@ class TrustRegion:
         model: ModelStep | None = None
         detail, estimate, sound = "", np.inf, False
         while True:
-            if journal.seems_near(here.value, estimate):  # as in Newton's method, the model here must agree
+            if journal.seems_near(here.value, estimate):
                 model = conjugate_gradients(here, precondition, radius, journal.enough(here.value))
-                estimate = max(estimate, model.attainable)
+                estimate = agreed(estimate, model.attainable, here.value)
             if not journal.goes_on(here, detail, estimate):
                 return journal.result(here)
             if len(journal.history) > self.max_iter:
