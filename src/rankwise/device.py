@@ -173,6 +173,9 @@ class _Torch(_Namespace):
     def take(self, x: Any, places: Any, axis: int = 0) -> Any:
         return self.index_select(x, axis, places)
 
+    def max(self, x: Any, axis: int | None = None) -> Any:
+        return self.amax(x, () if axis is None else axis)  # torch's own max along an axis gives a pair
+
     def repeat(self, x: Any, repeats: Any) -> Any:
         return self.repeat_interleave(x, repeats)
 

@@ -17,10 +17,12 @@ from rankwise.device import namespace, on_device_of
 
 RULES = ("gap", "gradient")
 NEGLIGIBLE = 1e-9  # share of the value that rounding may take where there is nothing to gain
-STALLED = 100  # steps without a smaller value or gradient, in which a trust region shrinks by 60 orders of magnitude
+STALLED = 100  # steps without a smaller value or gradient: only rounding is left
 SMALLEST = 1e-150  # the square of a gradient below this underflows
 LEFT = 0.1  # of what a step was predicted to gain, that is taken to be left at the least
-SOUND = 0.5, 2.0  # an estimate counts where the step it belongs to gained this many times what was predicted
+SHRINKS = 0.5  # what a model allows, as a share of what it allowed before the last step
+NOTHING = 1e-12  # share of the value below which an estimate is rounding
+SOUND = 0.5, 1.5  # an estimate counts where the step before gained this many times what was predicted
 
 
 class Expansion(Protocol):
@@ -124,6 +126,10 @@ class Journal:
     def near(self, value: float, gap: float) -> bool:
         """Whether a gap of that size is within the tolerance."""
         return gap <= self.tol * self.scale(value, gap)
+
+    def seems_near(self, value: float, estimate: float) -> bool:
+        """Whether an estimate would end the run, so that it is worth a second look."""
+        return self.rule == "gap" and self.near(value, estimate)
 
     def enough(self, value: float) -> float | None:
         """The decrease still possible at which to stop; None where the gradient decides."""
@@ -231,14 +237,24 @@ def decrease(here: Expansion, there: Expansion) -> float:
 
 
 def estimate_after(predicted: float, gained: float) -> float:
-    """The gap left after a full step: by how much the model was wrong about the step, and never much less than it.
+    """A first estimate of the gap after a full step, which `agreed` looks at again: infinite where the step did not gain
+    about what the model predicted.
 
-    Where it was wrong by far, about the pairs that become active or inactive, it says nothing about what is left.
+    Then the model was wrong about the pairs that become active or inactive, and so may its estimate of the gap be. A
+    step that meets no curvature at all gains twice what was predicted.
     """
     low, high = SOUND
-    if not low * predicted <= gained <= high * predicted:
-        return np.inf
-    return max(LEFT * predicted, 2.0 * abs(gained - predicted))
+    return LEFT * predicted if low * predicted <= gained <= high * predicted else np.inf
+
+
+def agreed(estimate: float, now: float, value: float) -> float:
+    """The estimate of the gap after a step, if the model at the new point, which allows a decrease of `now`, agrees.
+
+    A model that is right about the pairs allows much less after its step. Where it does not, the step has come to where
+    other pairs are active, and much more may be gained in the end than either model says.
+    """
+    before = estimate / LEFT
+    return max(estimate, now) if now <= max(SHRINKS * before, NOTHING * abs(value)) else np.inf
 
 
 def require(here: Any, solver: str, *needs: str) -> None:

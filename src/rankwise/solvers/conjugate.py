@@ -117,6 +117,8 @@ def _to_boundary(dd: float, sd: float, ss: float, radius: float) -> float:
     """The positive length at which s + length · d leaves the ball, in the form that does not cancel."""
     a, b, c = dd, sd, ss - radius * radius
     root = math.sqrt(max(b * b - a * c, 0.0))
+    if min(a, abs(b) + root) <= 0:  # lengths whose squares underflow: no step, and the region is given up
+        return 0.0
     return (root - b) / a if b < 0 else -c / (b + root)
 
 

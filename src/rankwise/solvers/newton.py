@@ -20,6 +20,7 @@ from rankwise.solvers.base import (
     Journal,
     Objective,
     Result,
+    agreed,
     decrease,
     estimate_after,
     length_of,
@@ -59,17 +60,24 @@ class Newton:
     def follow(self, objective: Objective, journal: Journal, here: Expansion, detail: str = "") -> Result:
         """Go on from `here`."""
         model = Model(self, objective)
-        estimate = np.inf
-        while journal.goes_on(here, detail, estimate):
+        step: ModelStep | None = None
+        estimate, sound = np.inf, False
+        while True:
+            if journal.seems_near(here.value, estimate):
+                step = model.minimum(here, journal.enough(here.value))
+                estimate = agreed(estimate, step.attainable, here.value)
+            if not journal.goes_on(here, detail, estimate):
+                return journal.result(here)
             if len(journal.history) > self.max_iter:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
-            step = model.minimum(here, journal.enough(here.value))
+            step = step or model.minimum(here, journal.enough(here.value))
             there, length = line_search(objective, here, step.step)
             if there is None:
-                return self._at_rest(journal, here, step.attainable)
+                return self._at_rest(journal, here, step.attainable if sound else np.inf)
             estimate = estimate_after(step.attainable, decrease(here, there)) if length == 1.0 else np.inf
+            sound = estimate < np.inf
             here, detail = there, f"step {length:.3g}" + (f", {step.products} products" if step.products else "")
-        return journal.result(here)
+            step = None
 
     def _at_rest(self, journal: Journal, here: Expansion, attainable: float) -> Result:
         """Where the line search finds no decrease, only rounding is left."""

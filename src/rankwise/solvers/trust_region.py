@@ -15,12 +15,13 @@ from rankwise.solvers.base import (
     Journal,
     Objective,
     Result,
+    agreed,
     decrease,
     estimate_after,
     length_of,
     require,
 )
-from rankwise.solvers.conjugate import Sample, conjugate_gradients, make_preconditioner
+from rankwise.solvers.conjugate import ModelStep, Sample, conjugate_gradients, make_preconditioner
 from rankwise.solvers.newton import Newton
 
 ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # Lee and Lin's η0, η1, η2
@@ -51,11 +52,17 @@ class TrustRegion:
         require(here, "trust-region", "hessian")
         precondition = preconditioner(here, 0)
         radius = math.sqrt(max(float(here.gradient @ precondition(here.gradient)), 0.0))
-        detail, estimate = "", np.inf
-        while journal.goes_on(here, detail, estimate):
+        model: ModelStep | None = None
+        detail, estimate, sound = "", np.inf, False
+        while True:
+            if journal.seems_near(here.value, estimate):
+                model = conjugate_gradients(here, precondition, radius, journal.enough(here.value))
+                estimate = agreed(estimate, model.attainable, here.value)
+            if not journal.goes_on(here, detail, estimate):
+                return journal.result(here)
             if len(journal.history) > self.max_iter:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
-            model = conjugate_gradients(here, precondition, radius, journal.enough(here.value))
+            model = model or conjugate_gradients(here, precondition, radius, journal.enough(here.value))
             there = objective.at(here.point + model.step)
             gained = decrease(here, there)
             ratio = gained / model.predicted if model.predicted > 0 else -1.0
@@ -65,18 +72,18 @@ class TrustRegion:
             estimate = np.inf
             if ratio > ACCEPT:
                 here, estimate = there, estimate_after(model.attainable, gained)
+                sound = estimate < np.inf
                 precondition = preconditioner(here, model.products)
             elif radius <= np.finfo(float).eps * max(1.0, length_of(here.point)):
-                journal.estimate = model.attainable
-                journal.converged = self.stopping == "gap" and journal.near(here.value, model.attainable)
+                journal.estimate = model.attainable if sound else np.inf
+                journal.converged = self.stopping == "gap" and journal.near(here.value, journal.estimate)
                 return journal.result(here, "the trust region vanished: rounding allows no further decrease")
             else:
                 journal.progress = len(journal.history)  # the radius halves at least: this cannot go on for long
-            detail = f"{model.products} products, radius {radius:.3g}"
+            detail, model = f"{model.products} products, radius {radius:.3g}", None
             if isinstance(preconditioner, Sample) and len(journal.history) >= PATIENCE:
                 # Near separability few pairs are left, and a sample sees too few of them: all rows from here on.
                 return Newton(self.tol, self.max_iter, stopping=self.stopping).follow(objective, journal, here, detail)
-        return journal.result(here)
 
 
 def _next_radius(radius: float, length: float, ratio: float, slope: float, gained: float) -> float:
