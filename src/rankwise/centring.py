@@ -48,9 +48,10 @@ def _shifted_dense(X: Array, starts: Ints, enough: float, n_threads: int) -> Arr
     columns = np.flatnonzero(offsets(largest, spread, enough))
     if not columns.size:
         return X
-    moved = X.copy()
-    moved[:, columns] -= X[np.repeat(starts[:-1], np.diff(starts))][:, columns]
-    return moved
+    moved = X.astype(np.float64)
+    moved[:, columns] -= moved[np.repeat(starts[:-1], np.diff(starts))][:, columns]
+    narrow = moved.astype(X.dtype)
+    return narrow if bool((narrow == moved).all()) else moved  # float32 may not hold a difference to a far value
 
 
 def _shifted_sparse(X: Any, starts: Ints, enough: float) -> Any:

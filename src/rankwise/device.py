@@ -185,9 +185,6 @@ class _Torch(_Namespace):
     def nonzero(self, x: Any) -> Any:
         return self.library.nonzero(x, as_tuple=True)
 
-    def max(self, x: Any, axis: int | None = None) -> Any:
-        return self.amax(x, axis if axis is not None else ())  # torch.max along an axis gives places too
-
     def ascontiguousarray(self, x: Any) -> Any:
         return x.contiguous()
 
