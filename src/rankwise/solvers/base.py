@@ -19,9 +19,9 @@ RULES = ("gap", "gradient")
 NEGLIGIBLE = 1e-9  # share of the value that rounding may take where there is nothing to gain
 STALLED = 20  # steps without a smaller value or gradient: only rounding is left
 SMALLEST = 1e-150  # the square of a gradient below this underflows
-SHRINKS = 0.5  # what a model allows, as a share of what it allowed before the last step
+SHRINKS = 0.1  # what a model predicts, as a share of what it allowed before the last step
 NOTHING = 1e-12  # share of the value below which an estimate is rounding
-SOUND = 0.5, 1.5  # an estimate counts where the step before gained this many times what was predicted
+SOUND = 0.8, 1.25  # an estimate counts where the step before gained this many times what was predicted
 
 
 class Expansion(Protocol):
@@ -246,8 +246,8 @@ def went_as_predicted(predicted: float, gained: float) -> bool:
 def agreed(before: float, now: float, value: float) -> float:
     """The estimate of the gap after a step: what the model allowed `before` it, if the model at the new point agrees.
 
-    A model that is right about the pairs allows much less after its step. Where it does not, the step has come to where
-    other pairs are active, and much more may be gained in the end than either model says.
+    A model that is right about the pairs predicts much less after its step. Where it does not, the step has come to
+    where other pairs are active, and much more may be gained in the end than either model says.
     """
     return before if now <= max(SHRINKS * before, NOTHING * abs(value)) else np.inf
 

@@ -62,7 +62,7 @@ class Newton:
         while True:
             if journal.seems_near(here.value, estimate):
                 step = model.minimum(here, journal.enough(here.value))
-                estimate = agreed(estimate, step.attainable, here.value)
+                estimate = agreed(estimate, step.predicted, here.value)
             if not journal.goes_on(here, detail, estimate):
                 return journal.result(here)
             if len(journal.history) > self.max_iter:
@@ -71,7 +71,7 @@ class Newton:
             there, length = line_search(objective, here, step.step)
             if there is None:
                 return self._at_rest(journal, here, step.attainable if sound else np.inf)
-            sound = length == 1.0 and went_as_predicted(step.attainable, decrease(here, there))
+            sound = length == 1.0 and went_as_predicted(step.predicted, decrease(here, there))
             estimate = step.attainable if sound else np.inf
             here, detail = there, f"step {length:.3g}" + (f", {step.products} products" if step.products else "")
             step = None
