@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test lint test-slow test-kill test-faults fuzz bench bench-quick papers papers-quick format clean clean-kernels \
+.PHONY: help setup demo test lint test-slow test-kill test-faults fuzz torture bench bench-quick papers papers-quick format clean clean-kernels \
 	test-gpu bench-gpu
 
 help:            ## what can be made
@@ -48,6 +48,12 @@ FUZZ_SECONDS ?= 180
 fuzz: $(READY)   ## readers against slow references on mutated inputs, FUZZ_SECONDS of it
 	$(BIN)/python -m pip install --quiet --editable ".[dev,fuzz]"
 	$(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS)
+
+CASES ?= 100000
+SEED ?= 0
+
+torture: $(READY)  ## CASES nasty small problems by every solver, loss and engine against the law; hours: for the night
+	$(BIN)/python -m tests.torture --cases $(CASES) --seed $(SEED)
 
 PEERS := $(VENV)/.peers
 

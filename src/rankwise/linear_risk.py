@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
+from rankwise import losses
 from rankwise.arrays import Array, Floats
 from rankwise.features import Features, in_order, lanes
 from rankwise.losses import Loss
@@ -18,6 +19,7 @@ from rankwise.queries import cut
 from rankwise.risk import PairwiseRisk, Risk
 from rankwise.threads import one_blas_thread, share
 
+CORNER = 1e-6  # how far beyond a corner pairs may be there by rounding, with terms of scores up to 10^9
 LARGE = 2  # a part larger than this many blocks is worked on by all threads together
 
 
@@ -96,8 +98,12 @@ class LinearExpansion:
         return self.of.total(lambda i: self.parts[i].diagonal(), self.gradient.shape[0])
 
     def sizes(self, w: Floats) -> Floats:
-        """The sizes of what was added up at w, which rounding grows with: see `parts.sizes`."""
-        return self.of.total(lambda i: self.parts[i].sizes(w), self.gradient.shape[0] + 1)
+        """The sizes of what was added up at w, which rounding grows with: see `parts.sizes`.
+
+        A hinge has its slope up to the corner, so that pairs which rounding alone puts beyond it count too.
+        """
+        near = self if self.of.risk.loss.smooth else self.of.with_loss(losses.beyond(-CORNER)).at(w)
+        return self.of.total(lambda i: near.parts[i].sizes(w), self.gradient.shape[0] + 1)
 
 
 class Ray:

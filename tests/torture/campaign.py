@@ -8,8 +8,9 @@ import numpy as np
 
 from .law import Fit, attempt, engines_for, judge, solvers_for
 from .problems import make
+from .regression import faults
 
-OTHERS = 2  # solvers besides "auto", drawn by the case's number
+REGRESSION = 10  # every so many cases RankRLS has its turn too
 ELSEWHERE = 0.04  # of the fits are also done by torch, or from disk
 SLOW = 5.0  # seconds, from which on a fit is listed
 HAS_TORCH = importlib.util.find_spec("torch") is not None
@@ -17,9 +18,11 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 @dataclass
 class Tally:
-    """What all cases so far came to."""
+    """What all cases so far came to; `others` solvers besides "auto" take part in each, drawn by its number."""
 
+    others: int = 2
     cases: int = 0
+    regressions: int = 0
     fits: Counter = field(default_factory=Counter)
     unconverged: Counter = field(default_factory=Counter)
     refused: Counter = field(default_factory=Counter)
@@ -30,9 +33,12 @@ class Tally:
     worst: float = 0.0  # of (value - best) / gap
 
     def add(self, seed: int) -> None:
-        problem, fits, wrong, best = run(seed)
+        problem, fits, wrong, best = run(seed, self.others)
         self.cases += 1
         self.wrong += [f"{problem} | {one}" for one in wrong]
+        if seed % REGRESSION == 0 and self.others > 1 and problem.X.shape[0] < 1000:
+            self.regressions += 1
+            self.wrong += [f"{problem} | {one}" for one in faults(problem)]
         for fit in fits:
             self._count(problem, fit, best)
 
@@ -49,16 +55,20 @@ class Tally:
             self.unconverged[name] += 1
             if fit.solver == "auto":
                 self.auto.append(f"{problem} | {fit}: {fit.result.message}")
-        if fit.result.gap and best is not None and fit.value is not None:
+        if best is not None and fit.value is not None and fit.result.gap and fit.result.gap > 1e-15 * best:
             self.worst = max(self.worst, float((fit.value - best) / fit.result.gap))
 
     def merge(self, other: "Tally") -> None:
         for name, mine in vars(self).items():
             theirs = getattr(other, name)
-            setattr(self, name, max(mine, theirs) if name == "worst" else mine + theirs)
+            if name != "others":
+                setattr(self, name, max(mine, theirs) if name == "worst" else mine + theirs)
 
     def table(self) -> str:
-        lines = [f"{self.cases:,} cases, {sum(self.fits.values()):,} fits; worst (value - best) / gap {self.worst:.6g}"]
+        lines = [
+            f"{self.cases:,} cases, {sum(self.fits.values()):,} fits, {self.regressions:,} regressions by 4 solvers"
+        ]
+        lines.append(f"worst (value - best) / gap where the gap is not rounding: {self.worst:.6g}")
         for name, n in sorted(self.fits.items()):
             lines.append(f"  {name:40s}{n:9,d} fits {self.unconverged[name]:9,d} not converged")
         lines += [f"  refused: {sentence:40s}{n:9,d}" for sentence, n in self.refused.most_common()]
@@ -68,7 +78,7 @@ class Tally:
         return "\n".join(lines)
 
 
-def run(seed: int, others: int = OTHERS) -> tuple:
+def run(seed: int, others: int = 2) -> tuple:
     """The problem of that number, its fits, what is wrong with them, and the least value."""
     problem, rng = make(seed), np.random.default_rng((seed, 1))
     known = solvers_for(problem.loss)

@@ -36,7 +36,8 @@ SENTENCES = (  # that a user may get instead of a fit
     "RankRLS's scores underflow: scale the features or the labels to a usual size",
 )
 LARGE, TINY = 1e140, 1e-140  # numbers whose squares near the end of the range: only beyond is an error in order
-LARGE_FLOAT32 = 1e16
+LARGE_FLOAT32 = 1e12
+NOTHING = 1e-14  # share of the value that doubles cannot tell from 0
 FEW = {"sgd": 60, "sgd-queries": 60, "bmrm": 300, "bundle": 500, "dual": 300}  # steps of the slow ones
 
 
@@ -148,8 +149,8 @@ def judge(problem: Problem, fits: list[Fit]) -> tuple[list[str], Any]:
     for fit in finite:
         fit.value = truth.value(fit.coef)
     first = min(finite, key=lambda fit: fit.value)
-    best = truth.improved(first.coef)
     at_zero = truth.value(np.zeros(problem.X.shape[1]))
+    best = min(truth.improved(first.coef), at_zero)
     for fit in finite:
         wrong += [f"{fit}: {one}" for one in _beside(problem, truth, fit, best, at_zero)]
     return wrong, best
@@ -193,7 +194,7 @@ def _beside(problem: Problem, truth: Truth, fit: Fit, best: Any, at_zero: Any) -
             )
     scale = min(best, at_zero - best)
     loose = STOCHASTIC if fit.solver.startswith("sgd") else LOOSE
-    if result.converged and excess > loose * problem.tol * scale + unsure:
+    if result.converged and excess > loose * problem.tol * scale + NOTHING * best + unsure:
         values = f"converged at {float(fit.value):.9g}, best {float(best):.9g}, f(0) {float(at_zero):.9g}"
         wrong.append(f"{values}: {result.message}")
     return wrong

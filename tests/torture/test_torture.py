@@ -3,13 +3,23 @@
 import pytest
 
 from .campaign import Tally
+from .problems import make
+from .regression import faults
 
 CASES, GROUPS = 1000, 10
+REGRESSIONS = 100
+SMALL = 1000  # rows
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_the_law_holds(group):
-    tally = Tally()
+    tally = Tally(others=1)
     for seed in range(group, CASES, GROUPS):
         tally.add(seed)
     assert not tally.wrong, "\n".join(tally.wrong)
+
+
+def test_least_squares_solvers_agree():
+    problems = [make(seed) for seed in range(REGRESSIONS)]
+    wrong = [(str(one), faults(one, ("auto", "dual"))) for one in problems if one.X.shape[0] < SMALL]
+    assert not any(found for _, found in wrong), [one for one in wrong if one[1]]

@@ -19,10 +19,9 @@ RULES = ("gap", "gradient")
 NEGLIGIBLE = 1e-9  # share of the value that rounding may take where there is nothing to gain
 STALLED = 100  # steps without a smaller value or gradient: only rounding is left
 SMALLEST = 1e-150  # the square of a gradient below this underflows
-LEFT = 0.1  # of what a step was predicted to gain, that is taken to be left at the least
-SHRINKS = 0.5  # what a model allows, as a share of what it allowed before the last step
+SHRINKS = 0.1  # what a model predicts, as a share of what it allowed before the last step
 NOTHING = 1e-12  # share of the value below which an estimate is rounding
-SOUND = 0.5, 1.5  # an estimate counts where the step before gained this many times what was predicted
+SOUND = 0.8, 1.25  # an estimate counts where the step before gained this many times what was predicted
 
 
 class Expansion(Protocol):
@@ -236,25 +235,23 @@ def decrease(here: Expansion, there: Expansion) -> float:
     return -0.5 * float((here.gradient + there.gradient) @ (there.point - here.point))
 
 
-def estimate_after(predicted: float, gained: float) -> float:
-    """A first estimate of the gap after a full step, which `agreed` looks at again: infinite where the step did not gain
-    about what the model predicted.
+def went_as_predicted(predicted: float, gained: float) -> bool:
+    """Whether a full step gained about what the model predicted.
 
-    Then the model was wrong about the pairs that become active or inactive, and so may its estimate of the gap be. A
-    step that meets no curvature at all gains twice what was predicted.
+    Where it did not, the model was wrong about the pairs that become active or inactive, and so may its estimate of the
+    gap be. A step that meets no curvature at all gains twice what was predicted.
     """
     low, high = SOUND
-    return LEFT * predicted if low * predicted <= gained <= high * predicted else np.inf
+    return low * predicted <= gained <= high * predicted
 
 
-def agreed(estimate: float, now: float, value: float) -> float:
-    """The estimate of the gap after a step, if the model at the new point, which allows a decrease of `now`, agrees.
+def agreed(before: float, now: float, value: float) -> float:
+    """The estimate of the gap after a step: what the model allowed `before` it, if the model at the new point agrees.
 
-    A model that is right about the pairs allows much less after its step. Where it does not, the step has come to where
-    other pairs are active, and much more may be gained in the end than either model says.
+    A model that is right about the pairs predicts much less after its step. Where it does not, the step has come to
+    where other pairs are active, and much more may be gained in the end than either model says.
     """
-    before = estimate / LEFT
-    return max(estimate, now) if now <= max(SHRINKS * before, NOTHING * abs(value)) else np.inf
+    return before if now <= max(SHRINKS * before, NOTHING * abs(value)) else np.inf
 
 
 def require(here: Any, solver: str, *needs: str) -> None:

@@ -48,10 +48,10 @@ class DualCoordinateAscent:
         journal = Journal(objective, None, 0.0, callback, stalls=False)  # the gap alone says when it is over
         here = journal.begin()
         while True:
-            gap, rounding = max(here.value - ascent.value, 0.0), 0.0
+            gap, rounding = max(here.value - ascent.value, 0.0), np.inf
             scale = journal.scale(here.value, gap)
             if gap <= self.tol * scale:
-                rounding = ascent.rounding() + here.errors()[1]
+                rounding = _rounding(ascent, here)
             done = within(self.tol, gap, rounding, here.value, journal.value_at_zero)
             share = relative(gap, scale)
             journal.goes_on(here, f"relative gap {share:.2g}, {ascent.n_active} pairs active")
@@ -62,9 +62,16 @@ class DualCoordinateAscent:
             if journal.message:
                 rounding = rounding or ascent.rounding() + here.errors()[1]  # a bound is proven wherever it stopped
                 result = replace(journal.result(here), message=journal.message, converged=done)
-                return replace(result, gap=gap + rounding, gap_estimate=gap, dual=ascent.matrix())
+                proven = gap + _rounding(ascent, here)
+                return replace(result, gap=proven, gap_estimate=gap, dual=ascent.matrix())
             ascent.go()
             here = objective.at(ascent.w)
+
+
+def _rounding(ascent: "Ascent", here: Any) -> float:
+    """A bound on what rounding may have hidden of the gap."""
+    in_value: float = here.errors()[1]
+    return ascent.rounding() + in_value
 
 
 class Ascent:

@@ -29,7 +29,7 @@ def scaled_inverse(matrix: Any) -> Inverse:
     can still make it indefinite: multiples of the identity are added, ten times larger each time.
     """
     diagonal = matrix.reshape(-1)[:: matrix.shape[0] + 1]
-    diagonal[diagonal < 1.0] = 1.0  # it holds that of the regulariser: less is rounding
+    diagonal[:] = diagonal.clip(1.0, None)  # as it is without rounding: in float32, a difference of large sums
     scale = 1.0 / diagonal**0.5
     if not bool((scale > 0).all()) or not bool((scale < np.inf).all()):
         raise ValueError("the Hessian overflows: scale the features, or take a smaller C")

@@ -22,9 +22,9 @@ from rankwise.solvers.base import (
     Result,
     agreed,
     decrease,
-    estimate_after,
     length_of,
     require,
+    went_as_predicted,
 )
 from rankwise.solvers.conjugate import ModelStep, Preconditioner, conjugate_gradients, make_preconditioner
 from rankwise.solvers.equations import scaled_inverse
@@ -65,7 +65,7 @@ class Newton:
         while True:
             if journal.seems_near(here.value, estimate):
                 step = model.minimum(here, journal.enough(here.value))
-                estimate = agreed(estimate, step.attainable, here.value)
+                estimate = agreed(estimate, step.predicted, here.value)
             if not journal.goes_on(here, detail, estimate):
                 return journal.result(here)
             if len(journal.history) > self.max_iter:
@@ -74,8 +74,8 @@ class Newton:
             there, length = line_search(objective, here, step.step)
             if there is None:
                 return self._at_rest(journal, here, step.attainable if sound else np.inf)
-            estimate = estimate_after(step.attainable, decrease(here, there)) if length == 1.0 else np.inf
-            sound = estimate < np.inf
+            sound = length == 1.0 and went_as_predicted(step.predicted, decrease(here, there))
+            estimate = step.attainable if sound else np.inf
             here, detail = there, f"step {length:.3g}" + (f", {step.products} products" if step.products else "")
             step = None
 

@@ -128,6 +128,7 @@ class _Run:
             self.at_zero = check_range(objective.at(self.point))[1]
         self.value, self.bound = self.at_zero, 0.0  # neither |w|² nor a loss is negative
         self.estimate, self.rounding, self.norm = np.inf, 0.0, 0.0
+        self.floor = 0.0  # the part of the rounding that a smaller gradient would not remove
         self.left, self.slack = np.inf, np.inf  # decrease still possible at this width, and slack at the last
         self.iterations = 0
         self.history: list[Step] = []
@@ -230,13 +231,14 @@ class _Run:
         self.estimate = max(self.value - (hinge.value - self.slack - left), left) if settled else np.inf
         if polished or self.near(self.value - bound):
             in_gradient, in_value = here.errors()
-            self.rounding = in_gradient * (self.norm + 0.5 * in_gradient) + in_value
+            self.floor = 0.5 * in_gradient**2 + in_value
+            self.rounding = in_gradient * self.norm + self.floor
             self.bound = max(self.bound, bound - self.rounding)
         self.estimate = min(self.estimate, self.gap)
         return self._written(width, polished)
 
     def _keep(self, value: float, point: Floats) -> None:
-        if value < self.value:
+        if value <= self.value:  # where features are tiny all values are equal, and 0 is the worst of the points
             self.value, self.point = value, point
 
     def _keep_scaled(self, hinge: Any) -> None:
@@ -255,7 +257,7 @@ class _Run:
         step = Step(self.iterations, self.value, self.norm, time.perf_counter() - self.began, detail)
         self.history.append(step)
         stopped = self.callback is not None and bool(self.callback(step))
-        rounded = polished and self.rounding > 0.5 * (self.value - self.bound)
+        rounded = polished and self.floor > 0.5 * (self.value - self.bound)
         if self.certified:  # rounding is bounded apart, as in the other solvers
             gap = self.gap if self.near(self.gap) else max(self.gap - self.rounding, 0.0)
             self.message = converged_by("certified", gap, self.scale(gap), tol)

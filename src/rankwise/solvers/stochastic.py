@@ -16,8 +16,8 @@ import numpy as np
 
 from rankwise.arrays import Floats
 from rankwise.objective import RegularizedRisk
-from rankwise.solvers.base import Callback, Journal, Result, require
-from rankwise.solvers.conjugate import conjugate_gradients, make_preconditioner
+from rankwise.solvers.base import Callback, Journal, Result, agreed, decrease, require, went_as_predicted
+from rankwise.solvers.conjugate import ModelStep, conjugate_gradients, make_preconditioner
 from rankwise.solvers.stochastic_draws import Draws, Pairs, Queries
 
 WIDTHS = 0.1, 0.01  # over which the hinge's corner is rounded, to estimate how far the optimum is
@@ -99,13 +99,28 @@ class Stochastic:
         if objective.loss.smooth:
             return _attainable(objective, here, journal)
         smooth = [objective.smoothed(width).at(here.point) for width in WIDTHS]
-        return min(one.hinge_slack(here.value) + _attainable(objective, one, journal) for one in smooth)
+        # The slack is a difference of nearly equal values: its rounding is added.
+        slacks = [max(one.hinge_slack(here.value), 0.0) + one.errors()[1] for one in smooth]
+        return min(
+            slack + _model(objective, one, journal).attainable for slack, one in zip(slacks, smooth, strict=True)
+        )
+
+
+def _model(objective: RegularizedRisk, here: Any, journal: Journal) -> ModelStep:
+    """The minimum of the quadratic model of a smooth objective."""
+    inverse = make_preconditioner("diagonal", objective)(here, 0)
+    return conjugate_gradients(here, inverse, enough=journal.enough(here.value))
 
 
 def _attainable(objective: RegularizedRisk, here: Any, journal: Journal) -> float:
-    """The decrease that the quadratic model of a smooth objective allows."""
-    inverse = make_preconditioner("diagonal", objective)(here, 0)
-    return conjugate_gradients(here, inverse, enough=journal.enough(here.value)).attainable
+    """The decrease that the model allows, if a step shows it to be right."""
+    model = _model(objective, here, journal)
+    if not journal.near(here.value, model.attainable):
+        return model.attainable
+    there = objective.at(here.point + model.step)
+    if not went_as_predicted(model.predicted, decrease(here, there)):
+        return np.inf
+    return agreed(model.attainable, _model(objective, there, journal).predicted, here.value)
 
 
 def update(

@@ -17,9 +17,9 @@ from rankwise.solvers.base import (
     Result,
     agreed,
     decrease,
-    estimate_after,
     length_of,
     require,
+    went_as_predicted,
 )
 from rankwise.solvers.conjugate import ModelStep, Sample, conjugate_gradients, make_preconditioner
 from rankwise.solvers.newton import Newton
@@ -57,7 +57,7 @@ class TrustRegion:
         while True:
             if journal.seems_near(here.value, estimate):
                 model = conjugate_gradients(here, precondition, radius, journal.enough(here.value))
-                estimate = agreed(estimate, model.attainable, here.value)
+                estimate = agreed(estimate, model.predicted, here.value)
             if not journal.goes_on(here, detail, estimate):
                 return journal.result(here)
             if len(journal.history) > self.max_iter:
@@ -71,8 +71,8 @@ class TrustRegion:
             radius = _next_radius(radius, model.length, ratio, float(here.gradient @ model.step), gained)
             estimate = np.inf
             if ratio > ACCEPT:
-                here, estimate = there, estimate_after(model.attainable, gained)
-                sound = estimate < np.inf
+                here, sound = there, went_as_predicted(model.predicted, gained)
+                estimate = model.attainable if sound else np.inf
                 precondition = preconditioner(here, model.products)
             elif radius <= np.finfo(float).eps * max(1.0, length_of(here.point)):
                 journal.estimate = model.attainable if sound else np.inf
