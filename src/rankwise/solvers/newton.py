@@ -30,6 +30,7 @@ from rankwise.solvers.equations import scaled_inverse
 
 DECREASE = 1e-4  # Armijo's share of the slope
 ENOUGH = 0.25  # share of the slope that a full step must gain; where the model is right it gains half of it
+SETTLED = 0.01  # share of the predicted decrease that may be left, by the same model, after a full step
 ROUGHLY = 0.01  # relative exactness of the minimum on the way
 SHORTEST = 1e-30
 MINRES_TOLERANCE = 1e-11
@@ -67,7 +68,8 @@ class Newton:
             there, length = line_search(objective, here, step.step)
             if there is None:
                 return self._at_rest(journal, here, step.attainable)
-            estimate = estimate_after(step.attainable, decrease(here, there)) if length == 1.0 else np.inf
+            settled = length == 1.0 and model.settled(there, step.attainable)
+            estimate = estimate_after(step.attainable, decrease(here, there)) if settled else np.inf
             here, detail = there, f"step {length:.3g}" + (f", {step.products} products" if step.products else "")
         return journal.result(here)
 
@@ -87,6 +89,7 @@ class Model:
         self.options, self.objective = options, objective
         self.products = self.last = 0
         self._preconditioner: Preconditioner | None = None
+        self._inverse: Any = None  # of the Hessian written out last
 
     def precondition_by(self, preconditioner: Preconditioner) -> None:
         self._preconditioner = preconditioner
@@ -100,7 +103,8 @@ class Model:
     def minimum(self, here: Any, enough: float | None = 0.0) -> ModelStep:
         """Of the model; where it predicts a decrease of at most `enough`, as exact as it takes to be sure of that."""
         if self.written_out:
-            step = -scaled_inverse(here.hessian_matrix())(here.gradient)
+            self._inverse = scaled_inverse(here.hessian_matrix())
+            step = -self._inverse(here.gradient)
             predicted = -0.5 * float(here.gradient @ step)
             return ModelStep(step, 0.0, predicted, predicted, 0)
         if self.options.inner == "minres":
@@ -111,6 +115,15 @@ class Model:
         self.last = found.products
         self.products += found.products
         return found
+
+    def settled(self, there: Expansion, attainable: float) -> bool:
+        """Whether the gradient after a full step is as small as it would be if the same pairs had stayed active.
+
+        Near separability new pairs become active at every step, each of which gains little, and the optimum is far.
+        """
+        if self._inverse is None:
+            return True
+        return 0.5 * float(there.gradient @ self._inverse(there.gradient)) <= SETTLED * attainable
 
 
 def _by_minres(here: Any) -> ModelStep:
