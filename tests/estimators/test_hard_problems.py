@@ -79,3 +79,15 @@ def test_a_trust_region_that_must_shrink_by_many_orders_goes_on():
     exact = RankSVM(C=1e4, loss="huber:0.0625", tol=1e-8).fit(X, y).result_
     assert result.converged
     assert result.value <= exact.value * (1 + 2e-3)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "huber:1.0"])
+def test_small_full_steps_far_from_the_optimum_are_not_convergence(loss):
+    """Raw, nearly separable features: each step gains little, as predicted, and the optimum is 2 to 400 % lower."""
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    rows = np.sort(np.lexsort((np.random.default_rng(0).random(y.size),))[:120])
+    fits = [RankSVM(C=1e4, loss=loss, solver=solver).fit(X[rows], y[rows]) for solver in ("newton", "newton-cg")]
+    values = [fit.result_.value for fit in fits]
+    assert values[0] <= (1 + 3e-3) * min(values)
