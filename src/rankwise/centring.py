@@ -66,6 +66,7 @@ def _shifted_sparse(X: Any, starts: Ints, enough: float) -> Any:
         dense = by_column[:, group].toarray()
         moved = _shifted_dense(dense, starts, enough, 1)
         if moved is not dense:
+            by_column = by_column.astype(moved.dtype, copy=False)
             by_column[:, group] = sparse.csc_array(moved)
     rows = by_column.tocsr()
     rows.eliminate_zeros()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from rankwise.device import device_of, is_sparse, library_of, namespace, on_device_of, torch_csr
+from rankwise.device import device_of, is_sparse, library_of, namespace, on_device_of, to_host, torch_csr
 from rankwise.device_features import DenseRows, DeviceFeatures
 
 
@@ -75,6 +75,24 @@ class SparseRows(DeviceFeatures):
 
     def select(self, rows: Any, n_threads: int = 1) -> "SparseRows":
         return SparseRows(self.csr.some_rows(rows))
+
+    def centred(self, starts: Any) -> "SparseRows":
+        from scipy.sparse import csr_array
+
+        from rankwise.centring import shifted, worth_a_look
+
+        stored = self.csr.values
+        if not stored.shape[0] or not float(abs(stored).max()) > worth_a_look(starts):
+            return self
+        parts = tuple(to_host(one) for one in (stored, self.csr.columns, self.csr.ends))
+        rows = csr_array(parts, shape=self.csr.shape)
+        moved = shifted(rows, starts)
+        if moved is rows:
+            return self
+        values, columns, ends = (on_device_of(stored, one) for one in (moved.data, moved.indices, moved.indptr))
+        xp = self.xp
+        columns, ends = (xp.astype(one, xp.int64) for one in (columns, ends))
+        return SparseRows(Csr(values, columns, ends, self.csr.shape))
 
     def dot(self, v: Any) -> Any:
         """X v, for a vector or a matrix of columns."""

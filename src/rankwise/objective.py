@@ -103,7 +103,10 @@ class Expansion:
 
     @property
     def value(self) -> float:
-        return 0.5 * float(self.point @ self.point) + self.C * self.risk.value
+        risk = self.risk.value
+        if risk < 0.0:  # no loss is negative: only rounding is left of the sums, and that is what it may be
+            risk = ROUNDING * self.risk.terms
+        return 0.5 * float(self.point @ self.point) + self.C * risk
 
     @property
     def gradient(self) -> Floats:

@@ -44,7 +44,7 @@ class Truth:
             for loss in [f"huber:{h}" for h in WIDTHS] if self.loss == "hinge" else [self.loss]:
                 w = self._newton(loss, w)
                 value = self.value(w)
-                best = min(best, value) if np.isfinite(value) else best
+                best = min(best, value) if 0 <= value < np.inf else best  # below 0, only rounding is left
         return best
 
     def _newton(self, loss: str, w: Any) -> Any:

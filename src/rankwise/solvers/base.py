@@ -16,6 +16,7 @@ from rankwise.arrays import Array, Floats
 from rankwise.device import namespace, on_device_of
 
 RULES = ("gap", "gradient")
+CORNER = 16 * float(np.finfo(float).eps)  # share of f(0), by which pairs that seem just satisfied may fail to be
 NEGLIGIBLE = 1e-9  # share of the value that rounding may take where there is nothing to gain
 STALLED = 100  # steps without a smaller value or gradient: only rounding is left
 SMALLEST = 1e-150  # the square of a gradient below this underflows
@@ -155,7 +156,7 @@ class Journal:
 
     def result(self, here: Any, message: str = "") -> Result:
         last = self.history[-1]
-        gap = here.certified_gap() if hasattr(here, "certified_gap") else None
+        gap = here.certified_gap() + CORNER * self.value_at_zero if hasattr(here, "certified_gap") else None
         estimate = min(self.estimate, 0.5 * last.gradient_norm**2)
         if self.converged:
             message = self._reason(here.value, last.gradient_norm, gap, estimate)

@@ -14,6 +14,7 @@ from scipy import optimize
 
 from rankwise.arrays import Floats
 from rankwise.solvers.base import (
+    CORNER,
     Callback,
     Objective,
     Result,
@@ -70,7 +71,7 @@ class Bundle:
             elif len(history) >= self.max_iter:
                 message = f"max_iter = {self.max_iter} planes were not enough: relative gap {share:.3g}"
         found = Result(best.point, best.value, norm, len(history), done, message, history)
-        return replace(found, gap=gap + _rounding(best), gap_estimate=gap)
+        return replace(found, gap=gap + _rounding(best) + CORNER * value_at_zero, gap_estimate=gap)
 
     def _next(self, objective: Any, best: Any, proposed: Floats) -> tuple[Any, Any]:
         """The best point from now on, and the point where the next plane touches."""

@@ -20,7 +20,7 @@ from rankwise.objective import ROUNDING, RegularizedRisk
 from rankwise.pairs.composite import adjacent
 from rankwise.pairs.sampling import PairSampler
 from rankwise.preferences import Preferences
-from rankwise.solvers.base import Callback, Journal, Result, converged_by, relative, require, within
+from rankwise.solvers.base import CORNER, Callback, Journal, Result, converged_by, relative, require, within
 
 BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the order of a pass, and the matrix in the end
 LOOSE = 0.1  # pairs left out come back when the slopes of the others lie this close together,
@@ -60,9 +60,8 @@ class DualCoordinateAscent:
             elif not journal.message and len(journal.history) > self.max_iter:
                 journal.message = f"max_iter = {self.max_iter} passes were not enough: the relative gap is {share:.3g}"
             if journal.message:
-                rounding = rounding or ascent.rounding() + here.errors()[1]  # a bound is proven wherever it stopped
                 result = replace(journal.result(here), message=journal.message, converged=done)
-                proven = gap + _rounding(ascent, here)
+                proven = gap + _rounding(ascent, here) + CORNER * journal.value_at_zero
                 return replace(result, gap=proven, gap_estimate=gap, dual=ascent.matrix())
             ascent.go()
             here = objective.at(ascent.w)

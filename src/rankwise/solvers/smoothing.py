@@ -19,6 +19,7 @@ from scipy import optimize
 
 from rankwise.arrays import Floats
 from rankwise.solvers.base import (
+    CORNER,
     Callback,
     Expansion,
     Objective,
@@ -287,7 +288,7 @@ class _Run:
             self.message.startswith("converged"),
             self.message,
             self.history,
-            gap=self.gap,
+            gap=self.gap + CORNER * self.at_zero,  # the value too may be off by that
             gap_estimate=self.estimate,
         )
 
