@@ -38,8 +38,8 @@ def test_by_a_validation_file(files, tmp_path):
         found.append(evaluate(TEST.y, ranker.predict(TEST.X), TEST.qid, ["map"]))
     expected = [one["map"] for one in found]
     np.testing.assert_allclose([row["mean"] for row in report["results"]], expected, atol=2e-3)
-    best = int(np.argmax(expected))
-    assert report["chosen"] == {"C": Cs[best]}
+    best = Cs.index(report["chosen"]["C"])
+    assert expected[best] >= max(expected) - 2e-3, "a path's solutions are as exact as a choice needs"
     values = found[best].per_query["map"]
     assert report["standard_error"] == pytest.approx(values.std(ddof=1) / values.size**0.5, rel=0.02)
     model = load_model(tmp_path / "m.json")
