@@ -16,7 +16,7 @@ CORNERED = {"hinge"}
 
 def takes(solver: str, loss: str) -> bool:
     if solver == "dual":
-        return loss in ("hinge", "squared_hinge")
+        return loss in ("hinge", "squared_hinge", "huber:0.5")
     return loss == "hinge" if solver == "smoothing" else not (solver in SMOOTH and loss in CORNERED)
 
 

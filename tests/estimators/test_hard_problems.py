@@ -91,3 +91,14 @@ def test_small_full_steps_far_from_the_optimum_are_not_convergence(loss):
     fits = [RankSVM(C=1e4, loss=loss, solver=solver).fit(X[rows], y[rows]) for solver in ("newton", "newton-cg")]
     values = [fit.result_.value for fit in fits]
     assert values[0] <= (1 + 3e-3) * min(values)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "huber:0.5", "hinge"])
+def test_heavy_tailed_columns_where_pairs_are_almost_active(loss):
+    """Steps are stopped by pairs that are satisfied by next to nothing: they must go along them."""
+    rng = np.random.default_rng(0)
+    X = np.exp(3 * rng.normal(size=(200, 300)))
+    y, q = rng.integers(0, 3, 200), rng.integers(0, 10, 200)
+    found = RankSVM(loss=loss).fit(X, y, q).result_
+    assert found.converged, found.message
+    assert found.value == pytest.approx(1.20404e-05, rel=2e-3)  # by the dual, over listed pairs

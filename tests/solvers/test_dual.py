@@ -57,8 +57,9 @@ def test_agrees_with_linear_svc_on_the_differences(loss, C):
 
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
-def test_squared_hinge_reaches_newtons_optimum(format_, weights):
-    problem = objective("squared_hinge", 0.3, FORMATS[format_], weights)
+@pytest.mark.parametrize("loss", ["squared_hinge", "huber:0.5", "huber:3.0"])
+def test_reaches_newtons_optimum(loss, format_, weights):
+    problem = objective(loss, 0.3, FORMATS[format_], weights)
     result = DualCoordinateAscent(tol=1e-6, max_iter=5000)(problem)
     best = Newton(tol=1e-10)(problem).value
     assert result.converged
@@ -67,7 +68,7 @@ def test_squared_hinge_reaches_newtons_optimum(format_, weights):
     assert result.gap <= 1e-6 * result.value
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber:0.5"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 def test_optimality(loss, weights):
     C = 0.05
@@ -87,6 +88,9 @@ def test_optimality(loss, weights):
             assert alpha[i, j] == pytest.approx(2 * C * weight * max(slack, 0), abs=close)
             continue
         assert 0 <= alpha[i, j] <= C * weight
+        if loss == "huber:0.5":
+            assert alpha[i, j] == pytest.approx(C * weight * min(max(slack / 0.5, 0), 1), abs=close)
+            continue
         if slack > close:
             assert alpha[i, j] == C * weight
         elif slack < -close:
@@ -174,8 +178,8 @@ def test_the_bound_of_a_run_that_was_cut_short_includes_rounding():
 
 
 def test_what_it_cannot_do_is_refused(monkeypatch):
-    for loss in ("huber:0.5", "logistic", "squared"):
-        with pytest.raises(ValueError, match=f"losses hinge and squared_hinge: for {loss}"):
+    for loss in ("logistic", "squared"):
+        with pytest.raises(ValueError, match=f"losses hinge, squared_hinge and huber: for {loss}"):
             DualCoordinateAscent()(objective(loss))
     with pytest.raises(TypeError, match="solver 'dual' needs an objective that offers 'features'"):
         DualCoordinateAscent()(object())

@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankwise import RankSVM, losses
 from rankwise.data.frame import RankingData
 from rankwise.solvers import RANDOM, SMOOTH, SOLVERS
+from rankwise.solvers.dual import bounded
 
 from .problems import Problem
 from .referee import Truth, truth_of
@@ -36,7 +37,7 @@ SENTENCES = (  # that a user may get instead of a fit
     "RankRLS's scores underflow: scale the features or the labels to a usual size",
 )
 LARGE, TINY = 1e140, 1e-140  # numbers whose squares near the end of the range: only beyond is an error in order
-LARGE_FLOAT32 = 1e12
+LARGE_FLOAT32 = 1e16
 NOTHING = 1e-14  # share of the value that doubles cannot tell from 0
 FEW = {"sgd": 60, "sgd-queries": 60, "bmrm": 300, "bundle": 500, "dual": 300}  # steps of the slow ones
 
@@ -82,7 +83,7 @@ def solvers_for(loss: str) -> list[str]:
     """Those that take the loss."""
     smooth = losses.parse(loss).smooth
     left_out = {"smoothing"} if smooth else set(SMOOTH)
-    if loss not in ("hinge", "squared_hinge"):
+    if not bounded(losses.parse(loss)):
         left_out.add("dual")
     return [name for name in SOLVERS if name not in left_out]
 

@@ -45,8 +45,9 @@ class RankSVM(Ranker):
     solver : str, default="auto"
         "newton" writes the Hessian out; "newton-cg", "newton-minres" and "trust-region" (with -diagonal or -sampled:
         preconditioned) multiply by it; "smoothing" is for the hinge; "bundle" (cutting planes with a line search),
-        "bmrm" (without), "sgd" and "sgd-queries" take every loss; "dual" lists all pairs, and fills `dual_coef_`. All
-        find the same optimum. "auto": the cheapest second-order one (`rankwise.solvers.cheapest`).
+        "bmrm" (without), "sgd" and "sgd-queries" take every loss; "dual" lists all pairs (hinge, squared hinge, huber)
+        and fills `dual_coef_`. All find the same optimum. "auto": the cheapest second-order one
+        (`rankwise.solvers.cheapest`), and the dual where that one is stuck near separability.
     tol : float, default=1e-3
         Stop when the objective f is within `tol` of its optimum: f(w) - min f ≤ tol · min(f(w), f(0) - min f), by a
         proven bound or by a sound estimate; `result_` reports both.

@@ -10,7 +10,7 @@ from rankwise.memory import memory_at_hand
 from rankwise.solvers.base import Callback, Expansion, Objective, Result, Step
 from rankwise.solvers.bundle import Bundle
 from rankwise.solvers.conjugate import sample_size
-from rankwise.solvers.dual import DualCoordinateAscent
+from rankwise.solvers.dual import DualCoordinateAscent, bounded
 from rankwise.solvers.newton import Newton
 from rankwise.solvers.smoothing import Smoothing
 from rankwise.solvers.stochastic import Stochastic
@@ -116,11 +116,12 @@ def make_solver(
     if name in RANDOM:
         options["random_state"] = random_state
     smooth = cheapest(X.shape[0], X.shape[1], stored(X))
+    in_memory = library_of(X) is None and not is_stored(X)
+    rescue = DualCoordinateAscent(tol, random_state=random_state) if in_memory and bounded(loss) else None
     if name == "auto":
-        return replace(smooth, **options)
+        return replace(smooth, rescue=rescue, **options)
     if name == "smoothing":
         by_sample = isinstance(smooth, TrustRegion)
         options["inner"] = Newton(inner="cg", precondition="sampled") if by_sample else smooth
-        if library_of(X) is None and not is_stored(X):
-            options["rescue"] = DualCoordinateAscent(tol, random_state=random_state)
+        options["rescue"] = rescue
     return SOLVERS[name](**options)

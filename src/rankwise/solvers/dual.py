@@ -2,9 +2,10 @@
 
     max  Σ alpha_p - ½|w|² - ½ Σ ridge_p alpha_p²,   w = Σ alpha_p d_p,   0 ≤ alpha_p ≤ most_p
 
-hinge: most = C ω, ridge = 0; squared hinge: most = ∞, ridge = 1 / (2 C ω). A pass goes over the pairs in random order
-and maximises over one alpha at a time; pairs that seem stuck at a bound are left out until the others are done
-(shrinking). The gap between f(w) and the dual's value is computed over all pairs, so it certifies what is returned.
+hinge: most = C ω, ridge = 0; squared hinge: most = ∞, ridge = 1 / (2 C ω); huber: most = C ω, ridge = width / (C ω).
+A pass goes over the pairs in random order and maximises over one alpha at a time; pairs that seem stuck at a bound are
+left out until the others are done (shrinking). The gap between f(w) and the dual's value is computed over all pairs, so
+it certifies what is returned.
 """
 
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from rankwise.solvers.base import CORNER, Callback, Journal, Result, converged_b
 BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the order of a pass, and the matrix in the end
 LOOSE = 0.1  # pairs left out come back when the slopes of the others lie this close together,
 CLOSER = 0.1  # and then when they lie this much closer
+ROUNDED = 1e-3, 10  # a gap of this share of the tolerance for so many passes: only rounding stands in the way
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class DualCoordinateAscent:
         require(objective, "dual", "features", "risk", "C")
         ascent = Ascent(objective, np.random.default_rng(self.random_state))
         journal = Journal(objective, None, 0.0, callback, stalls=False)  # the gap alone says when it is over
-        here = journal.begin()
+        here, settled = journal.begin(), 0
         while True:
             gap, rounding = max(here.value - ascent.value, 0.0), np.inf
             scale = journal.scale(here.value, gap)
@@ -54,9 +56,13 @@ class DualCoordinateAscent:
                 rounding = _rounding(ascent, here)
             done = within(self.tol, gap, rounding, here.value, journal.value_at_zero)
             share = relative(gap, scale)
+            settled += gap <= ROUNDED[0] * self.tol * scale
             journal.goes_on(here, f"relative gap {share:.2g}, {ascent.n_active} pairs active")
             if done:
                 journal.message = converged_by("certified", gap, scale, self.tol)
+            elif not journal.message and settled > ROUNDED[1]:
+                most = relative(rounding, scale)
+                journal.message = f"rounding allows no certificate: the relative gap may be {most:.2g}"
             elif not journal.message and len(journal.history) > self.max_iter:
                 journal.message = f"max_iter = {self.max_iter} passes were not enough: the relative gap is {share:.3g}"
             if journal.message:
@@ -79,7 +85,7 @@ class Ascent:
     def __init__(self, objective: RegularizedRisk, random: np.random.Generator) -> None:
         from rankwise.row_kernels import squared_distances
 
-        slope, curvature = _hinge(objective.loss)
+        slope, curvature = _limits(objective.loss)
         better, worse, weights, asked = listed(objective.risk)
         costs = objective.C * weights
         most = costs * slope if slope else np.full(costs.size, np.inf)
@@ -181,10 +187,15 @@ def _weights(preferences: Preferences, better: Ints, worse: Ints) -> Floats:
     return weights
 
 
-def _hinge(loss: Loss) -> tuple[float, float]:
-    """(b, 0) for b max(0, u), (0, c) for c max(0, u)² / 2."""
-    piece = loss.pieces[0]
-    kinds = (piece.slope > 0, piece.curvature > 0)
-    if len(loss.pieces) > 1 or (piece.threshold, piece.constant) != (1.0, 0.0) or sum(kinds) != 1:
-        raise ValueError(f"solver 'dual' is for the losses hinge and squared_hinge: for {loss} take another solver")
-    return piece.slope, piece.curvature
+def bounded(loss: Loss) -> bool:
+    """Whether the dual of the loss is the one above."""
+    first, *others = loss.pieces
+    corner = (first.threshold, first.constant) == (1.0, 0.0) and (first.slope > 0) != (first.curvature > 0)
+    return corner and (not others or loss.name.startswith("huber"))
+
+
+def _limits(loss: Loss) -> tuple[float, float]:
+    """The largest slope of the loss, and its curvature where the slope is less."""
+    if not bounded(loss):
+        raise ValueError(f"solver 'dual' is for the losses hinge, squared_hinge and huber: for {loss} take another")
+    return sum(piece.slope for piece in loss.pieces), loss.pieces[0].curvature

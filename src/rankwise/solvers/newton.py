@@ -5,7 +5,8 @@ Near separability few pairs are active and they change at every step. A trust re
 only a few of them, while a line search crosses many: this is why "auto" prefers it.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,12 @@ from rankwise.solvers.base import (
 )
 from rankwise.solvers.conjugate import ModelStep, Preconditioner, conjugate_gradients, make_preconditioner
 from rankwise.solvers.equations import scaled_inverse
+from rankwise.solvers.rescue import can_help, near_separable, rescued
 
 DECREASE = 1e-4  # Armijo's share of the slope
 ENOUGH = 0.25  # share of the slope that a full step must gain; where the model is right it gains half of it
 ROUGHLY = 0.01  # relative exactness of the minimum on the way
-SHORTEST = 1e-30
+SHORTEST = 1e-300  # where the curvature at w = 0 says nothing, a step is too long by the square of the features' size
 MINRES_TOLERANCE = 1e-11
 INNERS = ("cholesky", "cg", "minres")
 
@@ -42,6 +44,7 @@ class Newton:
     """inner         "cholesky" of the Hessian matrix, or "cg" or "minres" on Hessian products
     precondition  of "cg": None, "diagonal", or "sampled", the Hessian of a sample of the rows
     patience      of "cg": the number of products after which the Hessian is written out instead; None: never
+    rescue        a solver to turn to where the line search fails near separability; None: give up there
     """
 
     tol: float = 1e-3
@@ -50,6 +53,7 @@ class Newton:
     precondition: str | None = None
     patience: int | None = None
     stopping: str = "gap"
+    rescue: Any = None
 
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
         journal = Journal(objective, start, self.tol, callback, self.stopping)
@@ -73,17 +77,23 @@ class Newton:
             step = step or model.minimum(here, journal.enough(here.value))
             there, length = line_search(objective, here, step.step)
             if there is None:
-                return self._at_rest(journal, here, step.attainable if sound else np.inf)
+                return self._at_rest(objective, journal, here, step.attainable if sound else np.inf)
             sound = length == 1.0 and went_as_predicted(step.predicted, decrease(here, there))
             estimate = step.attainable if sound else np.inf
             here, detail = there, f"step {length:.3g}" + (f", {step.products} products" if step.products else "")
             step = None
 
-    def _at_rest(self, journal: Journal, here: Expansion, attainable: float) -> Result:
-        """Where the line search finds no decrease, only rounding is left."""
+    def _at_rest(self, objective: Objective, journal: Journal, here: Expansion, attainable: float) -> Result:
+        """Where the line search finds no decrease, only rounding is left, or another solver."""
         journal.estimate = attainable
         journal.converged = journal.rule == "gap" and journal.near(here.value, attainable)
-        return journal.result(here, "the line search failed: rounding allows no further decrease")
+        result = journal.result(here, "the line search failed: rounding allows no further decrease")
+        left = self.max_iter - result.iterations
+        hopeful = left > 0 and near_separable(result.value, journal.value_at_zero) and can_help(self.rescue, objective)
+        if result.converged or journal.rule != "gap" or not hopeful:
+            return result
+        rescue = replace(self.rescue, max_iter=left)
+        return rescued(result, rescue, objective, journal.value_at_zero, journal.callback)
 
 
 class Model:
@@ -166,14 +176,17 @@ def line_search(objective: Any, here: Expansion, direction: Floats) -> tuple[Exp
 
 def _minimum_on(ray: Any) -> float:
     """Where a convex function that falls at t = 0 is least among t ≤ 1, roughly."""
-    length = 1.0
-    if not ray.slope(length) > 0:
-        return length
-    while ray.slope(0.1 * length) > 0:
-        length *= 0.1
-        if length < SHORTEST:
-            return length
-    return float(optimize.brentq(ray.slope, 0.1 * length, length, xtol=ROUGHLY * length, rtol=ROUGHLY, disp=False))
+    if not ray.slope(1.0) > 0:
+        return 1.0
+    low, high = 0.1, 1.0
+    while ray.slope(low) > 0:
+        low, high = low * low, low
+        if low < SHORTEST:
+            return high
+    while low < 0.1 * high:
+        middle = math.sqrt(low) * math.sqrt(high)  # their product may underflow
+        low, high = (low, middle) if ray.slope(middle) > 0 else (middle, high)
+    return float(optimize.brentq(ray.slope, low, high, xtol=ROUGHLY * high, rtol=ROUGHLY, disp=False))
 
 
 def _backtracked(

@@ -36,13 +36,12 @@ from rankwise.solvers.base import (
 )
 from rankwise.solvers.conjugate import Sample, sample_size
 from rankwise.solvers.newton import Model, Newton, line_search
+from rankwise.solvers.rescue import can_help, near_separable, rescued
 
 NARROWER = 0.5, 0.8  # a width as a share of the last one: at least, at most
 SETTLED = 0.3  # a width is left when the decrease still possible there is this share of the slack
 ALMOST = 0.7  # of the tolerance, that an estimate must meet before the certificate is computed
 PATIENCE = 60  # steps, after which a rescue takes over
-SEPARABLE = 0.05  # share of f(0) below which few pairs are left unsatisfied
-LISTABLE = 5_000_000  # pairs that are worth listing for it
 LATE = 4.0  # times the tolerance, that the slack may be, for the ray to be searched,
 SHORT = 0.01  # or so much longer w must be to gain as much as the slack
 ORDERS = 1e-7, 1e-5, 1e-3, 1e-1, 3.0  # of how much longer w may have to be
@@ -57,9 +56,7 @@ class Smoothing:
     """Stops when f(w) - bound ≤ tol · min(f(w), f(0) - bound), for the unsmoothed objective. `inner` says how the
     smooth problems are solved, the first of them `width` wide.
 
-    Near separability the pairs in a narrow corner are too few to show where to go. `rescue`, a solver over listed
-    pairs, is at its best there: it takes over after `PATIENCE` steps, where the pairs are few enough to list. On other
-    data it is far slower, and smoothing goes on.
+    Near separability `rescue` takes over after `PATIENCE` steps; on other data smoothing goes on.
     """
 
     tol: float = 1e-3
@@ -83,39 +80,14 @@ class Smoothing:
                 if run.over(here, width, polished=True):
                     break
             if run.stuck:
-                return _better(run.result(), self.rescue(objective, None, callback), self.tol, run.at_zero)
+                rescue = replace(self.rescue, max_iter=self.max_iter - run.iterations)
+                return rescued(run.result(), rescue, objective, run.at_zero, callback)
             narrower = run.factor
             predicted = run.predicted(model, here, width, narrower)
             width *= narrower
             smooth, model = run.smoothed(width)
             here = min(smooth.at(here.point), smooth.at(predicted), key=lambda one: one.value)
         return run.result()
-
-
-def listable(objective: Any) -> bool:
-    """Whether the pairs are few enough to list."""
-    return bool(hasattr(objective, "most_pairs") and objective.most_pairs <= LISTABLE)
-
-
-def _better(one: Result, other: Result, tol: float, at_zero: float) -> Result:
-    """The better point, with the better of the two bounds."""
-    best = min(one, other, key=lambda result: result.value)
-    bound = max(one.value - (one.gap or 0.0), other.value - (other.gap or 0.0))
-    gap = max(best.value - bound, 0.0)
-    scale = max(min(best.value, at_zero - best.value + gap), 0.0)
-    converged = other.converged or gap <= tol * scale
-    message = other.message if other.converged else converged_by("certified", gap, scale, tol)
-    history = one.history + other.history
-    return replace(
-        best,
-        iterations=one.iterations + other.iterations,
-        converged=converged,
-        message=message if converged else other.message,
-        history=history,
-        gap=gap,
-        gap_estimate=gap,
-        dual=None,
-    )
 
 
 class _Run:
@@ -135,8 +107,7 @@ class _Run:
         self.history: list[Step] = []
         self.message = ""
         self.sample: Any = None
-        rescued = options.rescue is not None and options.max_iter > PATIENCE and listable(objective)
-        self.patience = PATIENCE if rescued else options.max_iter
+        self.patience = PATIENCE if can_help(options.rescue, objective) else options.max_iter
 
     @property
     def gap(self) -> float:
@@ -158,8 +129,8 @@ class _Run:
     @property
     def stuck(self) -> bool:
         """Whether the rescue is to take over."""
-        near_separable = self.value <= SEPARABLE * self.at_zero
-        return self.patience <= self.iterations < self.options.max_iter and near_separable
+        late = self.patience <= self.iterations < self.options.max_iter
+        return late and near_separable(self.value, self.at_zero)
 
     @property
     def almost(self) -> bool:
@@ -189,9 +160,10 @@ class _Run:
 
     def minimise(self, smooth: Any, model: Model, here: Expansion) -> Expansion:
         """The optimum at this width, only as exact as the slack to be expected there asks for."""
-        expected = min(self.factor**2 * self.slack, here.value)
+        expected = self.factor**2 * self.slack
         while self.iterations < self.options.max_iter and not self.stuck:
-            enough = max(SETTLED * expected, 0.1 * self.options.tol * self.scale(self.gap), EXACT * here.value)
+            precise = max(0.1 * self.options.tol * self.scale(self.gap), EXACT * here.value)
+            enough = max(SETTLED * min(expected, here.value), precise)
             step = model.minimum(here, enough)
             self.left = step.attainable
             if step.attainable <= enough:

@@ -5,6 +5,7 @@
 import math
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +42,7 @@ class TrustRegion:
     max_iter: int = 1000
     precondition: str | None = None
     stopping: str = "gap"
+    rescue: Any = None  # of the Newton's method that takes over from a sample
 
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
         began = time.perf_counter()
@@ -83,7 +85,8 @@ class TrustRegion:
             detail, model = f"{model.products} products, radius {radius:.3g}", None
             if isinstance(preconditioner, Sample) and len(journal.history) >= PATIENCE:
                 # Near separability few pairs are left, and a sample sees too few of them: all rows from here on.
-                return Newton(self.tol, self.max_iter, stopping=self.stopping).follow(objective, journal, here, detail)
+                newton = Newton(self.tol, self.max_iter, stopping=self.stopping, rescue=self.rescue)
+                return newton.follow(objective, journal, here, detail)
 
 
 def _next_radius(radius: float, length: float, ratio: float, slope: float, gained: float) -> float:
