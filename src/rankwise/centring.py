@@ -40,18 +40,19 @@ def offsets(largest: Any, spread: Any, enough: float) -> Any:
 def _shifted_dense(X: Array, starts: Ints, enough: float, n_threads: int) -> Array:
     if not X.size:
         return X
-    step = max(1, BLOCK_ROWS)
-    firsts = np.unique(np.searchsorted(starts, np.arange(0, X.shape[0], step), side="right") - 1)
+    firsts = np.unique(np.searchsorted(starts, np.arange(0, X.shape[0], BLOCK_ROWS), side="right") - 1)
     blocks = [starts[i : j + 1] for i, j in zip(firsts, np.append(firsts[1:], starts.size - 1), strict=True)]
     found = np.array(share(lambda ends: _extents(X, ends), blocks, n_threads))
     largest, spread = found.max(axis=0)
     columns = np.flatnonzero(offsets(largest, spread, enough))
     if not columns.size:
         return X
-    moved = X.astype(np.float64)
-    moved[:, columns] -= moved[np.repeat(starts[:-1], np.diff(starts))][:, columns]
-    narrow = moved.astype(X.dtype)
-    return narrow if bool((narrow == moved).all()) else moved  # float32 may not hold a difference to a far value
+    part = X[:, columns].astype(np.float64)
+    part -= part[np.repeat(starts[:-1], np.diff(starts))]
+    exact = bool((part.astype(X.dtype) == part).all())  # float32 may not hold a difference to a far value
+    moved = X.copy() if exact else X.astype(np.float64)
+    moved[:, columns] = part
+    return moved
 
 
 def _shifted_sparse(X: Any, starts: Ints, enough: float) -> Any:

@@ -58,6 +58,11 @@ def fused(x: Any) -> bool:
     return library_of(x) == "torch" and bool(x.is_cuda)
 
 
+def length_of(v: Any) -> float:
+    """|v|."""
+    return float(namespace(v).linalg.norm(v))
+
+
 def some_rows(x: Any, rows: Any) -> Any:
     """x[rows], for a slice or an array of row numbers of NumPy."""
     if isinstance(rows, slice) or isinstance(x, np.ndarray):

@@ -76,11 +76,15 @@ class DenseRows(DeviceFeatures):
         first = on_device_of(X, np.repeat(starts[:-1], np.diff(starts)))
         found = [self._extents(rows, first) for rows in self._blocks()]
         largest, spread = (xp.amax(xp.stack(each), 0) for each in zip(*found, strict=True))
-        chosen = offsets(largest, spread, worth_a_look(starts))
-        if not bool(chosen.any()):
+        columns = xp.nonzero(offsets(largest, spread, worth_a_look(starts)))[0]
+        if not columns.shape[0]:
             return self
-        origin = xp.where(chosen, xp.take(X, first), xp.zeros_like(X[:1]))
-        return DenseRows(X - origin)
+        part = xp.astype(X[:, columns], xp.float64)
+        part = part - xp.take(part, first)
+        exact = bool((xp.astype(part, X.dtype) == part).all())  # float32 may not hold a difference to a far value
+        moved = xp.astype(X, X.dtype if exact else xp.float64, copy=True)
+        moved[:, columns] = xp.astype(part, moved.dtype)
+        return DenseRows(moved)
 
     def _extents(self, rows: slice, first: Any) -> tuple[Any, Any]:
         """For each column, the largest value and the largest difference to the first row of the query."""

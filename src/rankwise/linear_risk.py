@@ -19,7 +19,7 @@ from rankwise.queries import cut
 from rankwise.risk import PairwiseRisk, Risk
 from rankwise.threads import one_blas_thread, share
 
-CORNER = 1e-6  # how far beyond a corner pairs may be there by rounding, with terms of scores up to 10^9
+NEAR_CORNER = 1e-6  # how far beyond a corner pairs may be there by rounding, with terms of scores up to 10^9
 LARGE = 2  # a part larger than this many blocks is worked on by all threads together
 
 
@@ -102,7 +102,7 @@ class LinearExpansion:
 
         A hinge has its slope up to the corner, so that pairs which rounding alone puts beyond it count too.
         """
-        near = self if self.of.risk.loss.smooth else self.of.with_loss(losses.beyond(-CORNER)).at(w)
+        near = self if self.of.risk.loss.smooth else self.of.with_loss(losses.beyond(-NEAR_CORNER)).at(w)
         return self.of.total(lambda i: near.parts[i].sizes(w), self.gradient.shape[0] + 1)
 
 

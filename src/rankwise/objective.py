@@ -6,6 +6,7 @@ import numpy as np
 
 from rankwise import losses
 from rankwise.arrays import Array, Floats
+from rankwise.device import length_of
 from rankwise.features import Features
 from rankwise.linear_risk import LinearExpansion, LinearRisk, Ray
 from rankwise.losses import Loss
@@ -69,10 +70,6 @@ class RegularizedRisk:
     def at(self, w: Floats) -> "Expansion":
         return Expansion(w, self.C, self.data.at(w))
 
-    def with_C(self, C: float) -> "RegularizedRisk":
-        """The same data, weighed otherwise."""
-        return RegularizedRisk(self.data, C, self.rows)
-
     def smoothed(self, width: float) -> "RegularizedRisk":
         """The same with the hinge's corner rounded over `width`."""
         if self.loss.name != "hinge":
@@ -104,7 +101,7 @@ class Expansion:
     @property
     def value(self) -> float:
         risk = self.risk.value
-        if risk < 0.0:  # no loss is negative: only rounding is left of the sums, and that is what it may be
+        if risk < 0.0:  # no loss is negative: this is rounding, and its size is reported instead
             risk = ROUNDING * self.risk.terms
         return 0.5 * float(self.point @ self.point) + self.C * risk
 
@@ -122,14 +119,14 @@ class Expansion:
     def certified_gap(self) -> float:
         """A proven bound on f(w) - min f: ½|∇f|², as f is 1-strongly convex, and what rounding may have hidden."""
         in_gradient, in_value = self.errors()
-        reach: float = length(self.gradient) + in_gradient
+        reach: float = length_of(self.gradient) + in_gradient
         return 0.5 * reach * reach + in_value
 
     def errors(self) -> tuple[float, float]:
         """Bounds on the rounding errors of ∇f, by its length, and of f, from the sizes of what was added up."""
         sizes = self.risk.sizes(self.point)
-        in_gradient = ROUNDING * (length(self.point) + self.C * length(sizes[:-1]))
-        in_value = ROUNDING * (0.5 * length(self.point) ** 2 + self.C * (float(sizes[-1]) + float(self.risk.terms)))
+        in_gradient = ROUNDING * (length_of(self.point) + self.C * length_of(sizes[:-1]))
+        in_value = ROUNDING * (0.5 * length_of(self.point) ** 2 + self.C * (float(sizes[-1]) + float(self.risk.terms)))
         return in_gradient, in_value
 
     def hessian(self, v: Array) -> Floats:
@@ -146,11 +143,6 @@ class Expansion:
     def hessian_diagonal(self) -> Floats:
         """Near the diagonal of ∇²f, for one pass over X."""
         return 1.0 + self.C * self.risk.diagonal()
-
-
-def length(v: Floats) -> float:
-    """|v|."""
-    return float(float(v @ v) ** 0.5)
 
 
 @dataclass(frozen=True)

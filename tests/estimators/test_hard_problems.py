@@ -87,10 +87,11 @@ def test_small_full_steps_far_from_the_optimum_are_not_convergence(loss):
     from sklearn.datasets import load_breast_cancer
 
     X, y = load_breast_cancer(return_X_y=True)
-    rows = np.sort(np.lexsort((np.random.default_rng(0).random(y.size),))[:120])
-    fits = [RankSVM(C=1e4, loss=loss, solver=solver).fit(X[rows], y[rows]) for solver in ("newton", "newton-cg")]
-    values = [fit.result_.value for fit in fits]
-    assert values[0] <= (1 + 3e-3) * min(values)
+    rows = np.sort(np.argsort(np.random.default_rng(0).random(y.size))[:120])
+    result = RankSVM(C=1e4, loss=loss).fit(X[rows], y[rows]).result_
+    exact = RankSVM(C=1e4, loss=loss, tol=1e-6).fit(X[rows], y[rows]).result_
+    assert result.converged, result.message
+    assert result.value <= (1 + 3e-3) * exact.value
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "huber:0.5", "hinge"])

@@ -2,29 +2,21 @@
 
 import pytest
 
-from .campaign import Tally, run
+from .campaign import Tally
 from .problems import make
 from .regression import faults
 
 CASES, GROUPS = 1000, 10
 REGRESSIONS = 100
 SMALL = 1000  # rows
-KNOWN: dict[int, str] = {}  # faults that are not mended yet, each by its case
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_the_law_holds(group):
     tally = Tally(others=1)
     for seed in range(group, CASES, GROUPS):
-        if seed not in KNOWN:
-            tally.add(seed)
+        tally.add(seed)
     assert not tally.wrong, "\n".join(tally.wrong)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [pytest.param(n, marks=pytest.mark.xfail(reason=why)) for n, why in KNOWN.items()])
-def test_the_law_holds_where_it_is_known_not_to(seed):
-    assert not run(seed)[2]
 
 
 def test_least_squares_solvers_agree():

@@ -60,7 +60,7 @@ SOLVERS: dict[str, Any] = (
 PRODUCTS = 30  # Hessian products that a step of the trust region solver typically takes
 MATRIX_GAIN = 4  # how much cheaper an operation is inside a matrix product, the sums over pairs beside it included
 STEPS = 10  # of Newton's method, typically
-SMALL = 1e8  # operations that are done before they could be saved
+SMALL = 1e8  # operations that take so little time that saving them is not worth a choice
 MATRICES = 3  # of d × d numbers, that a factorisation holds at a time
 WORTH_SAMPLING = 8  # times the rows of a sample, from where on it saves more than it costs
 

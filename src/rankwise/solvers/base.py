@@ -13,16 +13,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from rankwise.arrays import Array, Floats
-from rankwise.device import namespace, on_device_of
+from rankwise.device import length_of, on_device_of
 
 RULES = ("gap", "gradient")
-CORNER = 16 * float(np.finfo(float).eps)  # share of f(0), by which pairs that seem just satisfied may fail to be
+CORNER = 16 * float(np.finfo(float).eps)  # share of f(0): covers pairs that only rounding makes seem satisfied
 NEGLIGIBLE = 1e-9  # share of the value that rounding may take where there is nothing to gain
 STALLED = 100  # steps without a smaller value or gradient: only rounding is left
 SMALLEST = 1e-150  # the square of a gradient below this underflows
 SHRINKS = 0.1  # what a model predicts, as a share of what it allowed before the last step
 NOTHING = 1e-12  # share of the value below which an estimate is rounding
-SOUND = 0.8, 1.25  # an estimate counts where the step before gained this many times what was predicted
+SOUND = 0.8, 1.25  # an estimate counts where the last step gained between so many times the predicted decrease
 
 
 class Expansion(Protocol):
@@ -120,8 +120,8 @@ class Journal:
         return start
 
     def scale(self, value: float, gap: float) -> float:
-        """What a gap is compared with: the value, or all that can be gained where that is less (C is small)."""
-        return max(min(abs(value), self.value_at_zero - value + gap), 0.0)
+        """See `gap_scale`."""
+        return gap_scale(abs(value), self.value_at_zero, gap)
 
     def near(self, value: float, gap: float) -> bool:
         """Whether a gap of that size is within the tolerance."""
@@ -181,9 +181,14 @@ class Journal:
         return converged_by("estimated", estimate, self.scale(value, estimate), self.tol)
 
 
+def gap_scale(value: float, value_at_zero: float, gap: float) -> float:
+    """What a gap is compared with: the value, or all that can be gained where that is less (C is small)."""
+    return max(min(value, value_at_zero - value + gap), 0.0)
+
+
 def within(tol: float, gap: float, rounding: float, value: float, value_at_zero: float) -> bool:
     """Whether a gap is within the tolerance and known well enough; rounding may be all there is where w = 0 is best."""
-    scale = max(min(value, value_at_zero - value + gap), 0.0)
+    scale = gap_scale(value, value_at_zero, gap)
     return gap + rounding <= tol * scale or (gap <= tol * scale and rounding <= NEGLIGIBLE * value)
 
 
@@ -218,11 +223,6 @@ def point_of(objective: Any, start: Any) -> Floats:
     """A copy of `start` where the objective's points are stored, or the origin."""
     zero = origin(objective)
     return zero if start is None else zero + on_device_of(zero, start)
-
-
-def length_of(v: Floats) -> float:
-    """|v|."""
-    return float(namespace(v).linalg.norm(v))
 
 
 ROUNDING = 1e-9  # below this share of the value, a difference of values is mostly rounding

@@ -21,6 +21,7 @@ from rankwise.solvers.base import (
     Step,
     check_range,
     converged_by,
+    gap_scale,
     relative,
     require,
     within,
@@ -55,7 +56,7 @@ class Bundle:
             bound = max(bound, lower)
             best, touched = self._next(objective, best, proposed)
             gap = max(best.value - bound, 0.0)
-            scale = max(min(best.value, value_at_zero - best.value + gap), 0.0)
+            scale = gap_scale(best.value, value_at_zero, gap)
             share = relative(gap, scale)
             rounding = _rounding(best) if share <= self.tol else 0.0
             done = within(self.tol, gap, rounding, best.value, value_at_zero)

@@ -12,16 +12,16 @@ from rankwise.solvers.base import Expansion, require
 from rankwise.solvers.equations import scaled_inverse
 
 RESIDUAL = 0.1  # the papers' rule: stop at this share of the gradient's norm
-ENERGY = 0.25  # ours: stop when k products of the last one's gain are at most this share of what all of them gained
+ENERGY = 0.25  # ours: stop when k times the last gain is at most this share of the total gain of all k products
 MOST_PRODUCTS = 100, 2000  # of a step: at least, at most, and twice the number of features between them
 STALE = 6  # products per step from which on the sample's Hessian is computed again
 
-SAMPLED_LEAST = 0.01  # a sample's Hessian is at most about so many times too large as rows are left out of it
+SAMPLED_LEAST = 0.01  # taken for the least eigenvalue of M⁻¹H where M comes from a sample: likely, not proven
 
 
 @dataclass(frozen=True)
 class Inverse:
-    """M⁻¹, and a bound from below on the eigenvalues of M⁻¹ H, where H is not below the identity."""
+    """M⁻¹, and a lower bound on the eigenvalues of M⁻¹ H, given that no eigenvalue of H is less than 1."""
 
     apply: Callable[[Floats], Floats]
     least: float

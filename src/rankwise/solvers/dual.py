@@ -24,6 +24,7 @@ from rankwise.preferences import Preferences
 from rankwise.solvers.base import CORNER, Callback, Journal, Result, converged_by, relative, require, within
 
 BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the order of a pass, and the matrix in the end
+LISTABLE = 5_000_000  # pairs that are listed unasked
 LOOSE = 0.1  # pairs left out come back when the slopes of the others lie this close together,
 CLOSER = 0.1  # and then when they lie this much closer
 ROUNDED = 1e-3, 10  # a gap of this share of the tolerance for so many passes: only rounding stands in the way
@@ -42,6 +43,11 @@ class DualCoordinateAscent:
     max_iter: int = 1000  # passes
     random_state: int = 0
 
+    def worth_listing(self, objective: Any) -> bool:
+        """Whether the pairs are few enough to list them unasked."""
+        most = getattr(objective, "most_pairs", np.inf)
+        return bool(most <= LISTABLE and most * BYTES_A_PAIR <= memory_at_hand())
+
     def __call__(
         self, objective: RegularizedRisk, start: Floats | None = None, callback: Callback | None = None
     ) -> Result:
@@ -50,20 +56,21 @@ class DualCoordinateAscent:
         journal = Journal(objective, None, 0.0, callback, stalls=False)  # the gap alone says when it is over
         here, settled = journal.begin(), 0
         while True:
-            gap, rounding = max(here.value - ascent.value, 0.0), np.inf
+            gap = max(here.value - ascent.value, 0.0)
             scale = journal.scale(here.value, gap)
-            if gap <= self.tol * scale:
-                rounding = _rounding(ascent, here)
+            small = gap <= self.tol * scale
+            rounding = _rounding(ascent, here) if small else np.inf
             done = within(self.tol, gap, rounding, here.value, journal.value_at_zero)
-            share = relative(gap, scale)
             settled += gap <= ROUNDED[0] * self.tol * scale
+            last = len(journal.history) >= self.max_iter
+            share = relative(gap, scale)
             journal.goes_on(here, f"relative gap {share:.2g}, {ascent.n_active} pairs active")
             if done:
                 journal.message = converged_by("certified", gap, scale, self.tol)
-            elif not journal.message and settled > ROUNDED[1]:
+            elif not journal.message and small and (settled > ROUNDED[1] or last):
                 most = relative(rounding, scale)
                 journal.message = f"rounding allows no certificate: the relative gap may be {most:.2g}"
-            elif not journal.message and len(journal.history) > self.max_iter:
+            elif not journal.message and last:
                 journal.message = f"max_iter = {self.max_iter} passes were not enough: the relative gap is {share:.3g}"
             if journal.message:
                 result = replace(journal.result(here), message=journal.message, converged=done)
@@ -171,7 +178,7 @@ def _list(preferences: Preferences) -> tuple[Ints, Ints]:
     n_pairs = PairSampler(replace(layout, weights=None), near).n_pairs
     if n_pairs * BYTES_A_PAIR > memory_at_hand():
         raise ValueError(
-            f"solver 'dual' lists every pair, and {n_pairs:,} pairs take about {n_pairs * BYTES_A_PAIR / 1e9:,.1f} GB, "
+            f"solver 'dual' lists every pair, and {n_pairs:,} pairs take about {n_pairs * BYTES_A_PAIR / 1e6:,.0f} MB, "
             "more memory than is at hand: take another solver"
         )
     lists = [list_pairs(one) for one in (adjacent(layout) if near else [layout])]

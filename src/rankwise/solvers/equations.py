@@ -47,7 +47,7 @@ def scaled_inverse(matrix: Any) -> Inverse:
 
 
 def _by_scipy(matrix: Floats) -> Inverse:
-    # Of so many rows, threads of the library cost more than they save, and a hundred times as much on busy cores.
+    # For matrices of this size, BLAS threads cost more than they save, and a hundred times more on busy cores.
     small = ALONE[0] <= matrix.shape[0] <= ALONE[1]
     with one_blas_thread() if small else nullcontext():
         factor = linalg.cho_factor(matrix, lower=True, check_finite=False)

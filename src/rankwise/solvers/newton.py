@@ -14,7 +14,7 @@ from scipy import optimize
 from scipy.sparse.linalg import LinearOperator, minres
 
 from rankwise.arrays import Floats
-from rankwise.device import on_device_of, to_host
+from rankwise.device import length_of, on_device_of, to_host
 from rankwise.solvers.base import (
     Callback,
     Expansion,
@@ -23,7 +23,6 @@ from rankwise.solvers.base import (
     Result,
     agreed,
     decrease,
-    length_of,
     require,
     went_as_predicted,
 )

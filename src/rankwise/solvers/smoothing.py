@@ -18,6 +18,7 @@ import numpy as np
 from scipy import optimize
 
 from rankwise.arrays import Floats
+from rankwise.device import length_of
 from rankwise.solvers.base import (
     CORNER,
     Callback,
@@ -27,7 +28,7 @@ from rankwise.solvers.base import (
     Step,
     check_range,
     converged_by,
-    length_of,
+    gap_scale,
     origin,
     point_of,
     relative,
@@ -42,8 +43,8 @@ NARROWER = 0.5, 0.8  # a width as a share of the last one: at least, at most
 SETTLED = 0.3  # a width is left when the decrease still possible there is this share of the slack
 ALMOST = 0.7  # of the tolerance, that an estimate must meet before the certificate is computed
 PATIENCE = 60  # steps, after which a rescue takes over
-LATE = 4.0  # times the tolerance, that the slack may be, for the ray to be searched,
-SHORT = 0.01  # or so much longer w must be to gain as much as the slack
+LATE = 4.0  # the ray through w is searched where the slack is at most this many times the tolerance,
+SHORT = 0.01  # or where making w longer by this share would gain more than the slack
 ORDERS = 1e-7, 1e-5, 1e-3, 1e-1, 3.0  # of how much longer w may have to be
 SEARCH = 6  # points of the ray that are then looked at
 POLISH = 20  # steps at the last width, so that the gradient in the certificate vanishes
@@ -114,8 +115,8 @@ class _Run:
         return max(self.value - self.bound, 0.0)
 
     def scale(self, gap: float) -> float:
-        """What a gap is compared with: the value, or all that can be gained where that is less (C is small)."""
-        return max(min(self.value, self.at_zero - self.value + gap), 0.0)
+        """See `gap_scale`."""
+        return gap_scale(self.value, self.at_zero, gap)
 
     def near(self, gap: float, share: float = 1.0) -> bool:
         return gap <= share * self.options.tol * self.scale(gap)
@@ -205,8 +206,8 @@ class _Run:
         if polished or self.near(self.value - bound):
             in_gradient, in_value = here.errors()
             self.floor = 0.5 * in_gradient**2 + in_value
-            self.rounding = in_gradient * self.norm + self.floor
-            self.bound = max(self.bound, bound - self.rounding)
+            rounding = in_gradient * self.norm + self.floor
+            self.bound, self.rounding = max((self.bound, self.rounding), (bound - rounding, rounding))
         self.estimate = min(self.estimate, self.gap)
         return self._written(width, polished)
 

@@ -98,12 +98,14 @@ class Stochastic:
             return np.inf
         if objective.loss.smooth:
             return _attainable(objective, here, journal)
-        smooth = [objective.smoothed(width).at(here.point) for width in WIDTHS]
-        # The slack is a difference of nearly equal values: its rounding is added.
-        slacks = [max(one.hinge_slack(here.value), 0.0) + one.errors()[1] for one in smooth]
-        return min(
-            slack + _model(objective, one, journal).attainable for slack, one in zip(slacks, smooth, strict=True)
-        )
+        return min(_attainable_rounded(objective.smoothed(width), here, journal) for width in WIDTHS)
+
+
+def _attainable_rounded(smooth: RegularizedRisk, here: Any, journal: Journal) -> float:
+    """The decrease of the hinge that a rounded one allows."""
+    there = smooth.at(here.point)
+    # The slack is a difference of nearly equal values: its rounding is added.
+    return max(there.hinge_slack(here.value), 0.0) + there.errors()[1] + _attainable(smooth, there, journal)
 
 
 def _model(objective: RegularizedRisk, here: Any, journal: Journal) -> ModelStep:

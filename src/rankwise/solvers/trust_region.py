@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.arrays import Floats
+from rankwise.device import length_of
 from rankwise.solvers.base import (
     Callback,
     Expansion,
@@ -18,7 +19,6 @@ from rankwise.solvers.base import (
     Result,
     agreed,
     decrease,
-    length_of,
     require,
     went_as_predicted,
 )

@@ -1,0 +1,73 @@
+"""Where a primal solver is stuck near separability, the dual over listed pairs goes on."""
+
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from rankwise import RankSVM
+from rankwise.solvers import dual
+
+RNG = np.random.default_rng(0)
+X = np.exp(3 * RNG.normal(size=(60, 90)))
+Y, QID = RNG.integers(0, 3, 60), RNG.integers(0, 4, 60)
+LOSSES = ["hinge", "squared_hinge", "huber:0.5"]
+
+
+def fitted(**options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return RankSVM(**options).fit(X, Y, QID).result_
+
+
+@pytest.fixture
+def never_at_rest(monkeypatch):
+    """Every line search of Newton's method fails at the fourth step, as rounding may make it."""
+    from rankwise.solvers import newton
+
+    calls = iter(range(10**6))
+    found = newton.line_search
+    monkeypatch.setattr(newton, "line_search", lambda *given: found(*given) if next(calls) < 3 else (None, 1.0))
+    monkeypatch.setattr("rankwise.solvers.rescue.SEPARABLE", 1.0)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "huber:0.5"])
+def test_newton_goes_on_in_the_dual(loss, never_at_rest):
+    result = fitted(loss=loss, C=1e-4)
+    exact = fitted(loss=loss, C=1e-4, solver="dual", tol=1e-6)
+    assert result.converged, result.message
+    assert 0 <= result.value - exact.value + exact.gap <= result.gap * (1 + 1e-9) + exact.gap
+    assert result.value <= exact.value * (1 + 1e-3)
+    assert not fitted(loss=loss, C=1e-4, solver="newton").converged
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_converges_and_the_bound_holds(loss):
+    result, exact = fitted(loss=loss), fitted(loss=loss, solver="dual", tol=1e-6, max_iter=20_000)
+    assert result.converged
+    assert result.value - result.gap <= exact.value * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("max_iter", [70, 100])
+def test_steps_of_both_count(max_iter):
+    result = fitted(loss="hinge", tol=1e-7, max_iter=max_iter)
+    assert result.iterations <= max_iter
+    assert result.message.startswith("after 60 steps, in the dual: max_iter = ")
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_history_and_callback_go_forward(loss, monkeypatch):
+    seen = []
+    monkeypatch.setattr("rankwise.solvers.smoothing.PATIENCE", 3)
+    result = fitted(loss=loss, tol=1e-6, callback=seen.append)
+    for steps in (seen, result.history):
+        assert all(a.iteration <= b.iteration and a.seconds <= b.seconds for a, b in pairwise(steps))
+    assert result.history[-1].iteration == result.iterations
+
+
+def test_without_memory_for_the_pairs_there_is_no_rescue(monkeypatch):
+    monkeypatch.setattr("rankwise.solvers.smoothing.PATIENCE", 3)
+    monkeypatch.setattr(dual, "memory_at_hand", lambda: 1e3)
+    assert fitted(loss="hinge").value > 0
