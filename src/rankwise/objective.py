@@ -70,6 +70,10 @@ class RegularizedRisk:
     def at(self, w: Floats) -> "Expansion":
         return Expansion(w, self.C, self.data.at(w))
 
+    def eased(self, share: float) -> "RegularizedRisk":
+        """The same with this share of C."""
+        return RegularizedRisk(self.data, share * self.C, self.rows)
+
     def smoothed(self, width: float) -> "RegularizedRisk":
         """The same with the hinge's corner rounded over `width`."""
         if self.loss.name != "hinge":

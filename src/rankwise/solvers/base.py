@@ -121,15 +121,23 @@ class Journal:
 
     def scale(self, value: float, gap: float) -> float:
         """See `gap_scale`."""
-        return gap_scale(abs(value), self.value_at_zero, gap)
+        return gap_scale(value, self.value_at_zero, gap)
 
     def near(self, value: float, gap: float) -> bool:
         """Whether a gap of that size is within the tolerance."""
         return gap <= self.tol * self.scale(value, gap)
 
-    def seems_near(self, value: float, estimate: float) -> bool:
-        """Whether an estimate would end the run, so that it is worth a second look."""
-        return self.rule == "gap" and self.near(value, estimate)
+    def seems_near(self, here: Any, estimate: float) -> bool:
+        """Whether an estimate would end the run and the gradient would not, so that it is worth a second look."""
+        proven = 0.5 * length_of(here.gradient) ** 2
+        return self.rule == "gap" and self.near(here.value, SHRINKS * estimate) and not self.near(here.value, proven)
+
+    def beyond_proof(self, here: Any) -> bool:
+        """Whether rounding alone may make the proven bound larger than the tolerance allows."""
+        if not hasattr(here, "errors"):
+            return False
+        in_gradient, in_value = here.errors()
+        return not self.near(here.value, 0.5 * in_gradient**2 + in_value)
 
     def enough(self, value: float) -> float | None:
         """The decrease still possible at which to stop; None where the gradient decides."""
@@ -183,7 +191,7 @@ class Journal:
 
 def gap_scale(value: float, value_at_zero: float, gap: float) -> float:
     """What a gap is compared with: the value, or all that can be gained where that is less (C is small)."""
-    return max(min(value, value_at_zero - value + gap), 0.0)
+    return max(min(abs(value), value_at_zero - value + gap), 0.0)
 
 
 def within(tol: float, gap: float, rounding: float, value: float, value_at_zero: float) -> bool:
@@ -247,12 +255,14 @@ def went_as_predicted(predicted: float, gained: float) -> bool:
 
 
 def agreed(before: float, now: float, value: float) -> float:
-    """The estimate of the gap after a step: what the model allowed `before` it, if the model at the new point agrees.
+    """The estimate of the gap after a step: a tenth of what the model allowed `before` it, if the model at the new point
+    says so too.
 
     A model that is right about the pairs predicts much less after its step. Where it does not, the step has come to
     where other pairs are active, and much more may be gained in the end than either model says.
     """
-    return before if now <= max(SHRINKS * before, NOTHING * abs(value)) else np.inf
+    expected = max(SHRINKS * before, NOTHING * abs(value))
+    return expected if now <= expected else np.inf
 
 
 def require(here: Any, solver: str, *needs: str) -> None:

@@ -27,12 +27,16 @@ from rankwise.solvers.base import (
     went_as_predicted,
 )
 from rankwise.solvers.conjugate import ModelStep, Preconditioner, conjugate_gradients, make_preconditioner
-from rankwise.solvers.equations import scaled_inverse
+from rankwise.solvers.equations import Inverse, scaled_inverse
 from rankwise.solvers.rescue import can_help, near_separable, rescued
 
 DECREASE = 1e-4  # Armijo's share of the slope
 ENOUGH = 0.25  # share of the slope that a full step must gain; where the model is right it gains half of it
 ROUGHLY = 0.01  # relative exactness of the minimum on the way
+CUT_SHORT = 0.1  # share of a full step
+BLOCKED = 5  # steps cut short, after which there is a detour
+EASED = 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2  # shares of C
+LOOSELY, STAGE = 0.1, 50  # tolerance and steps for each of them
 SHORTEST = 1e-300  # where the curvature at w = 0 says nothing, a step is too long by the square of the features' size
 MINRES_TOLERANCE = 1e-11
 INNERS = ("cholesky", "cg", "minres")
@@ -53,6 +57,7 @@ class Newton:
     patience: int | None = None
     stopping: str = "gap"
     rescue: Any = None
+    eased: bool = True  # whether to go by way of smaller C where steps are cut short
 
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
         journal = Journal(objective, start, self.tol, callback, self.stopping)
@@ -65,16 +70,20 @@ class Newton:
         model = Model(self, objective)
         step: ModelStep | None = None
         estimate, sound = np.inf, False
+        detour = Detour(self)
         while True:
-            if journal.seems_near(here.value, estimate):
-                step = model.minimum(here, journal.enough(here.value))
-                estimate = agreed(estimate, step.predicted, here.value)
+            if journal.seems_near(here, estimate):
+                if journal.beyond_proof(here):
+                    step = model.minimum(here, journal.enough(here.value))
+                    estimate = agreed(estimate, step.predicted, here.value)
+                else:  # little is left to do, so that the last Hessian serves again, and then there is a proof
+                    step, estimate = model.as_before(here), np.inf
             if not journal.goes_on(here, detail, estimate):
                 return journal.result(here)
             if len(journal.history) > self.max_iter:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
             step = step or model.minimum(here, journal.enough(here.value))
-            there, length = line_search(objective, here, step.step)
+            there, length = detour.instead(objective, here, *line_search(objective, here, step.step))
             if there is None:
                 return self._at_rest(objective, journal, here, step.attainable if sound else np.inf)
             sound = length == 1.0 and went_as_predicted(step.predicted, decrease(here, there))
@@ -95,6 +104,33 @@ class Newton:
         return rescued(result, rescue, objective, journal.value_at_zero, journal.callback)
 
 
+class Detour:
+    """By way of smaller C, where pairs that become active cut steps short again and again.
+
+    At the optimum of a smaller C fewer of them are beyond their margin, and from one C to the next few change. Such a
+    path takes some steps for every power of ten, and is worth it only where the direct way is blocked.
+    """
+
+    def __init__(self, options: "Newton", times: int = 1) -> None:
+        self.stage = replace(options, tol=LOOSELY, max_iter=STAGE, eased=False, stopping="gap", rescue=None)
+        self.left = times if options.eased else 0
+        self.blocked = 0
+
+    def instead(
+        self, objective: Any, here: Expansion, there: Expansion | None, length: float
+    ) -> tuple[Expansion | None, float]:
+        """The end of such a path where it is time for one and it leads lower, else what is given."""
+        self.blocked += length < CUT_SHORT
+        if not self.left or (there is not None and self.blocked < BLOCKED) or not hasattr(objective, "eased"):
+            return there, length
+        self.left, self.blocked = self.left - 1, 0
+        w = 0.0 * here.point
+        for share in EASED:
+            w = self.stage(objective.eased(share), w).point
+        end = objective.at(w)
+        return (end, 0.0) if end.value < (there or here).value else (there, length)
+
+
 class Model:
     """The quadratic model of an objective at the points of one run, and how it is minimised."""
 
@@ -104,6 +140,7 @@ class Model:
         self.options, self.objective = options, objective
         self.products = self.last = 0
         self._written_out: tuple[Any, Any] = (None, None)  # the last expansion and its Hessian
+        self._inverse: Inverse | None = None
         self._preconditioner: Preconditioner | None = None
 
     def precondition_by(self, preconditioner: Preconditioner) -> None:
@@ -121,10 +158,18 @@ class Model:
             self._written_out = (here, here.hessian_matrix())
         return self._written_out[1]
 
+    def as_before(self, here: Any) -> ModelStep | None:
+        """The minimum with the Hessian of an earlier point, if there is one; what it allows is not known."""
+        if self._inverse is None:
+            return None
+        step = -self._inverse(here.gradient)
+        return ModelStep(step, 0.0, -0.5 * float(here.gradient @ step), np.inf, 0)
+
     def minimum(self, here: Any, enough: float | None = 0.0) -> ModelStep:
         """Of the model; where it predicts a decrease of at most `enough`, as exact as it takes to be sure of that."""
         if self.written_out:
-            step = -scaled_inverse(self.matrix(here))(here.gradient)
+            self._inverse = scaled_inverse(self.matrix(here))
+            step = -self._inverse(here.gradient)
             predicted = -0.5 * float(here.gradient @ step)
             return ModelStep(step, 0.0, predicted, predicted, 0)
         if self.options.inner == "minres":

@@ -28,20 +28,23 @@ from rankwise.solvers.base import (
     Step,
     check_range,
     converged_by,
+    decrease,
     gap_scale,
     origin,
     point_of,
     relative,
     require,
+    went_as_predicted,
     within,
 )
 from rankwise.solvers.conjugate import Sample, sample_size
-from rankwise.solvers.newton import Model, Newton, line_search
+from rankwise.solvers.newton import Detour, Model, Newton, line_search
 from rankwise.solvers.rescue import can_help, near_separable, rescued
 
 NARROWER = 0.5, 0.8  # a width as a share of the last one: at least, at most
 SETTLED = 0.3  # a width is left when the decrease still possible there is this share of the slack
 ALMOST = 0.7  # of the tolerance, that an estimate must meet before the certificate is computed
+DETOURS = 3  # by way of smaller C
 PATIENCE = 60  # steps, after which a rescue takes over
 LATE = 4.0  # the ray through w is searched where the slack is at most this many times the tolerance,
 SHORT = 0.01  # or where making w longer by this share would gain more than the slack
@@ -108,6 +111,7 @@ class _Run:
         self.history: list[Step] = []
         self.message = ""
         self.sample: Any = None
+        self.detour = Detour(options.inner, DETOURS)
         self.patience = PATIENCE if can_help(options.rescue, objective) else options.max_iter
 
     @property
@@ -161,17 +165,18 @@ class _Run:
 
     def minimise(self, smooth: Any, model: Model, here: Expansion) -> Expansion:
         """The optimum at this width, only as exact as the slack to be expected there asks for."""
-        expected = self.factor**2 * self.slack
+        expected, sound = self.factor**2 * self.slack, False
         while self.iterations < self.options.max_iter and not self.stuck:
             precise = max(0.1 * self.options.tol * self.scale(self.gap), EXACT * here.value)
             enough = max(SETTLED * min(expected, here.value), precise)
             step = model.minimum(here, enough)
             self.left = step.attainable
-            if step.attainable <= enough:
+            if step.attainable <= enough and (sound or 0.5 * length_of(here.gradient) ** 2 <= enough):
                 break
-            there = self._advance(smooth, here, step.step)
+            there, length = self._advance(smooth, here, step.step)
             if there is None:
                 break
+            sound = length == 1.0 and went_as_predicted(step.predicted, decrease(here, there))
             here = there
         return here
 
@@ -182,15 +187,15 @@ class _Run:
                 break
             step = model.minimum(here, 0.1 * self.options.tol * self.scale(self.gap))
             self.left = step.attainable
-            there = self._advance(smooth, here, step.step)
+            there = self._advance(smooth, here, step.step)[0]
             if there is None:
                 break
             here = there
         return here
 
-    def _advance(self, smooth: Any, here: Expansion, direction: Floats) -> Expansion | None:
+    def _advance(self, smooth: Any, here: Expansion, direction: Floats) -> tuple[Expansion | None, float]:
         self.iterations += 1
-        return line_search(smooth, here, direction)[0]
+        return self.detour.instead(smooth, here, *line_search(smooth, here, direction))
 
     def over(self, here: Any, width: float, polished: bool = False) -> bool:
         """Look at the unsmoothed objective and the bound at a width's optimum; True when it is enough."""

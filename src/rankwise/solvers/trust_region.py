@@ -57,7 +57,7 @@ class TrustRegion:
         model: ModelStep | None = None
         detail, estimate, sound = "", np.inf, False
         while True:
-            if journal.seems_near(here.value, estimate):
+            if journal.seems_near(here, estimate):
                 model = conjugate_gradients(here, precondition, radius, journal.enough(here.value))
                 estimate = agreed(estimate, model.predicted, here.value)
             if not journal.goes_on(here, detail, estimate):
