@@ -131,6 +131,7 @@ class Features:
         return _dense(self.X[:, first:last])
 
     def blocks(self) -> list[slice]:
+        """The rows, cut into blocks that do not depend on the number of threads."""
         step = self.block_rows
         return [slice(first, min(first + step, self.n_rows)) for first in range(0, self.n_rows, step)]
 

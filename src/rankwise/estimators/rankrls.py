@@ -207,6 +207,10 @@ def told(
         raise ValueError(f"{name}'s scores underflow: scale the features or the labels to a usual size")
     converged = solution.error <= max(tol, ENOUGH)
     if not converged:
-        rounding = f"rounding leaves a relative error of about {solution.error:.0e} in its scores: scale the features"
-        warnings.warn(f"{name} did not converge: {stopped or rounding}", ConvergenceWarning, stacklevel=level)
+        warn_of_error(name, solution.error, stopped, level + 1)
     return Result(w, value, norm, solution.products, converged, solution.message, history=[])
+
+
+def warn_of_error(name: str, error: float, stopped: str | None = None, level: int = 3) -> None:
+    rounding = f"rounding leaves a relative error of about {error:.0e} in its scores: scale the features"
+    warnings.warn(f"{name} did not converge: {stopped or rounding}", ConvergenceWarning, stacklevel=level)

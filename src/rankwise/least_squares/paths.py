@@ -101,7 +101,7 @@ def by_contrasts(problem: Regression, contrasts: Contrasts, alphas: Floats) -> P
 def by_factors(problem: Regression, alphas: Floats) -> Path:
     """Every α solved stably, from one orthogonal factorisation."""
     if not affordable(problem):
-        raise ValueError("the features differ too much in scale for RankRLSCV: scale them, or fit RankRLS(solver='cg')")
+        raise ValueError("the features differ too much in scale to fit many alphas: scale them, or fit one alpha")
     factors = factorise(problem.compressed())
     found = []
     for alpha in map(float, alphas):

@@ -2,8 +2,8 @@
 
     J(w) = (y - Xw)ᵀ L (y - Xw) + α|w|² = |t - Zw|² + α|w|²
 
-Z is made a block of whole queries at a time and forgotten. Primal: ZᵀZ, d × d. Dual: ZZᵀ, n × n, w = Zᵀa. Matrix-free:
-XᵀLX v by products with X alone.
+Z is never stored: blocks of whole queries are computed when they are needed. Primal: ZᵀZ, d × d. Dual: ZZᵀ, n × n,
+w = Zᵀa. Matrix-free: XᵀLX v by products with X alone.
 """
 
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ from rankwise.queries import Queries, cut
 from rankwise.threads import one_blas_thread, share, thread_count
 
 PRODUCTS = 200  # products with XᵀLX that conjugate gradients typically take
-MATRIX_GAIN = 8  # how much cheaper an operation is inside a matrix product
-MOST_BYTES = 1 << 32  # of a d × d or n × n matrix
+MATRIX_GAIN = 8  # how many times faster an operation is inside a matrix product
+MOST_BYTES = 1 << 32  # that a d × d or n × n matrix may take
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Block:
-    """Some `rows` of the queries that `part` speaks of, which begin at row `low`."""
+    """Some `rows` of the queries that `part` compares, which begin at row `low`."""
 
     part: Comparisons
     low: int
@@ -90,7 +90,7 @@ class Regression:
         self.n_threads = features.n_threads
         self.n_rows, self.size = features.n_rows, features.n_features
         self.degrees = float(np.linalg.norm(comparisons.degree)), float(comparisons.degree.max(initial=0.0))
-        # float64 copies of a block, twice, are to fit where a block of X does
+        # two float64 copies of a piece take as much memory as a block of X
         self.piece_rows = max(1, BLOCK_BYTES // (16 * (self.size + 1)))
         self.pieces = cut(starts, self.piece_rows)
 
@@ -122,7 +122,7 @@ class Regression:
             return in_order(share(add_up, runs, self.n_threads))
 
     def _blocks(self) -> Iterator[Block]:
-        """A block a piece, or, where a query is much larger than a piece should be, several."""
+        """One block per piece; several if a query is much larger than a piece should be."""
         for first, last in self.pieces:
             low, high = int(self.starts[first]), int(self.starts[last])
             part, step = self.comparisons.part(first, last, slice(low, high)), self.piece_rows
@@ -158,9 +158,10 @@ class Regression:
         return total, self.comparisons.root(self.targets)
 
     def lifted(self, gram: Floats) -> Floats:
-        """`gram`, with a large number in place of eigenvalues that are 0 whatever X is.
+        """`gram`, with a large number in place of the eigenvalues that are 0 whatever X is.
 
-        Their vectors are √ω of a query's documents, and any document compared with none. Zᵀ and tᵀ of them are 0.
+        Their eigenvectors, to which Z and t are orthogonal: √ω of the documents of one query, and each document that is
+        compared with no other.
         """
         lift = float(gram.diagonal().max(initial=0.0))
         roots = np.sqrt(self.comparisons.weights)
@@ -192,7 +193,7 @@ class Regression:
         return self.features.transposed_dot(self.comparisons.laplacian(self.features.dot(v)))
 
     def diagonal(self) -> Floats:
-        """Near the diagonal of XᵀLX: of a sparse X, whose columns are mostly 0, without regard to their means."""
+        """Near the diagonal of XᵀLX: for a sparse X means are neglected, since most values are 0."""
         if not sparse.issparse(self.features.X):
             return self.centred_diagonal()
         return self.features.squared_transposed_dot(self.comparisons.degree)
@@ -274,9 +275,9 @@ def regression(
     n_jobs: int | None,
     units: Units | None = None,
 ) -> Regression:
-    """The problem of rows X; they are copied only where a query's rows do not lie together, or to be scaled.
+    """The problem of rows X, which are copied only to bring the rows of each query together, or to be scaled.
 
-    units  None: as the data need it
+    units  None: chosen from the data
     """
     groups = Queries(queries, X.shape[0])
     if groups.rows is not None:
