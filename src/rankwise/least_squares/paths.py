@@ -93,7 +93,7 @@ def by_contrasts(problem: Regression, contrasts: Contrasts, alphas: Floats) -> P
     error = 0.0
     for k in {int(alphas.argmin()), int(alphas.argmax())}:
         at = problem.at(points[:, k], float(alphas[k]))
-        smallest = float(spectrum.values.min(initial=np.inf)) + at.alpha
+        smallest = float(contrasts.dual.values.min(initial=np.inf)) + at.alpha  # 0 + α if rounding may hide directions
         error = max(error, error_above(problem, at, smallest))
     return Path(points, np.full(alphas.size, error), spectrum, contrasts=contrasts) if error <= TRUSTED else None
 

@@ -176,8 +176,7 @@ def relative(problem: Any, squared_error: float, at: Expansion) -> float:
 
 def _relative(moved: float, excess: float, at: Expansion) -> float:
     """The larger of two: |Zδ| relative to |Zw|, and what the objective is above its minimum, relative to it."""
-    of_value = excess / (at.value + FLOOR * at.moved) if excess > 0 else 0.0
-    return max(_ratio(moved, at.moved), of_value)
+    return max(_ratio(moved, at.moved), _ratio(excess, at.value + FLOOR * at.moved) ** 2)
 
 
 def _ratio(squared_part: float, squared_whole: float) -> float:

@@ -15,6 +15,7 @@ from rankwise.arrays import Array, Floats
 from rankwise.threads import enough_blas_threads
 
 BATCH = 1 << 20  # numbers worked on in one array operation
+MOST_CONDITION = 1e12  # of the equations for what is left out: at least three digits remain
 CALLS = 5e5  # operations that take as long as the array calls for one block
 
 
@@ -41,7 +42,7 @@ def decompose(A: Floats, b: Floats) -> Spectrum:
     """The spectrum of A = ZᵀZ and b = Zᵀt; what is within rounding of 0 is taken for 0, and so is b there."""
     with enough_blas_threads(A.shape[0]):
         values, basis = linalg.eigh(A, check_finite=False, driver="evd")
-    rounding = A.shape[0] * np.finfo(float).eps * max(values[-1], 0.0)
+    rounding = A.shape[0] * np.finfo(float).eps * values.max(initial=0.0)
     known = values > rounding
     return Spectrum(np.where(known, values, 0.0), basis, np.where(known, basis.T @ b, 0.0))
 
@@ -76,14 +77,21 @@ def downdated(
 ) -> Floats:
     """p·w with (A - FᵀMF + αI) w = b - FᵀM t, for many (F, t, p) of few rows and one M; a column for every α.
 
-    factors (items, rows, d), targets (items, rows) and probes (items, d), all in the basis.
+    factors (items, rows, d), targets (items, rows) and probes (items, d), all in the basis. NaN for an item whose
+    equations at the smallest α have a condition number above `MOST_CONDITION`.
     """
     out = np.empty((factors.shape[0], alphas.size))
     right = spectrum.right - np.einsum("ikd,ik->id", factors, targets @ middle)
     eye = np.eye(middle.shape[0])
+
+    def equations(gain: Floats) -> Floats:
+        return eye - middle @ ((factors * gain) @ factors.transpose(0, 2, 1))
+
+    hard = ~(np.linalg.cond(equations(1.0 / (spectrum.values + alphas.min()))) <= MOST_CONDITION)
     for k, gain in enumerate(spectrum.gains(alphas).T):
         plain = gain * right
-        within = eye - middle @ ((factors * gain) @ factors.transpose(0, 2, 1))
+        within = np.where(hard[:, None, None], eye, equations(gain))
         errors = np.linalg.solve(within, middle @ (factors @ plain[:, :, None]))
         out[:, k] = np.einsum("id,id->i", probes, plain + gain * (factors.transpose(0, 2, 1) @ errors)[:, :, 0])
+    out[hard] = np.nan
     return out
