@@ -244,10 +244,10 @@ def test_a_linear_kernel_warns_if_and_only_if_it_is_off(n, d, highest, alpha):
             warnings.simplefilter("always")
             ranker = KernelRankRLS("linear", alpha=alphas).fit(X, y, qid)
         beta = ranker.dual_coef_.reshape(len(ranker.X_fit_), -1)[:, 0]
-        off = max(errors(pairs, ranker.X_fit_.T @ beta, alpha))
+        off = errors(pairs, ranker.X_fit_.T @ beta, alpha)[1]
         told = any("loses digits" in str(one.message) for one in caught)
-        assert told or off <= 1e-6
-        assert not told or off >= 1e-12
+        assert told or off <= 3e-7
+        assert not told or off >= 3e-9
 
 
 def test_kernel_values_in_float64_have_lost_small_features_before_anything_is_solved():

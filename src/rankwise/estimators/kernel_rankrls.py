@@ -15,7 +15,7 @@ from rankwise.estimators.kernel import KernelRanker
 from rankwise.estimators.rankrls import prepared, told, warn_of_error
 from rankwise.least_squares.paths import TRUSTED, by_factors, by_normal
 from rankwise.least_squares.regression import regression
-from rankwise.least_squares.solving import from_normal, relative, stably
+from rankwise.least_squares.solving import from_normal, stably
 
 EPS = float(np.finfo(float).eps)
 DIGITS = 1e-7  # error of the differences of scores, relative to their size, up to which no warning is given
@@ -125,7 +125,7 @@ class KernelRankRLS(KernelRanker):
     def _misses(self, X: Any, y: Floats, qid: Any, sample_weight: Floats | None, alphas: Floats) -> bool:
         """Whether the weights of a linear kernel miss features that its values have rounded away.
 
-        The kernel cannot tell, but the gradient can: its square over the diagonal of XᵀLX + αI is about the error.
+        The kernel cannot tell, but the gradient over the diagonal of XᵀLX + αI is about the error of the weights.
         """
         rows = validate_data(self, to_host(X) if library_of(X) else X, **self._rows_wanted(), reset=False)
         problem = regression(rows, y, qid, sample_weight, ties=self.ties, scaling=self.scaling, n_jobs=self.n_jobs)
@@ -133,6 +133,7 @@ class KernelRankRLS(KernelRanker):
         diagonal = problem.centred_diagonal()
         for w, alpha in zip(weights, problem.units.alpha(alphas), strict=True):
             at = problem.twofold_at(np.ascontiguousarray(w), float(alpha))
-            if relative(problem, float(at.gradient @ (at.gradient / (diagonal + alpha))), at) > DIGITS:
+            off = float(diagonal @ np.square(at.gradient / (diagonal + alpha)))
+            if off > DIGITS**2 * at.moved:
                 return True
         return False
