@@ -135,7 +135,8 @@ def corrected(
         if square < least:
             best, least, off = here, square, toward
         left = square if bound is None else bound(here.gradient)
-        if left <= GOAL**2 * min(here.moved, alpha * float(here.point @ here.point)) or late > patience:
+        done = square == 0 or left <= GOAL**2 * min(here.moved, alpha * float(here.point @ here.point))
+        if done or late > patience:
             break
         turn = max(0.0, float((here.gradient - last[0]) @ toward) / last[1]) if products > 1 else 0.0
         last = here.gradient, square
