@@ -74,7 +74,7 @@ class DenseRows(DeviceFeatures):
 
         xp, X = self.xp, self.X
         first = on_device_of(X, np.repeat(starts[:-1], np.diff(starts)))
-        found = [self._extents(rows, first) for rows in self._blocks()]
+        found = [self._extents(rows, first) for rows in self.blocks()]
         largest, spread = (xp.amax(xp.stack(each), 0) for each in zip(*found, strict=True))
         columns = xp.nonzero(offsets(largest, spread, worth_a_look(starts)))[0]
         if not columns.shape[0]:
@@ -100,7 +100,7 @@ class DenseRows(DeviceFeatures):
             from rankwise.device_kernels import dot
 
             return dot(self.X, v)
-        return self.xp.concat([self._block(rows) @ v for rows in self._blocks()])
+        return self.xp.concat([self._block(rows) @ v for rows in self.blocks()])
 
     def transposed_dot(self, g: Any) -> Any:
         """Xᵀ g, for a vector or a matrix of columns."""
@@ -108,19 +108,19 @@ class DenseRows(DeviceFeatures):
             from rankwise.device_kernels import transposed_dot
 
             return transposed_dot(self.X, g)
-        return sum(self._block(rows).T @ g[rows] for rows in self._blocks())
+        return sum(self._block(rows).T @ g[rows] for rows in self.blocks())
 
     def squared_transposed_dot(self, g: Any) -> Any:
         """(X ∘ X)ᵀ g."""
-        return sum((self._block(rows) ** 2).T @ g[rows] for rows in self._blocks())
+        return sum((self._block(rows) ** 2).T @ g[rows] for rows in self.blocks())
 
     def absolute_dot(self, v: Any) -> Any:
         """|X| v, absolute value by absolute value."""
-        return self.xp.concat([abs(self._block(rows)) @ v for rows in self._blocks()])
+        return self.xp.concat([abs(self._block(rows)) @ v for rows in self.blocks()])
 
     def absolute_transposed_dot(self, g: Any) -> Any:
         """|X|ᵀ g."""
-        return sum(abs(self._block(rows)).T @ g[rows] for rows in self._blocks())
+        return sum(abs(self._block(rows)).T @ g[rows] for rows in self.blocks())
 
     def columns(self, first: int, last: int) -> Any:
         """Columns first, ..., last - 1 in float64."""
@@ -132,6 +132,6 @@ class DenseRows(DeviceFeatures):
     def _block(self, rows: slice) -> Any:
         return self.X[rows] if self._wide else self.xp.astype(self.X[rows], self.xp.float64)
 
-    def _blocks(self) -> list[slice]:
+    def blocks(self) -> list[slice]:
         step = self.n_rows if self._wide else max(1, BLOCK_BYTES * self.n_rows // max(self.nbytes, 1))
         return [slice(first, min(first + step, self.n_rows)) for first in range(0, self.n_rows, max(step, 1))]

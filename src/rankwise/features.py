@@ -71,7 +71,7 @@ class Features:
             else:
                 row_kernels.dot(self.rows, rows.start, rows.stop, v, out)
 
-        share(multiply, self._blocks(), self.n_threads)
+        share(multiply, self.blocks(), self.n_threads)
         return out
 
     def transposed_dot(self, g: Array) -> Floats:
@@ -88,7 +88,7 @@ class Features:
                     row_kernels.add_transposed(self.rows, rows.start, rows.stop, g, total)
             return total
 
-        return in_order(share(add_up, lanes(self._blocks(), self.nbytes, g[:1].size * self.n_features), self.n_threads))
+        return in_order(share(add_up, lanes(self.blocks(), self.nbytes, g[:1].size * self.n_features), self.n_threads))
 
     def scores(self, w: Floats) -> Floats:
         """X w row by row: equal rows get equal scores wherever they stand, which a matrix product does not promise."""
@@ -106,7 +106,7 @@ class Features:
         from rankwise.row_kernels import absolute_dot
 
         out = np.empty(self.n_rows)
-        share(lambda rows: absolute_dot(self.rows, rows.start, rows.stop, v, out), self._blocks(), self.n_threads)
+        share(lambda rows: absolute_dot(self.rows, rows.start, rows.stop, v, out), self.blocks(), self.n_threads)
         return out
 
     def absolute_transposed_dot(self, g: Floats) -> Floats:
@@ -124,13 +124,14 @@ class Features:
                 add(self.rows, rows.start, rows.stop, g, total)
             return total
 
-        return in_order(share(add_up, lanes(self._blocks(), self.nbytes, self.n_features), self.n_threads))
+        return in_order(share(add_up, lanes(self.blocks(), self.nbytes, self.n_features), self.n_threads))
 
     def columns(self, first: int, last: int) -> Floats:
         """Columns first, ..., last - 1 as a float64 array."""
         return _dense(self.X[:, first:last])
 
-    def _blocks(self) -> list[slice]:
+    def blocks(self) -> list[slice]:
+        """The rows, cut into blocks that do not depend on the number of threads."""
         step = self.block_rows
         return [slice(first, min(first + step, self.n_rows)) for first in range(0, self.n_rows, step)]
 

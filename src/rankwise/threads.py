@@ -7,12 +7,14 @@ thread, and results come back in the order of the pieces. Threads live for one c
 import os
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any, TypeVar
 
 Piece = TypeVar("Piece")
 Outcome = TypeVar("Outcome")
+
+ALONE = 64, 1500  # widths of matrices that one thread factorises
 
 
 def thread_count(n_jobs: int | None = None) -> int:
@@ -45,6 +47,14 @@ def one_blas_thread() -> Iterator[None]:
             _BLAS["inside"] -= 1
             if _BLAS["inside"] == 0:
                 _BLAS["limit"].restore_original_limits()
+
+
+def enough_blas_threads(width: int) -> Any:
+    """A context for factorising one matrix of this width: by one thread, where several cost more than they save.
+
+    On busy cores they cost a hundred times as much. The narrowest matrices are given to one thread by BLAS itself.
+    """
+    return one_blas_thread() if ALONE[0] <= width <= ALONE[1] else nullcontext()
 
 
 @cache

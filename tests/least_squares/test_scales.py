@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from exact import errors, listed, solution
+from exact import dot, errors, listed, solution
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -229,6 +229,39 @@ def test_kernels_of_large_values_are_right_or_say_so():
     for alpha in (1.0, [1.0, 2.0]):
         with pytest.warns(ConvergenceWarning, match="KernelRankRLS loses digits: beside kernel values of up to"):
             KernelRankRLS("linear", alpha=alpha).fit(X, y, qid)
+
+
+@pytest.mark.parametrize(("n", "d"), [(14, 4), (8, 12)])
+@pytest.mark.parametrize("highest", [0, 2, 3, 4, 6, 8, 10, 12])
+@pytest.mark.parametrize("alpha", [1e-4, 1.0, 1e6])
+def test_a_linear_kernel_warns_if_and_only_if_it_is_off(n, d, highest, alpha):
+    """Beside columns of 10^12 its values have no digit of others left: scores were half wrong without a warning."""
+    X, y, qid = raw(n, d, 0, highest, seed=1)
+    X[:, 1] = 0 if d == 4 else X[:, 0]  # a rank that is not full is no loss
+    pairs = listed(X, y, qid)
+    for alphas in (alpha, [alpha, 2 * alpha]):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ranker = KernelRankRLS("linear", alpha=alphas).fit(X, y, qid)
+        beta = ranker.dual_coef_.reshape(len(ranker.X_fit_), -1)[:, 0]
+        off = errors(pairs, ranker.X_fit_.T @ beta, alpha)[1]
+        told = any("loses digits" in str(one.message) for one in caught)
+        assert told or off <= 3e-7
+        assert not told or off >= 3e-9
+
+
+def test_kernel_values_in_float64_have_lost_small_features_before_anything_is_solved():
+    """The kernel of X is that of X without its smallest column, computed exactly and rounded; the rankers differ."""
+    X, y, qid = raw(14, 4, 0, 12, seed=1)
+    with_it, without = kernel_values(X), kernel_values(X[:, 1:])
+    np.testing.assert_allclose(with_it, without, rtol=np.finfo(float).eps)
+    full, rest = RankRLS().fit(X, y, qid).coef_, RankRLS().fit(X[:, 1:], y, qid).coef_
+    assert np.ptp(X @ full - X[:, 1:] @ rest) > 0.05 * np.ptp(X @ full)
+
+
+def kernel_values(X):
+    rows = [[Fraction(float(v)) for v in row] for row in X]
+    return np.array([[float(dot(one, other)) for other in rows] for one in rows])
 
 
 def test_gradients_in_twice_the_precision():

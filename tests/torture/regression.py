@@ -51,10 +51,10 @@ def faults(problem: Problem, solvers: tuple[str, ...] = SOLVERS) -> list[str]:
         found["the referee"] = solve(gram, D.T @ (weights * asked))
     values = {name: weights @ (asked - D @ w) ** 2 + alpha * (w @ w) for name, w in found.items()}
     values = {name: value for name, value in values.items() if np.isfinite(value)}
-    best = min(values.values())
+    best = min(values.values(), default=None)  # none: beyond extended precision, and refused by every solver
     for name, value in values.items():
         moved = weights @ (D @ found[name]) ** 2
-        unsure = 64 * EPS * (weights @ (np.abs(asked) + np.abs(D) @ np.abs(found[name])) ** 2)
+        unsure = 64 * EPS * np.sqrt(len(weights)) * (weights @ (np.abs(asked) + np.abs(D) @ np.abs(found[name])) ** 2)
         if name != "the referee" and value - best > SCORES**2 * moved + unsure:
             wrong.append(f"RankRLS {name}: converged at {float(value):.12g}, best {float(best):.12g}")
     return wrong

@@ -23,3 +23,8 @@ def test_least_squares_solvers_agree():
     problems = [make(seed) for seed in range(REGRESSIONS)]
     wrong = [(str(one), faults(one, ("auto", "dual"))) for one in problems if one.X.shape[0] < SMALL]
     assert not any(found for _, found in wrong), [one for one in wrong if one[1]]
+
+
+@pytest.mark.parametrize("seed", [700290])
+def test_least_squares_on_columns_of_extreme_scales(seed):
+    assert not faults(make(seed))

@@ -9,7 +9,8 @@ from rankwise.arrays import Array, Floats
 from rankwise.distributed.risk import itself
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.spread import Columns, Spread
-from rankwise.least_squares.regression import Expansion, Regression, Units, expansion, narrowed, regression
+from rankwise.least_squares.regression import Expansion, Regression, expansion, narrowed, regression
+from rankwise.least_squares.units import Units
 
 UNITS = Units(1.0, 1.0)  # the same in all partitions
 

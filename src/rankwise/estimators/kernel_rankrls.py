@@ -6,17 +6,19 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import validate_data
 
 from rankwise.arrays import Floats
 from rankwise.device import library_of, to_host
 from rankwise.estimators.base import positive, warn_of_query_ids
 from rankwise.estimators.kernel import KernelRanker
-from rankwise.estimators.rankrls import prepared, told
-from rankwise.least_squares.paths import by_factors, by_normal
+from rankwise.estimators.rankrls import prepared, told, warn_of_error
+from rankwise.least_squares.paths import TRUSTED, by_factors, by_normal
+from rankwise.least_squares.regression import regression
 from rankwise.least_squares.solving import from_normal, stably
 
 EPS = float(np.finfo(float).eps)
-DIGITS = 1e-7  # of the differences of scores: what rounding may take without a word
+DIGITS = 1e-7  # error of the differences of scores, relative to their size, up to which no warning is given
 
 
 class KernelRankRLS(KernelRanker):
@@ -98,18 +100,40 @@ class KernelRankRLS(KernelRanker):
         else:
             found = by_normal(problem, A, b, scaled) or by_factors(problem, scaled)
             w = problem.units.weights(found.points)
+            if (worst := float(found.errors.max())) > TRUSTED:
+                warn_of_error("KernelRankRLS", worst)
         self.dual_coef_ = self.map_.coefficients(w)
-        self._check_digits(features @ w, float(np.square(features).sum(axis=1).max()))
-        return self
-
-    def _check_digits(self, scores: Floats, largest: float) -> None:
-        """Warn where kernel values are so much larger than the differences of scores that rounding takes these."""
-        lost = 4 * EPS * largest * float(np.linalg.norm(self.dual_coef_, axis=0).max(initial=0.0))
-        spread = float(np.ptp(scores, axis=0).min(initial=np.inf))
-        if lost > DIGITS * spread > 0:
+        largest = float(np.square(features).sum(axis=1).max())
+        digits_lost = self._rounds(features @ w, largest)
+        if self.kernel == "linear" and self.n_components is None:
+            digits_lost = digits_lost or self._misses(X, y, qid, sample_weight, alphas)
+        if digits_lost:
             warnings.warn(
                 f"KernelRankRLS loses digits: beside kernel values of up to {largest:.0e} features of small scale are "
                 "within rounding; scale the features, or take RankRLS if the kernel is linear",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=2,
             )
+        return self
+
+    def _rounds(self, scores: Floats, largest: float) -> bool:
+        """Whether kernel values are so large beside the differences of scores that rounding spoils these."""
+        lost = 4 * EPS * largest * float(np.linalg.norm(self.dual_coef_, axis=0).max(initial=0.0))
+        spread = float(np.ptp(scores, axis=0).min(initial=np.inf))
+        return lost > DIGITS * spread > 0
+
+    def _misses(self, X: Any, y: Floats, qid: Any, sample_weight: Floats | None, alphas: Floats) -> bool:
+        """Whether the weights of a linear kernel miss features that its values have rounded away.
+
+        The kernel cannot tell, but the gradient over the diagonal of XᵀLX + αI is about the error of the weights.
+        """
+        rows = validate_data(self, to_host(X) if library_of(X) else X, **self._rows_wanted(), reset=False)
+        problem = regression(rows, y, qid, sample_weight, ties=self.ties, scaling=self.scaling, n_jobs=self.n_jobs)
+        weights = np.atleast_2d((self.X_fit_.T @ self.dual_coef_).T) * problem.units.y / problem.units.x
+        diagonal = problem.centred_diagonal()
+        for w, alpha in zip(weights, problem.units.alpha(alphas), strict=True):
+            at = problem.twofold_at(np.ascontiguousarray(w), float(alpha))
+            off = float(diagonal @ np.square(at.gradient / (diagonal + alpha)))
+            if off > DIGITS**2 * at.moved:
+                return True
+        return False

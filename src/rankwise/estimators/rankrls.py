@@ -17,6 +17,7 @@ from rankwise.least_squares.conjugate import by_conjugate_gradients
 from rankwise.least_squares.pairwise import pairwise
 from rankwise.least_squares.regression import Regression, cheapest, regression
 from rankwise.least_squares.solving import ENOUGH, Solution, by_dual, by_primal
+from rankwise.least_squares.units import LEAST as LEAST_ALPHA
 from rankwise.preferences import Preferences
 from rankwise.queries import Queries
 from rankwise.solvers import make_solver
@@ -25,6 +26,7 @@ from rankwise.solvers.base import Result
 SOLVERS = ("auto", "primal", "dual", "cg")
 ON_DEVICE = {"auto": "auto", "primal": "newton", "cg": "trust-region-diagonal"}
 LEAST = 1e-295  # scores so small have lost digits
+LEAST_FEATURE = 1e-140  # beside an alpha that float64 cannot hold, features so small have weights that are not known
 NO_PAIR = "no preference pair: in every query all labels are equal; all weights are 0"
 
 
@@ -49,7 +51,8 @@ class RankRLS(Ranker):
         one that costs least (`rankwise.least_squares.regression.cheapest`).
     tol : float, default=1e-8
         "cg" stops when the differences of scores within queries are estimated to be within `tol` of the exact ones,
-        relative to their size. "primal" and "dual" are within 1e-9, or warn.
+        relative to their size; below 1e-9 it goes on as far as rounding allows, and 1e-9 counts as converged.
+        "primal" and "dual" are within 1e-9, or warn.
     max_iter : int, default=10000
         Products "cg" may take; not to have converged by then is a ConvergenceWarning.
     n_jobs : int, default=None
@@ -132,7 +135,7 @@ class RankRLS(Ranker):
         solution = self._solve(problem, name, alpha)
         if name == "dual":
             units, found = problem.units, solution.dual
-            dual = problem.dual(self.coef_, alpha) if found is None else found * units.x**2 / units.y
+            dual = problem.dual(self.coef_, alpha) if found is None else units.dual(found)
             self.dual_coef_: Floats = in_rows_given(dual, qid)
         return self
 
@@ -153,7 +156,7 @@ class RankRLS(Ranker):
 
     def _solve(self, problem: Any, name: str, alpha: float) -> Solution:
         """By "primal" or "dual" equations, or by "cg"."""
-        scaled = problem.units.alpha(alpha)
+        scaled = float(problem.units.alpha(alpha))
         if name == "cg":
             tol, max_iter = positive("tol", self.tol), int(positive("max_iter", self.max_iter))
             solution = by_conjugate_gradients(problem, scaled, tol, max_iter)
@@ -190,19 +193,24 @@ def in_rows_given(values: Array, qid: Any) -> Array:
 def told(
     name: str, problem: Any, solution: Solution, tol: float = ENOUGH, stopped: str | None = None, level: int = 4
 ) -> Result:
-    """The result in the units of the data, and a warning where it is not within `tol`: because of rounding, if the
-    solver was not `stopped`.
+    """The result in the units of the data. It has converged if it is within `tol`, or within `ENOUGH` if that is more;
+    else a warning says why: what `stopped` the solver, or rounding.
     """
     at, units = solution.at, problem.units
-    w, value = units.weights(at.point), at.value / units.y**2
+    w, value = units.weights(at.point), units.value(at.value)
     norm = 2 * float(np.linalg.norm(at.gradient)) / units.x / units.y
     largest = float(np.max(np.abs(w) * (problem.largest / units.x), initial=0.0))  # of a score's terms
-    if not np.isfinite(value + norm + largest + float(np.abs(w).sum())):
+    lost = at.alpha <= LEAST_ALPHA and bool((problem.largest[problem.largest > 0] < LEAST_FEATURE).any())
+    if lost or not np.isfinite(value + norm + largest + float(np.abs(w).sum())):
         raise ValueError(f"{name} overflows: scale the features or the labels to a usual size, by ScaledRanker say")
     if (at.point.any() or at.gradient.any()) and largest < LEAST:
         raise ValueError(f"{name}'s scores underflow: scale the features or the labels to a usual size")
-    converged = solution.error <= tol
+    converged = solution.error <= max(tol, ENOUGH)
     if not converged:
-        rounding = f"rounding leaves a relative error of about {solution.error:.0e} in its scores: scale the features"
-        warnings.warn(f"{name} did not converge: {stopped or rounding}", ConvergenceWarning, stacklevel=level)
+        warn_of_error(name, solution.error, stopped, level + 1)
     return Result(w, value, norm, solution.products, converged, solution.message, history=[])
+
+
+def warn_of_error(name: str, error: float, stopped: str | None = None, level: int = 3) -> None:
+    rounding = f"rounding leaves a relative error of about {error:.0e} in its scores: scale the features"
+    warnings.warn(f"{name} did not converge: {stopped or rounding}", ConvergenceWarning, stacklevel=level)

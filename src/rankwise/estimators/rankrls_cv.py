@@ -9,7 +9,7 @@ from rankwise.estimators.base import Ranker, positive, warn_of_query_ids
 from rankwise.estimators.rankrls import in_rows_given, prepared, told
 from rankwise.least_squares.leave_pair_out import LeftOutPairs, leave_pair_out
 from rankwise.least_squares.leave_query_out import leave_query_out
-from rankwise.least_squares.paths import path
+from rankwise.least_squares.paths import TRUSTED, path
 from rankwise.least_squares.regression import MOST_BYTES, Regression
 from rankwise.least_squares.solving import Solution
 from rankwise.metrics import evaluate, parse
@@ -49,7 +49,7 @@ class RankRLSCV(Ranker):
         The same by query, in the order in which they first occur; NaN for one that does not count.
     cv_predictions_ : ndarray of shape (n_documents,)
         With several queries: the score of each document at `alpha_` by the model without its query; less that of the
-        query's first document where an offset of the features would take the digits of the differences.
+        query's first document if an offset of the features would cost the digits of the differences.
     coef_ : ndarray of shape (n_features,)
         Of all documents, at `alpha_`.
     coef_path_ : ndarray of shape (n_alphas, n_features)
@@ -110,10 +110,9 @@ class RankRLSCV(Ranker):
         if problem.starts.size > 2:
             self.cv_predictions_: Floats = in_rows_given(scores[:, best].copy(), qid)
         exactly = problem.at if found.spectrum is not None else problem.twofold_at
-        how = "one eigendecomposition" if found.spectrum is not None else "orthogonal factors"
-        message = f"alpha = {self.alpha_:g} of {alphas.size}, by {how}"
+        message = f"alpha = {self.alpha_:g} of {alphas.size}, by {found.method}"
         at = exactly(found.points[:, best], float(scaled[best]))
-        self.result_ = told("RankRLSCV", problem, Solution(at, float(found.errors[best]), 1, message))
+        self.result_ = told("RankRLSCV", problem, Solution(at, float(found.errors[best]), 1, message), TRUSTED)
         self.coef_ = self.coef_path_[best].copy()
         return self
 

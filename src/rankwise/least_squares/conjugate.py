@@ -1,12 +1,13 @@
 """RankRLS by conjugate gradients, which multiply by X only.
 
-The error that is left is g·H⁻¹g for the gradient g and H = XᵀLX + αI: at most g·g / α. With the diagonal D of H as
-preconditioner it is also at most g·D⁻¹g divided by the smallest eigenvalue of D^-½ H D^-½. The steps taken, which are
-Lanczos's, know that eigenvalue well where the features are of like scales. Where there are many features, the sharper
-of the two counts: the second takes a quarter fewer products.
+The remaining error is g·H⁻¹g for the gradient g and H = XᵀLX + αI. Two numbers stand for it:
+
+* g·g / α, which is never too small. Few features: this one, for the products that it takes are cheap.
+* g·D⁻¹g / λ for the diagonal D of H, the preconditioner, and the smallest eigenvalue λ of D^-½ H D^-½. The steps taken
+  are Lanczos's and tell an eigenvalue that is never below λ and soon near it if the features are of like scales: an
+  estimate, which may be too small. Many features: the smaller of both, which saves a quarter of the products.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,51 +19,55 @@ from rankwise.least_squares.solving import (
     Solution,
     affordable,
     by_penalty,
-    corrected,
+    by_precise_products,
     relative,
     rounding,
     stably,
 )
 
-Bound = Callable[[Floats], float]
-
-FEW = 1_000  # features, for which the products that a proven bound takes cost nothing
+FEW = 1_000  # features up to which the error is bounded, not estimated
 ALIKE = 1e4  # ratio of the scales of features up to which they are alike
-SAFETY = 2  # by which the goal is below `tol`, for the bound is an estimate
+SAFETY = 2  # by which the goal is below `tol`
 CHECK = 2  # products between two looks at the eigenvalue
-STALLED = 50  # products beyond the number of features after which rounding is in the way
-DIRECT = 1e11  # operations that orthogonal factors may take where conjugate gradients fail
+STALLED = 50  # products beyond the number of features, after which rounding prevents convergence
+DIRECT = 1e11  # operations that orthogonal factors may take if conjugate gradients fail
 
 
 def by_conjugate_gradients(problem: Any, alpha: float, tol: float, max_iter: int) -> Solution:
-    """Until scores are within `tol` of the exact ones, relative to their size."""
+    """Until scores are estimated to be within `tol` of the exact ones, relative to their size.
+
+    A solution within `ENOUGH` is accepted if rounding prevents a smaller `tol`.
+    """
     if found := by_penalty(problem, alpha):
         return found
     diagonal = problem.diagonal() + alpha
-    w, bound, products, done = _steps(problem, alpha, diagonal, tol / SAFETY, max_iter)
+    w, smallest, products, done = _steps(problem, alpha, diagonal, tol / SAFETY, max_iter)
     at = problem.at(w, alpha)
     noisy = np.abs(at.gradient) + rounding(problem, at)
-    error = relative(bound(noisy), at)
-    if not done and products >= max_iter:
-        return Solution(at, max(error, 2 * tol), products, _message(products))
-    if error > max(tol, ENOUGH) or not done:
-        return _again(problem, w, alpha, products, max_iter)
-    return Solution(at, min(error, tol), products, _message(products))
+    error = relative(problem, _squared_error(noisy, alpha, diagonal, smallest), at)
+    stopped = not done and products >= max_iter
+    if stopped or (done and error <= max(tol, ENOUGH)):
+        return Solution(at, error, products, _message(products))
+    return _again(problem, w, alpha, products, max_iter)
 
 
-def _steps(problem: Any, alpha: float, diagonal: Floats, tol: float, max_iter: int) -> tuple[Floats, Bound, int, bool]:
-    """The solution, a bound of its squared error by the gradient, the products taken and whether that was enough."""
+def _steps(
+    problem: Any, alpha: float, diagonal: Floats, tol: float, max_iter: int
+) -> tuple[Floats, float | None, int, bool]:
+    """The solution, the eigenvalue by which its error was estimated if it was, the products taken, and whether the
+    error is within `tol`.
+    """
     w, residual = np.zeros(problem.size), problem.right()
-    lengths: list[float] = []  # of the steps, and how much of the direction before is kept
-    kept: list[float] = []
+    lengths: list[float] = []  # of the steps
+    kept: list[float] = []  # how much of the direction before is kept in each
     toward = residual / diagonal
     square, left, direction = float(residual @ toward), problem.at_zero(), toward
-    moved, alike, bound = 0.0, problem.size > FEW and _alike(problem.largest), _by_alpha(alpha)
+    moved, alike = 0.0, problem.size > FEW and _alike(problem.largest)
     for products in range(1, min(max_iter, problem.size + STALLED) + 1):
         product = problem.product(direction) + alpha * direction
         curvature = float(direction @ product)
         if not (square > 0 and curvature > 0):
-            return w, bound, products, square == 0
+            return w, None, products, square == 0
         lengths.append(square / curvature)
         w = w + lengths[-1] * direction
         moved, left = moved + lengths[-1] * square, left - lengths[-1] * square
@@ -70,13 +75,13 @@ def _steps(problem: Any, alpha: float, diagonal: Floats, tol: float, max_iter: i
         toward = residual / diagonal
         before, square = square, float(residual @ toward)
         goal = min(tol**2 * (moved - alpha * float(w @ w)), tol * left)
-        if alike and square <= goal and products % CHECK == 0:
-            bound = _by_eigenvalue(diagonal, _smallest(np.array(lengths), np.array(kept)))
-        if bound(residual) <= goal:
-            return w, bound, products, True
+        look = alike and square <= goal and products % CHECK == 0
+        smallest = _smallest(np.array(lengths), np.array(kept)) if look else None
+        if _squared_error(residual, alpha, diagonal, smallest) <= goal:
+            return w, smallest, products, True
         kept.append(square / before)
         direction = toward + kept[-1] * direction
-    return w, bound, products, False
+    return w, None, products, False
 
 
 def _alike(largest: Floats) -> bool:
@@ -85,12 +90,10 @@ def _alike(largest: Floats) -> bool:
     return bool(some.size == 0 or some.max() <= ALIKE * some.min())
 
 
-def _by_alpha(alpha: float) -> Bound:
-    return lambda g: float(g @ g) / alpha
-
-
-def _by_eigenvalue(diagonal: Floats, smallest: float) -> Bound:
-    return lambda g: float(g @ (g / diagonal)) / smallest
+def _squared_error(g: Floats, alpha: float, diagonal: Floats, smallest: float | None) -> float:
+    """Bounded, or estimated by the smallest eigenvalue of the steps taken."""
+    bound = float(g @ g) / alpha
+    return bound if smallest is None else min(bound, float(g @ (g / diagonal)) / smallest)
 
 
 def _smallest(lengths: Floats, kept: Floats) -> float:
@@ -105,14 +108,11 @@ def _smallest(lengths: Floats, kept: Floats) -> float:
 
 
 def _again(problem: Any, w: Floats, alpha: float, products: int, max_iter: int) -> Solution:
-    """By orthogonal factors if that is cheap, else in twice the precision."""
-    if affordable(problem) and problem.n_rows * problem.size * min(problem.n_rows, problem.size) <= DIRECT:
+    """By orthogonal factors if they are cheap, else in twice the precision."""
+    if affordable(problem, DIRECT):
         found = stably(problem, alpha)
     else:
-        diagonal = problem.centred_diagonal() + alpha
-        most = max(max_iter - products, 1)
-        found = corrected(problem, w, alpha, lambda g: g / diagonal, most, patience=most)
-        found = found._replace(message=_message(products + found.products) + ", in twice the precision")
+        found = by_precise_products(problem, w, alpha, max(max_iter - products, 1))
     return found._replace(products=products + found.products)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankwise.arrays import Floats, Ints
 from rankwise.least_squares.regression import Regression
-from rankwise.solvers.spectral import BATCH, Spectrum, decompose
+from rankwise.solvers.spectral import Spectrum, decompose, left_out
 
 
 @dataclass(frozen=True)
@@ -18,15 +18,11 @@ class Contrasts:
     """Z'Z'ᵀ = U Λ Uᵀ for the contrasts Z' of Z.
 
     starts  query q owns the contrasts starts[q], ..., starts[q + 1] - 1
-    values  Λ
-    basis   U
-    right   Uᵀt', of the contrasts t' of t
+    dual    Λ, U and Uᵀt' for the contrasts t' of t; Λ is NaN if Z'Z'ᵀ overflows
     """
 
     starts: Ints
-    values: Floats
-    basis: Floats
-    right: Floats
+    dual: Spectrum
 
     @classmethod
     def of(cls, problem: Regression) -> "Contrasts":
@@ -36,17 +32,17 @@ class Contrasts:
         contrasts = contrasted(problem, Q, np.ascontiguousarray(contrasts.T))
         starts = problem.starts - np.arange(problem.starts.size)
         if not (contrasts.size and np.isfinite(contrasts).all()):
-            return cls(starts, np.full(right.size, np.nan if right.size else 0.0), contrasts, right)
+            return cls(starts, Spectrum(np.full(right.size, np.nan if right.size else 0.0), contrasts, right))
         found = decompose(contrasts, right)
-        return cls(starts, found.values, found.basis, found.basis.T @ right)
+        return cls(starts, Spectrum(found.values, found.basis, found.basis.T @ right))
 
     def spectrum(self, problem: Regression) -> Spectrum:
         """Of ZᵀZ: its eigenvectors are Z'ᵀU / √Λ."""
-        known = self.values > 0
-        roots = np.sqrt(self.values[known])
-        U = expanded(problem, reflectors(problem), self.basis[:, known])
+        known = self.dual.values > 0
+        roots = np.sqrt(self.dual.values[known])
+        U = expanded(problem, reflectors(problem), self.dual.basis[:, known])
         basis = problem.features.transposed_dot(problem.comparisons.transposed_root(U)) / roots
-        return Spectrum(self.values[known], basis, self.right[known] * roots)
+        return Spectrum(self.dual.values[known], basis, self.dual.right[known] * roots)
 
     def left_out(self, q: int, alphas: Floats) -> Floats:
         """The solution without query q in the basis of `spectrum`, a column for every α.
@@ -54,19 +50,10 @@ class Contrasts:
         Its errors e on the query left out solve (I - F D Fᵀ) e = t_q - F D c. Both sides are what U (α / (Λ + αI)) Uᵀ
         gives, in which nothing cancels.
         """
-        U = self.basis[self.starts[q] : self.starts[q + 1]]
-        known = self.values > 0
-        roots = np.sqrt(self.values[known])
-        out = np.empty((roots.size, alphas.size))
-        at_once = max(1, BATCH // max(U.size, 1))
-        for first in range(0, alphas.size, at_once):
-            some = alphas[first : first + at_once]
-            gains = 1.0 / (self.values[:, None] + some)
-            within = (U * gains.T[:, None, :]) @ U.T
-            misfits = (U @ (gains * self.right[:, None])).T
-            errors = np.linalg.solve(within, misfits[:, :, None])[:, :, 0]
-            rest = (self.right[:, None] - U.T @ errors.T) * gains
-            out[:, first : first + at_once] = roots[:, None] * rest[known]
+        known = self.dual.values > 0
+        rows = self.dual.basis[self.starts[q] : self.starts[q + 1]]
+        dual = left_out(self.dual, rows, alphas)
+        out: Floats = np.sqrt(self.dual.values[known])[:, None] * dual[known]
         return out
 
 

@@ -1,4 +1,4 @@
-"""Ridge regression |t - Zw|² + α|w|² without normal equations, for columns that differ in scale by any amount.
+"""Ridge regression |t - Zw|² + α|w|² without normal equations, for columns of scales from 1e-160 to 1e150.
 
 Z = Q R with the columns taken by size, and the columns beyond the rank k are combinations of the first k: in the order
 in which they were taken, R = R₁ [I B]. With p = [I B] w and I + BBᵀ = CCᵀ, what remains is k numbers wide:
@@ -18,6 +18,7 @@ from rankwise.arrays import Floats, Ints
 
 EPS = float(np.finfo(float).eps)
 DEPENDENT = 64 * EPS  # times √rows: what is left of a column below this share of it is rounding
+AT_ONCE = 1 << 28  # operations between two looks at Ctrl-C, which compiled code does not see
 
 
 @dataclass(frozen=True)
@@ -88,13 +89,28 @@ class Solver:
 
 def factorise(Zt: Floats) -> Factors:
     """Of Z beside t."""
-    from rankwise.least_squares.pivoted_kernels import triangularise
-
     columns = np.array(Zt.T, order="C")
-    order, rank = triangularise(columns, columns.shape[0] - 1, DEPENDENT * np.sqrt(max(Zt.shape[0], 1)))
+    order, rank = _triangularised(columns)
     R = columns[:-1, :rank].T
     first = R[:, :rank]
     others: Floats = linalg.solve_triangular(first, R[:, rank:], check_finite=False)
     mixing: Floats = linalg.cholesky(np.eye(rank) + others @ others.T, lower=True, check_finite=False)
     penalty: Floats = linalg.solve_triangular(mixing, np.eye(rank), lower=True, check_finite=False)
     return Factors(order, first, others, mixing, penalty, columns[-1, :rank])
+
+
+def _triangularised(columns: Floats) -> tuple[Ints, int]:
+    """The order in which all columns but the last were taken, and their rank; they become those of R in place."""
+    from rankwise.least_squares.pivoted_kernels import norms, triangularise
+
+    order, n_rows = np.arange(columns.shape[0] - 1), columns.shape[1]
+    whole = np.empty(order.size)
+    norms(columns, whole)
+    left, rounding = whole.copy(), DEPENDENT * np.sqrt(max(n_rows, 1))
+    rank, most, step = 0, min(n_rows, order.size), max(1, AT_ONCE // max(columns.size, 1))
+    for first in range(0, most, step):
+        last = min(first + step, most)
+        rank = triangularise(columns, order, whole, left, first, last, rounding)
+        if rank < last:
+            break
+    return order, rank

@@ -43,9 +43,10 @@ class LeftOutPairs(NamedTuple):
 def leave_pair_out(problem: Regression, spectrum: Spectrum | None, alphas: Floats, scaling: str) -> LeftOutPairs:
     """Each preference pair left out in turn; of very many pairs, some drawn at random.
 
-    Without a spectrum, every pair is left out for real. Alpha and the differences are in the units of the problem.
+    Without a spectrum, or if the closed form loses too many digits, models are fitted without the pair, at most
+    `REFITS` of them. Alpha and the differences are in the units of the problem.
 
-    Rows that are equal, label and all, are one document: a copy left behind would tell what is to be foretold.
+    Rows that are equal, label included, count as one document: a copy left behind would give the label away.
     """
     rows, first, copy_of = np.unique(problem.rows((0, 1)).Xy, axis=0, return_index=True, return_inverse=True)
     if spectrum is not None and problem.size > rows.shape[0]:  # narrower in the basis of the rows' own span
@@ -53,12 +54,9 @@ def leave_pair_out(problem: Regression, spectrum: Spectrum | None, alphas: Float
     weights: Floats = np.bincount(copy_of, problem.comparisons.weights).astype(np.float64)
     query = _Query(rows, weights, problem.comparisons.slot[first], scaling)
     better, worse = _pairs(query.labels, query.weights)
+    most = query.refits(alphas.size)
     if spectrum is None:
-        most = query.refits(alphas.size)
-        better, worse = better[:most], worse[:most]
-        with one_blas_thread():
-            refitted = [query.refitted(int(i), int(j), alphas) for i, j in zip(better, worse, strict=True)]
-        return query.judged(better, worse, np.array(refitted).reshape(better.size, alphas.size))
+        return query.judged(better[:most], worse[:most], query.refitted(better[:most], worse[:most], alphas))
     distinct, key = np.unique(query.keys(better, worse), axis=0, return_inverse=True)
     if distinct.shape[0] > MOST_SPECTRA:
         better, worse, key = better[:MOST_SPECTRA], worse[:MOST_SPECTRA], key[:MOST_SPECTRA]
@@ -72,6 +70,10 @@ def leave_pair_out(problem: Regression, spectrum: Spectrum | None, alphas: Float
                 F = query.factors(better[part], worse[part])
                 probes = (query.centred[better[part], :-1] - query.centred[worse[part], :-1]) @ rest.basis
                 margins[part] = downdated(rest, F[:, :, :-1] @ rest.basis, middle, F[:, :, -1], probes, alphas)
+    hard = np.isnan(margins).any(axis=1)
+    if hard.sum() > most:
+        return query.judged(better[:most], worse[:most], query.refitted(better[:most], worse[:most], alphas))
+    margins[hard] = query.refitted(better[hard], worse[hard], alphas)
     return query.judged(better, worse, margins)
 
 
@@ -126,7 +128,15 @@ class _Query:
         width = min(n, d)
         return int(np.clip(WORK / (4.0 * n * d * width + 10.0 * n_alphas * width**3), *REFITS))
 
-    def refitted(self, i: int, j: int, alphas: Floats) -> Floats:
+    def refitted(self, better: Ints, worse: Ints, alphas: Floats) -> Floats:
+        """Margins of these pairs, each by a model fitted without it, a column for every α."""
+        out = np.empty((better.size, alphas.size))
+        with one_blas_thread():
+            for p, (i, j) in enumerate(zip(better, worse, strict=True)):
+                out[p] = self._without(int(i), int(j), alphas)
+        return out
+
+    def _without(self, i: int, j: int, alphas: Floats) -> Floats:
         """s_i - s_j by models fitted without i and j, for every α."""
         stay = np.setdiff1d(np.arange(self.labels.size), (i, j))
         if not stay.size:

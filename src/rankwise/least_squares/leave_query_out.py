@@ -2,7 +2,7 @@
 
 L is block diagonal by query, so a query left out is a block of rows of Z left out (see `solvers.spectral`). That
 divides by what the other queries contribute in each direction, relative to all queries together, and a small share
-costs digits. The product of these shares is the ratio of two determinants; where it is too small, the model is fitted
+costs digits. The product of these shares is the ratio of two determinants; if it is too small, the model is fitted
 again.
 """
 
@@ -13,24 +13,28 @@ from rankwise.arrays import Array, Floats, Ints
 from rankwise.least_squares.factors import factorise
 from rankwise.least_squares.paths import Path
 from rankwise.least_squares.regression import Regression, Rows, narrowed
+from rankwise.least_squares.solving import unit_diagonal
 from rankwise.solvers.spectral import Spectrum, left_out, reduction_pays
 from rankwise.threads import one_blas_thread, share
 
-LEAST_SHARE = np.log(1e-6)  # of what is left without a query, over all directions
-MOST_OFFSET = 1e6  # a score is given in full where it is not this many times as large as the differences to others
+LEAST_SHARE = np.log(1e-6)  # of what the other queries contribute, over all directions; below it models are refitted
+# If a query's common score is larger than this many times the differences within it, only the differences are returned.
+MOST_OFFSET = 1e6
 
 
 def leave_query_out(problem: Regression, path: Path, alphas: Floats) -> Floats:
     """The score of each document by the model without its query, a column for every alpha.
 
-    Alpha and scores are in the units of the problem. Scores are relative to those of the query's first document where
-    an offset would take their digits.
+    Alpha and scores are in the units of the problem. If an offset would cost the digits of their differences, scores
+    are relative to that of the query's first document.
     """
     out = np.empty((problem.labels.size, alphas.size))
     refit = np.ones(problem.starts.size - 1, bool)
+    if path.penalty:
+        _by_penalty(problem, alphas, out, (0, refit.size), np.zeros(problem.size))
+        return out
     if path.spectrum is not None and path.contrasts is not None:
-        refit[:] = False
-        _by_contrasts(problem, path, alphas, out)
+        refit = _by_contrasts(problem, path, alphas, out)
     elif path.spectrum is not None and path.normal is not None:
         refit = _by_normal(problem, path.normal, path.spectrum, alphas, out)
     if refit.any():
@@ -48,7 +52,7 @@ def _by_normal(problem: Regression, normal: Floats, spectrum: Spectrum, alphas: 
     shares = np.zeros(sizes.size)
     least = float(alphas.min())
     gains = 1.0 / (spectrum.values + least)
-    whole = _Scaled(normal[:-1, :-1], least)
+    whole = _Determinant(normal[:-1, :-1], least)
 
     def work(piece: tuple[int, int]) -> None:
         rows = problem.rows(piece)
@@ -65,7 +69,7 @@ def _by_normal(problem: Regression, normal: Floats, spectrum: Spectrum, alphas: 
         for q in np.flatnonzero(~by_reduction):
             some = slice(*blocks[q])
             X, F = (values[some, :-1] @ spectrum.basis for values in (rows.Xy, rows.Zt))
-            scores[some] = X @ left_out(spectrum, F, rows.Zt[some, -1], alphas)
+            scores[some] = X @ left_out(spectrum, F, alphas, rows.Zt[some, -1])
             shares[piece[0] + q] = np.linalg.slogdet(np.eye(F.shape[0]) - (F * gains) @ F.T)[1]
 
     with one_blas_thread():
@@ -74,13 +78,11 @@ def _by_normal(problem: Regression, normal: Floats, spectrum: Spectrum, alphas: 
     return refit
 
 
-class _Scaled:
-    """A + αI with a diagonal of 1, and the logarithm of its determinant."""
+class _Determinant:
+    """Of A + αI, scaled to a diagonal of 1, and of what is left of it without some rows."""
 
     def __init__(self, A: Floats, alpha: float) -> None:
-        self.scale = 1.0 / np.sqrt(A.diagonal() + alpha)
-        self.matrix = A * self.scale * self.scale[:, None]
-        self.matrix[np.diag_indices_from(A)] = 1.0
+        self.matrix, self.scale = unit_diagonal(A, alpha)
         self.log_determinant = _log_determinant(self.matrix)
 
     def share_without(self, Z: Floats) -> float:
@@ -94,8 +96,10 @@ def _log_determinant(A: Floats) -> float:
     return -np.inf if failed else 2.0 * float(np.log(factor.diagonal()).sum())
 
 
-def _by_contrasts(problem: Regression, path: Path, alphas: Floats, out: Floats) -> None:
+def _by_contrasts(problem: Regression, path: Path, alphas: Floats, out: Floats) -> Array:
+    """Fills `out`; True for queries whose models are to be fitted again."""
     spectrum, contrasts = path.spectrum, path.contrasts
+    refit = np.zeros(problem.starts.size - 1, bool)
     assert spectrum is not None
     assert contrasts is not None
 
@@ -103,29 +107,54 @@ def _by_contrasts(problem: Regression, path: Path, alphas: Floats, out: Floats) 
         rows = problem.rows(piece)
         for q in range(*piece):
             first, last = problem.starts[q : q + 2] - problem.starts[piece[0]]
-            points = contrasts.left_out(q, alphas)
+            try:
+                points = contrasts.left_out(q, alphas)
+            except np.linalg.LinAlgError:  # an alpha that rounding hides beside the largest eigenvalues
+                refit[q] = True
+                continue
             out[problem.starts[q] : problem.starts[q + 1]] = (rows.Xy[first:last, :-1] @ spectrum.basis) @ points
 
     with one_blas_thread():
         share(work, problem.pieces, problem.n_threads)
+    return refit
+
+
+def _by_penalty(problem: Regression, alphas: Floats, out: Floats, among: tuple[int, int], others: Floats) -> None:
+    """Scores of the queries `among` all by Zᵀt / α of the other queries; `others` is Zᵀt of those not among them.
+
+    Zᵀt is added up only: in a difference, a query that outweighs the others would cost digits.
+    """
+    if among[1] - among[0] == 1:
+        _score(problem, among, others[:, None] / alphas, out)
+        return
+    for half, rest in _halves(*among):
+        _by_penalty(problem, alphas, out, half, others + problem.pull(*rest))
 
 
 def _refitted(
     problem: Regression, alphas: Floats, out: Floats, wanted: Array, among: tuple[int, int], others: list[Floats]
 ) -> None:
     """Scores of the `wanted` queries `among` all, by models fitted again; `others` has the squares of the rest."""
-    first, last = among
-    if not wanted[first:last].any():
+    if not wanted[slice(*among)].any():
         return
-    if last - first > 1:
-        middle = (first + last) // 2
-        for half, rest in (((first, middle), (middle, last)), ((middle, last), (first, middle))):
+    if among[1] - among[0] > 1:
+        for half, rest in _halves(*among):
             if wanted[slice(*half)].any():
                 _refitted(problem, alphas, out, wanted, half, narrowed([*others, problem.compressed(*rest)], 1))
         return
     factors = factorise(others[0] if others else np.zeros((1, problem.size + 1)))
-    points = np.column_stack([factors.at(float(alpha)).solution for alpha in alphas])
-    rows: Rows = problem.rows(among)
+    _score(problem, among, np.column_stack([factors.at(float(alpha)).solution for alpha in alphas]), out)
+
+
+def _halves(first: int, last: int) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
+    """Each half beside the other."""
+    middle = (first + last) // 2
+    return ((first, middle), (middle, last)), ((middle, last), (first, middle))
+
+
+def _score(problem: Regression, query: tuple[int, int], points: Floats, out: Floats) -> None:
+    """The scores of one query, a column for every column of `points`."""
+    rows: Rows = problem.rows(query)
     X = rows.Xy[:, :-1]
     scores, base = (X - X[0]) @ points, X[0] @ points
     shown = np.abs(base) <= MOST_OFFSET * np.abs(scores).max(axis=0)

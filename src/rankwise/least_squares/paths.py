@@ -1,4 +1,4 @@
-"""RankRLS for many α at once: by one eigendecomposition where that can be trusted, else by factors, α after α."""
+"""RankRLS for many α at once: by one eigendecomposition if that is exact enough, else by orthogonal factors."""
 
 from dataclasses import dataclass, replace
 
@@ -11,6 +11,7 @@ from rankwise.least_squares.regression import Regression
 from rankwise.least_squares.solving import (
     DEFINITE,
     Scaled,
+    Solution,
     affordable,
     by_penalty,
     corrected,
@@ -20,17 +21,18 @@ from rankwise.least_squares.solving import (
 )
 from rankwise.solvers.spectral import Spectrum, decompose
 
-TRUSTED = 5e-9  # the bound of an error, which errs upwards, that does not call for another way
-RESOLVED = 1e3 * float(np.finfo(float).eps)  # of the largest eigenvalue: an alpha above this is not lost in rounding
+TRUSTED = 5e-9  # estimated error up to which the eigendecomposition is accepted
+RESOLVED = 1e3 * float(np.finfo(float).eps)  # an alpha above this share of the largest eigenvalue survives rounding
 
 
 @dataclass(frozen=True)
 class Path:
     """points: the solutions, a column for every α; errors: of their scores, as in `Solution`.
 
-    spectrum   of ZᵀZ; None where it cannot be trusted
-    normal     the normal matrix, where it was decomposed
+    spectrum   of ZᵀZ; None if rounding spoils it or it was not needed
+    normal     the normal matrix, if it was decomposed
     contrasts  what was decomposed instead of it
+    penalty    whether ZᵀZ is within rounding of 0 beside every α
     """
 
     points: Floats
@@ -38,12 +40,20 @@ class Path:
     spectrum: Spectrum | None = None
     normal: Floats | None = None
     contrasts: Contrasts | None = None
+    penalty: bool = False
+
+    @property
+    def method(self) -> str:
+        if self.spectrum is not None:
+            return "one eigendecomposition"
+        return "the penalty alone" if self.penalty else "orthogonal factors"
 
 
 def path(problem: Regression, alphas: Floats, primal: bool) -> Path:
     """primal: whether ZᵀZ is decomposed, else ZZᵀ; α is in the units of the problem."""
     if by_penalty(problem, float(alphas.min())):
-        return by_factors(problem, alphas)
+        solutions = [one for alpha in alphas if (one := by_penalty(problem, float(alpha)))]
+        return replace(_path(solutions), penalty=True)
     if primal:
         normal = problem.normal_matrix()
         found = by_normal(problem, normal[:-1, :-1], normal[:-1, -1], alphas)
@@ -53,13 +63,14 @@ def path(problem: Regression, alphas: Floats, primal: bool) -> Path:
 
 
 def by_normal(problem: Regression, A: Floats, b: Floats, alphas: Floats) -> Path | None:
-    """By the spectrum of A = ZᵀZ with b = Zᵀt, or None where rounding is in the way."""
+    """By the spectrum of A = ZᵀZ with b = Zᵀt, or None if rounding spoils it."""
     if not np.isfinite(A).all():
         return None
     spectrum = decompose(A, b)
     points = spectrum.solutions(alphas)
     lowest, highest = float(spectrum.values.min(initial=0.0)), float(spectrum.values.max(initial=0.0))
-    for k in {int(alphas.argmin()), int(alphas.argmax())}:
+    error = 0.0
+    for k in {int(alphas.argmin()), int(alphas.argmax())}:  # they stand for those between
         at = problem.at(points[:, k], float(alphas[k]))
         noisy = np.abs(at.gradient) + rounding(problem, at)
         squares = [np.inf]
@@ -69,33 +80,36 @@ def by_normal(problem: Regression, A: Floats, b: Floats, alphas: Floats) -> Path
         if factor is not None and factor.smallest >= DEFINITE:
             scaled = noisy * factor.scale
             squares.append(float(scaled @ scaled) / factor.smallest)
-        if relative(min(squares), at) > TRUSTED:
-            return None
-    return Path(points, np.zeros(alphas.size), spectrum)
+        error = max(error, relative(problem, min(squares), at))
+    return Path(points, np.full(alphas.size, error), spectrum) if error <= TRUSTED else None
 
 
 def by_contrasts(problem: Regression, contrasts: Contrasts, alphas: Floats) -> Path | None:
-    """By the spectrum of ZZᵀ, or None where rounding is in the way."""
-    if not np.isfinite(contrasts.values).all():
+    """By the spectrum of ZZᵀ, or None if rounding spoils it."""
+    if not np.isfinite(contrasts.dual.values).all():
         return None
     spectrum = contrasts.spectrum(problem)
     points = spectrum.solutions(alphas)
+    error = 0.0
     for k in {int(alphas.argmin()), int(alphas.argmax())}:
         at = problem.at(points[:, k], float(alphas[k]))
-        smallest = float(spectrum.values.min(initial=np.inf)) + at.alpha
-        if error_above(at, rounding(problem, at), smallest) > TRUSTED:
-            return None
-    return Path(points, np.zeros(alphas.size), spectrum, contrasts=contrasts)
+        smallest = float(contrasts.dual.values.min(initial=np.inf)) + at.alpha  # 0 + α if rounding may hide directions
+        error = max(error, error_above(problem, at, smallest))
+    return Path(points, np.full(alphas.size, error), spectrum, contrasts=contrasts) if error <= TRUSTED else None
 
 
 def by_factors(problem: Regression, alphas: Floats) -> Path:
     """Every α solved stably, from one orthogonal factorisation."""
     if not affordable(problem):
-        raise ValueError("the features differ too much in scale for RankRLSCV: scale them, or fit RankRLS(solver='cg')")
+        raise ValueError("the features differ too much in scale to fit many alphas: scale them, or fit one alpha")
     factors = factorise(problem.compressed())
-    points, errors = np.empty((problem.size, alphas.size)), np.empty(alphas.size)
-    for k, alpha in enumerate(alphas):
-        solver = factors.at(float(alpha))
-        found = by_penalty(problem, float(alpha)) or corrected(problem, solver.solution, float(alpha), solver)
-        points[:, k], errors[k] = found.at.point, found.error
-    return Path(points, errors)
+    found = []
+    for alpha in map(float, alphas):
+        solver = factors.at(alpha)
+        found.append(by_penalty(problem, alpha) or corrected(problem, solver.solution, alpha, solver))
+    return _path(found)
+
+
+def _path(solutions: list[Solution]) -> Path:
+    points, errors = [one.at.point for one in solutions], [one.error for one in solutions]
+    return Path(np.column_stack(points), np.array(errors))

@@ -1,37 +1,40 @@
-"""Householder's QR factors of a matrix whose columns differ in scale by any amount, the largest column first."""
+"""Householder's QR factors of a matrix whose columns differ in scale, the largest column first.
+
+Norms are roots of sums of squares: a column below about 1e-160 counts as 0. In `regression.Units` α is at least 1e-308,
+beside which the squares of such a column are nothing.
+"""
 
 import numpy as np
 
 from rankwise.arrays import Floats, Ints
 from rankwise.jit import kernel
-
-REORDER = {"reassoc", "contract"}  # else no vector instructions; the order is fixed once compiled
+from rankwise.solvers.spectral_kernels import dot
 
 
 @kernel
-def triangularise(columns: Floats, n_pivots: int, rounding: float) -> tuple[Ints, int]:
-    """The order in which the columns were taken and their rank; `columns`, one per row, become those of R in place.
+def triangularise(
+    columns: Floats, order: Ints, whole: Floats, left: Floats, first: int, last: int, rounding: float
+) -> int:
+    """Steps first, ..., last - 1; their number so far, or the rank where nothing is left to take. In place:
 
-    The first `n_pivots` columns are taken by the size of what is left of them, the others only carried along. A column
-    of which no more than `rounding` of its norm is left depends on those before it: what is left of it is set to 0, for
-    else the rounding errors of a large column would pass for the values of a small one.
+    columns  one per row, the matrix becomes R. As many as `order` has are taken by the size of what is left of them;
+             those behind are only carried along
+    order    which column was taken in which step
+    whole    the norms of the columns, and what is `left` of them
+
+    A column of which no more than `rounding` of its norm is left depends on those before it: what is left of it is set
+    to 0, for else the rounding errors of a large column would pass for the values of a small one.
     """
-    n_rows = columns.shape[1]
-    order = np.arange(n_pivots)
-    whole = np.empty(n_pivots)
-    left = np.empty(n_pivots)
-    for j in range(n_pivots):
-        whole[j] = left[j] = norm(columns[j])
-    for k in range(min(n_rows, n_pivots)):
+    for k in range(first, last):
         best = k
-        for j in range(k, n_pivots):
+        for j in range(k, order.size):
             if left[j] <= rounding * whole[j]:
                 left[j] = 0.0
                 columns[j, k:] = 0.0
             if left[j] > left[best]:
                 best = j
         if left[best] == 0.0:
-            return order, k
+            return k
         if best != k:
             kept = columns[k].copy()
             columns[k], columns[best] = columns[best], kept
@@ -39,7 +42,14 @@ def triangularise(columns: Floats, n_pivots: int, rounding: float) -> tuple[Ints
             whole[k], whole[best] = whole[best], whole[k]
             left[k], left[best] = left[best], left[k]
         reflect(columns, k, left)
-    return order, min(n_rows, n_pivots)
+    return last
+
+
+@kernel
+def norms(columns: Floats, out: Floats) -> None:
+    """Of the first rows of `columns`, as many as `out` has."""
+    for j in range(out.size):
+        out[j] = norm(columns[j])
 
 
 @kernel
@@ -55,21 +65,13 @@ def reflect(columns: Floats, k: int, left: Floats) -> None:
     for j in range(k + 1, columns.shape[0]):
         if j >= left.size or left[j] > 0.0:
             column = columns[j, k:]
-            along = 2.0 * product(v, column)
+            along = 2.0 * dot(v, column)
             for i in range(v.size):
                 column[i] -= along * v[i]
             if j < left.size:
                 left[j] = norm(column[1:])
 
 
-@kernel(fastmath=REORDER)
-def product(a: Floats, b: Floats) -> float:
-    total = 0.0
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
-
-
 @kernel
 def norm(v: Floats) -> float:
-    return float(np.sqrt(product(v, v)))
+    return float(np.sqrt(dot(v, v)))

@@ -2,8 +2,8 @@
 
     J(w) = (y - Xw)ᵀ L (y - Xw) + α|w|² = |t - Zw|² + α|w|²
 
-Z is made a block of whole queries at a time and forgotten. Primal: ZᵀZ, d × d. Dual: ZZᵀ, n × n, w = Zᵀa. Matrix-free:
-XᵀLX v by products with X alone.
+Z is never stored: blocks of whole queries are computed when they are needed. Primal: ZᵀZ, d × d. Dual: ZZᵀ, n × n,
+w = Zᵀa. Matrix-free: XᵀLX v by products with X alone.
 """
 
 from collections.abc import Iterator
@@ -17,13 +17,14 @@ from scipy import linalg, sparse
 from rankwise.arrays import Floats, Ints
 from rankwise.features import BLOCK_BYTES, Features, in_order, lanes
 from rankwise.least_squares.comparisons import Comparisons, Shifts, compare
+from rankwise.least_squares.twofold import TwofoldRows
+from rankwise.least_squares.units import Units, largest_values
 from rankwise.queries import Queries, cut
 from rankwise.threads import one_blas_thread, share, thread_count
 
 PRODUCTS = 200  # products with XᵀLX that conjugate gradients typically take
-MATRIX_GAIN = 8  # how much cheaper an operation is inside a matrix product
-DENSE_BYTES = 1 << 28  # of a sparse X as a dense array
-MOST_BYTES = 1 << 32  # of a d × d or n × n matrix
+MATRIX_GAIN = 8  # how many times faster an operation is inside a matrix product
+MOST_BYTES = 1 << 32  # that a d × d or n × n matrix may take
 
 
 @dataclass(frozen=True)
@@ -37,28 +38,12 @@ class Rows:
 
 @dataclass(frozen=True)
 class Block:
-    """Some `rows` of the queries that `part` speaks of, which begin at row `low`."""
+    """Some `rows` of the queries that `part` compares, which begin at row `low`."""
 
     part: Comparisons
     low: int
     rows: slice
     shifts: Shifts | None
-
-
-class Units(NamedTuple):
-    """x and y times these powers of 2 are within 2^±200, squares of them far from the limits of float64.
-
-    With them w is w' · x / y for the solution w' of the scaled problem, whose α is α x².
-    """
-
-    x: float
-    y: float
-
-    def alpha(self, alpha: Any) -> Any:
-        return alpha * self.x**2
-
-    def weights(self, w: Floats) -> Floats:
-        return w * self.x / self.y
 
 
 class Expansion(NamedTuple):
@@ -92,7 +77,7 @@ class Regression:
         starts: Ints,
         comparisons: Comparisons,
         largest: Floats,
-        units: "Units",
+        units: Units,
     ) -> None:
         self.features = features
         self.labels = labels
@@ -105,7 +90,7 @@ class Regression:
         self.n_threads = features.n_threads
         self.n_rows, self.size = features.n_rows, features.n_features
         self.degrees = float(np.linalg.norm(comparisons.degree)), float(comparisons.degree.max(initial=0.0))
-        # float64 copies of a block, twice, are to fit where a block of X does
+        # two float64 copies of a piece take as much memory as a block of X
         self.piece_rows = max(1, BLOCK_BYTES // (16 * (self.size + 1)))
         self.pieces = cut(starts, self.piece_rows)
 
@@ -137,7 +122,7 @@ class Regression:
             return in_order(share(add_up, runs, self.n_threads))
 
     def _blocks(self) -> Iterator[Block]:
-        """A block a piece, or, where a query is much larger than a piece should be, several."""
+        """One block per piece; several if a query is much larger than a piece should be."""
         for first, last in self.pieces:
             low, high = int(self.starts[first]), int(self.starts[last])
             part, step = self.comparisons.part(first, last, slice(low, high)), self.piece_rows
@@ -173,9 +158,10 @@ class Regression:
         return total, self.comparisons.root(self.targets)
 
     def lifted(self, gram: Floats) -> Floats:
-        """`gram`, with a large number in place of eigenvalues that are 0 whatever X is.
+        """`gram`, with a large number in place of the eigenvalues that are 0 whatever X is.
 
-        Their vectors are √ω of a query's documents, and any document compared with none. Zᵀ and tᵀ of them are 0.
+        Their eigenvectors, to which Z and t are orthogonal: √ω of the documents of one query, and each document that is
+        compared with no other.
         """
         lift = float(gram.diagonal().max(initial=0.0))
         roots = np.sqrt(self.comparisons.weights)
@@ -194,12 +180,20 @@ class Regression:
             parts = narrowed([*parts, self.rows((first + low, first + high)).Zt], 3)
         return narrowed(parts, 1)[0]
 
+    def pull(self, first: int, last: int) -> Floats:
+        """Zᵀt of queries first, ..., last - 1."""
+        total, starts = np.zeros(self.size), self.starts[first : last + 1]
+        for low, high in cut(starts - starts[0], self.piece_rows):
+            Zt = self.rows((first + low, first + high)).Zt
+            total += Zt[:, :-1].T @ Zt[:, -1]
+        return total
+
     def product(self, v: Floats) -> Floats:
         """XᵀLX v."""
         return self.features.transposed_dot(self.comparisons.laplacian(self.features.dot(v)))
 
     def diagonal(self) -> Floats:
-        """Near the diagonal of XᵀLX: of a sparse X, whose columns are mostly 0, without regard to their means."""
+        """Near the diagonal of XᵀLX: for a sparse X means are neglected, since most values are 0."""
         if not sparse.issparse(self.features.X):
             return self.centred_diagonal()
         return self.features.squared_transposed_dot(self.comparisons.degree)
@@ -232,59 +226,26 @@ class Regression:
 
     def twofold_sums(self, w: Floats) -> Floats:
         """XᵀL(y - Xw), |t - Zw|² and |Zw|², as two rows that are to be added."""
-        hi, lo, moved = self._twofold_scores(w)
+        hi, lo = self._twofold.dot(w)
+        moved = self.comparisons.twofold(hi, lo)[1]
         gaps = self.targets - hi
         drift = gaps - self.targets
         lo = (self.targets - (gaps - drift)) - (hi + drift) - lo
         pulled, misfit = self.comparisons.twofold(gaps, lo)
-        return np.hstack((self._twofold_transposed_dot(pulled), [[misfit, moved], [0.0, 0.0]]))
+        return np.hstack((self._twofold.transposed_dot(pulled), [[misfit, moved], [0.0, 0.0]]))
 
     def dual(self, w: Floats, alpha: float) -> Floats:
         """a with w = Xᵀa, which is L(y - Xw) / α; of w and α in the units of the data."""
-        hi, lo, _ = self._twofold_scores(w / self.units.x)
+        hi, lo = self._twofold.dot(w / self.units.x)
         return self.comparisons.laplacian((self.targets / self.units.y - hi) - lo) / alpha
 
     def curvature(self, v: Floats) -> float:
         """|Zv|², in twice the precision."""
-        return self._twofold_scores(v)[2]
-
-    def _twofold_scores(self, w: Floats) -> tuple[Floats, Floats, float]:
-        from rankwise.least_squares.twofold_kernels import dot
-
-        hi, lo = np.empty(self.labels.size), np.empty(self.labels.size)
-        rows, blocks = self._twofold_rows
-        share(lambda block: dot(rows, self._bases, block.start, block.stop, w, hi, lo), blocks, self.n_threads)
-        return hi, lo, self.comparisons.twofold(hi, lo)[1]
+        return self.comparisons.twofold(*self._twofold.dot(v))[1]
 
     @cached_property
-    def _bases(self) -> Ints:
-        """For each row, the first of its query."""
-        return np.repeat(self.starts[:-1], np.diff(self.starts))
-
-    @cached_property
-    def _twofold_rows(self) -> tuple[Any, list[slice]]:
-        """X as `twofold_kernels` take it, dense if that fits into memory: so that an offset costs no digits."""
-        X = self.features.X
-        if sparse.issparse(X) and 8 * self.n_rows * self.size <= DENSE_BYTES:
-            return (X.toarray(),), self.features._blocks()
-        return self.features.rows, self.features._blocks()
-
-    def _twofold_transposed_dot(self, g: Floats) -> Floats:
-        from rankwise.least_squares.twofold_kernels import add_to, add_transposed
-
-        rows, blocks = self._twofold_rows
-
-        def add_up(lane: list[slice]) -> Floats:
-            total = np.zeros((2, self.size))
-            for block in lane:
-                add_transposed(rows, self._bases, block.start, block.stop, g[0], g[1], total[0], total[1])
-            return total
-
-        runs = lanes(blocks, self.features.nbytes, 2 * self.size)
-        total, *others = share(add_up, runs, self.n_threads)
-        for other in others:
-            add_to(total, other)
-        return total
+    def _twofold(self) -> TwofoldRows:
+        return TwofoldRows(self.features, self.starts)
 
 
 def expansion(w: Floats, alpha: float, sums: Floats) -> Expansion:
@@ -314,9 +275,9 @@ def regression(
     n_jobs: int | None,
     units: Units | None = None,
 ) -> Regression:
-    """The problem of rows X; they are copied only where a query's rows do not lie together, or to be scaled.
+    """The problem of rows X, which are copied only to bring the rows of each query together, or to be scaled.
 
-    units  None: as the data need it
+    units  None: chosen from the data
     """
     groups = Queries(queries, X.shape[0])
     if groups.rows is not None:
@@ -324,29 +285,11 @@ def regression(
         weights = None if weights is None else weights[groups.rows]
         groups = groups.gathered()
     comparisons = compare(labels, groups, weights, ties, scaling)
-    largest, highest = _largest(X), float(max(labels.max(initial=0.0), -labels.min(initial=0.0)))
-    units = units or Units(_unit(float(largest.max(initial=0.0))), _unit(highest))
+    largest = largest_values(X)
+    units = units or Units.of(largest, labels)
     if units.x != 1.0:
         X = X.astype(np.float64) * units.x
     return Regression(Features(X, thread_count(n_jobs)), labels, groups.starts, comparisons, largest * units.x, units)
-
-
-def _largest(X: Any) -> Floats:
-    """max |x_ij| of each feature."""
-    from rankwise.least_squares import kernels
-
-    out = np.zeros(X.shape[1])
-    if sparse.issparse(X):
-        kernels.largest(X.data, X.indices, out)
-    else:
-        kernels.largest_dense(X, out)
-    return out
-
-
-def _unit(largest: float) -> float:
-    """The power of 2 that takes this into 2^±200."""
-    exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
-    return float(2.0 ** (min(max(exponent, -200), 200) - exponent))
 
 
 def cheapest(n_rows: int, n_features: int, n_stored: int) -> str:

@@ -1,13 +1,12 @@
-"""The minimiser of |t - Zw|² + α|w|², checked: each way to it ends with a bound on how far the solution is off.
+"""The minimiser of |t - Zw|² + α|w|², checked: each method ends with an estimate of how far its solution is off.
 
-Normal equations are the fastest way and are tried first. They square Z, and that may lose what columns of small scale,
-nearly dependent columns or a large offset have to say. The error that is left is g·(ZᵀZ + αI)⁻¹g for the gradient g, in
-|Zδ|² + α|δ|². Where a bound of it, rounding of g included, is not small against |Zw|², the problem is solved again by
-`factors`, and corrected by gradients in twice the precision until the error is small.
+Normal equations are the fastest method and are tried first. They square Z, which may lose the digits of columns of
+small scale, of nearly dependent columns, or beside a large offset. The remaining error, |Zδ|² + α|δ|² for a solution
+that is off by δ, is g·(ZᵀZ + αI)⁻¹g for the gradient g. If its estimate, rounding of g included, is not small against
+|Zw|², the problem is solved again by `factors` and corrected by gradients in twice the precision.
 """
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,22 +15,26 @@ from scipy.linalg import lapack
 
 from rankwise.arrays import Floats
 from rankwise.least_squares.factors import factorise
-from rankwise.least_squares.regression import MOST_BYTES, Expansion
-from rankwise.threads import one_blas_thread
+from rankwise.least_squares.regression import MATRIX_GAIN, MOST_BYTES, Expansion
+from rankwise.threads import enough_blas_threads
 
 EPS = float(np.finfo(float).eps)
 GOAL = 1e-10  # the error of scores relative to their size
-ENOUGH = 1e-9  # what a solution may miss without a word
-WEIGHTS = 1e-3  # the error of weights counts so much: they matter to documents unlike those seen
+ENOUGH = 1e-9  # error up to which no warning is given
+WEIGHTS = 1e-3  # how much an error of the weights counts: they matter to documents unlike those in the training data
 FLOOR = 1e-14  # an objective below this share of |Zw|² is rounding
-DEFINITE = 1e-10  # of a scaled matrix, eigenvalues below this may be rounding
-PATIENCE = 5  # corrections without gain after which rounding has won
+DEFINITE = 1e-10  # eigenvalues of a scaled matrix below this may be rounding
+PATIENCE = 5  # corrections that do not halve the squared error, after which rounding prevents any further gain
 MOST_CORRECTIONS = 100
-SMALL = 1_000  # matrices so narrow are factorised faster by one thread
+MOST_WORK = 1e12  # operations that orthogonal factors may take, of which a core does about 10⁹ per second
 
 
 class Solution(NamedTuple):
-    """error: of the scores' differences within queries, relative to their size; an estimate that errs upwards."""
+    """error: of the scores' differences within queries, relative to their size.
+
+    It is an estimate that errs upwards, rounding included. Only conjugate gradients on many features (`conjugate`) may
+    estimate it too small.
+    """
 
     at: Expansion
     error: float
@@ -39,18 +42,18 @@ class Solution(NamedTuple):
     message: str
     dual: Floats | None = None  # a with w = Xᵀa, where it was found on the way
 
-    @property
-    def converged(self) -> bool:
-        return self.error <= ENOUGH
-
 
 def by_penalty(problem: Any, alpha: float) -> Solution | None:
-    """XᵀLy / α, where XᵀLX is nothing against α; its square could be below what float64 holds."""
-    most = float(np.linalg.norm(problem.largest)) * np.sqrt(np.sqrt(problem.n_rows) * problem.degrees[0])
-    if most > EPS * np.sqrt(alpha):
+    """XᵀLy / α, if XᵀLX is within rounding of 0 beside α: its square could be below what float64 holds. Else None."""
+    if _norm_above(problem) > EPS * np.sqrt(alpha):
         return None
     w = -problem.twofold_at(np.zeros(problem.size), alpha).gradient / alpha
-    return Solution(problem.twofold_at(w, alpha), 0.0, 1, "solved by primal equations")
+    return Solution(problem.twofold_at(w, alpha), EPS, 1, "solved by primal equations")
+
+
+def _norm_above(problem: Any) -> float:
+    """At least |Z|: Σ ω_i ω_j (x_i - x_j)² over the pairs is at most twice Σ degree · x² over the documents."""
+    return float(np.linalg.norm(problem.largest)) * float(np.sqrt(2 * np.sqrt(problem.n_rows) * problem.degrees[0]))
 
 
 def by_primal(problem: Any, alpha: float) -> Solution:
@@ -67,12 +70,12 @@ def from_normal(problem: Any, A: Floats, b: Floats, alpha: float) -> Solution | 
     if factor is None or factor.smallest < DEFINITE:
         return None
     expansion = problem.at(factor(b), alpha)
-    error = factor.error(expansion, rounding(problem, expansion))
+    error = factor.error(problem, expansion)
     return Solution(expansion, error, 1, "solved by primal equations") if error <= ENOUGH else None
 
 
 def by_dual(problem: Any, alpha: float) -> Solution:
-    """n equations; what every query's rows sum up to is 0, and so are those eigenvalues, which are lifted."""
+    """n equations. Weighted rows of Z sum to 0 within each query: the eigenvalues that are 0 therefore are lifted."""
     if found := by_penalty(problem, alpha):
         return found
     gram, t = problem.gram()
@@ -80,7 +83,7 @@ def by_dual(problem: Any, alpha: float) -> Solution:
     if factor is not None and factor.smallest > DEFINITE:
         dual = problem.comparisons.transposed_root(factor(t))
         expansion = problem.at(problem.features.transposed_dot(dual), alpha)
-        error = error_above(expansion, rounding(problem, expansion), factor.smallest / float(factor.scale.max()) ** 2)
+        error = error_above(problem, expansion, factor.smallest / float(factor.scale.max()) ** 2)
         lost = EPS * float(np.linalg.norm(problem.largest)) * float(np.linalg.norm(dual))
         if error <= ENOUGH and lost <= ENOUGH * float(np.linalg.norm(expansion.point)):
             return Solution(expansion, error, 1, "solved by dual equations", dual)
@@ -88,17 +91,25 @@ def by_dual(problem: Any, alpha: float) -> Solution:
 
 
 def stably(problem: Any, alpha: float) -> Solution:
-    """By orthogonal factors, or, where these would not fit into memory, by conjugate gradients in twofold precision."""
+    """By orthogonal factors, or, if these take too much memory or time, by products in twice the precision."""
     if not affordable(problem):
-        diagonal = problem.centred_diagonal() + alpha
-        return corrected(problem, np.zeros(problem.size), alpha, lambda g: g / diagonal, problem.size, problem.size)
+        return by_precise_products(problem, np.zeros(problem.size), alpha, problem.size)
     solver = factorise(problem.compressed()).at(alpha)
     return corrected(problem, solver.solution, alpha, solver)
 
 
-def affordable(problem: Any) -> bool:
-    """Whether Z can be held, or its triangular factor."""
-    return bool(16 * min(problem.n_rows, problem.size + 1) * (problem.size + 1) <= MOST_BYTES)
+def affordable(problem: Any, most_work: float = MOST_WORK) -> bool:
+    """Whether orthogonal factors of Z fit into memory and take at most so many operations."""
+    n, d = float(problem.n_rows), float(problem.size + 1)
+    rows = min(n, d)  # that are left once Z is compressed, by matrix products
+    return bool(16 * rows * d <= MOST_BYTES and rows * rows * d + n * d * d / MATRIX_GAIN <= most_work)
+
+
+def by_precise_products(problem: Any, w: Floats, alpha: float, most: int) -> Solution:
+    """By conjugate gradients from w, with the diagonal as preconditioner and gradients in twice the precision."""
+    diagonal = problem.centred_diagonal() + alpha
+    found = corrected(problem, w, alpha, lambda g: g / diagonal, most, most, lambda g: float(g @ g) / alpha)
+    return found._replace(message=f"conjugate gradients in twice the precision, {found.products} products")
 
 
 def corrected(
@@ -108,10 +119,12 @@ def corrected(
     inverse: Callable[[Floats], Floats],
     most: int = MOST_CORRECTIONS,
     patience: int = PATIENCE,
+    bound: Callable[[Floats], float] | None = None,
 ) -> Solution:
     """w improved by conjugate gradients, with gradients in twice the precision.
 
-    inverse  (ZᵀZ + αI)⁻¹ as well as it is known; the better, the fewer corrections
+    inverse  near (ZᵀZ + αI)⁻¹; the nearer, the fewer corrections
+    bound    of the squared error, by the gradient; None: `inverse` is so near that it tells the error
     """
     best = here = problem.twofold_at(w, alpha)
     least, off, late, direction, last = np.inf, w, 0, np.zeros(w.size), (np.zeros(w.size), 1.0)
@@ -121,7 +134,9 @@ def corrected(
         late = 0 if square < least / 2 else late + 1
         if square < least:
             best, least, off = here, square, toward
-        if square <= GOAL**2 * min(here.moved, alpha * float(here.point @ here.point)) or late > patience:
+        left = square if bound is None else bound(here.gradient)
+        done = square == 0 or left <= GOAL**2 * min(here.moved, alpha * float(here.point @ here.point))
+        if done or late > patience:
             break
         turn = max(0.0, float((here.gradient - last[0]) @ toward) / last[1]) if products > 1 else 0.0
         last = here.gradient, square
@@ -131,31 +146,42 @@ def corrected(
             break
         w = w - float(here.gradient @ direction) / curvature * direction
         here = problem.twofold_at(w, alpha)
-    return Solution(best, relative(problem.curvature(off), best), products, "solved by orthogonal factors")
+    if bound is None:
+        error = _relative(problem.curvature(off), least, best)
+    else:
+        error = relative(problem, bound(best.gradient), best)
+    return Solution(best, error, products, "solved by orthogonal factors")
 
 
 def rounding(problem: Any, at: Expansion) -> Floats:
-    """About how far sums in the usual precision put each entry of the gradient off, errors being random."""
+    """About how far each entry of the gradient is off, if it was summed in float64 and rounding errors are random."""
     of_scores = problem.degrees[0] * float(np.linalg.norm(problem.largest * at.point))
     noise: Floats = 8 * EPS * problem.largest * (of_scores + np.sqrt(problem.degrees[1] * max(at.misfit, 0.0)))
     return noise
 
 
-def error_above(at: Expansion, noise: Floats, smallest: float) -> float:
-    """The error, at most, if no eigenvalue of ZᵀZ + αI that matters is below `smallest`."""
-    noisy = np.abs(at.gradient) + noise
+def error_above(problem: Any, at: Expansion, smallest: float) -> float:
+    """The error at most, if no eigenvalue of ZᵀZ + αI in the span of g is below `smallest`."""
+    noisy = np.abs(at.gradient) + rounding(problem, at)
     squared = float(noisy @ noisy) / smallest
-    return max(relative(squared, at), WEIGHTS * _ratio(squared / smallest, float(at.point @ at.point)))
+    return max(relative(problem, squared, at), WEIGHTS * _ratio(squared / smallest, float(at.point @ at.point)))
 
 
-def relative(squared_error: float, at: Expansion) -> float:
-    """The error relative to |Zw|, or that of the objective to it where it is larger."""
-    of_value = squared_error / (at.value + FLOOR * at.moved) if squared_error > 0 else 0.0
-    return max(_ratio(squared_error, at.moved), of_value)
+def relative(problem: Any, squared_error: float, at: Expansion) -> float:
+    """The error by |Zδ|² + α|δ|²; the share of |Zδ|² in it is at most |Z|² / (|Z|² + α)."""
+    norm = _norm_above(problem)
+    squares = norm * norm
+    share = squares / (squares + at.alpha) if squares < np.inf else 1.0
+    return _relative(share * squared_error, squared_error, at)
+
+
+def _relative(moved: float, excess: float, at: Expansion) -> float:
+    """The larger of two: |Zδ| relative to |Zw|, and what the objective is above its minimum, relative to it."""
+    return max(_ratio(moved, at.moved), _ratio(excess, at.value + FLOOR * at.moved) ** 2)
 
 
 def _ratio(squared_part: float, squared_whole: float) -> float:
-    """part / whole, infinite where that is not a number."""
+    """part / whole; infinite if the whole is 0 or the ratio overflows."""
     if squared_part == 0:
         return 0.0
     ratio = np.sqrt(squared_part / squared_whole) if squared_whole > 0 else np.inf
@@ -163,7 +189,10 @@ def _ratio(squared_part: float, squared_whole: float) -> float:
 
 
 class Scaled(NamedTuple):
-    """Cholesky's factor of A + αI with rows and columns scaled to a diagonal of 1, and its smallest eigenvalue."""
+    """Cholesky's factor of A + αI with rows and columns scaled to a diagonal of 1.
+
+    smallest  LAPACK's estimate of 1 / |inverse|₁, which is at most the smallest eigenvalue
+    """
 
     factor: Any
     scale: Floats
@@ -171,15 +200,12 @@ class Scaled(NamedTuple):
 
     @classmethod
     def of(cls, A: Floats, alpha: float) -> "Scaled | None":
-        """None where rounding has made it indefinite."""
-        diagonal = A.diagonal() + alpha
-        if not (np.isfinite(A).all() and (diagonal > 0).all()):
+        """None if rounding has made it indefinite."""
+        if not (np.isfinite(A).all() and (A.diagonal() + alpha > 0).all()):
             return None
-        scale = 1.0 / np.sqrt(diagonal)
-        scaled = A * scale * scale[:, None]
-        scaled[np.diag_indices_from(A)] = 1.0
+        scaled, scale = unit_diagonal(A, alpha)
         norm = float(np.abs(scaled).sum(axis=0).max(initial=0.0))
-        with one_blas_thread() if A.shape[0] < SMALL else nullcontext():
+        with enough_blas_threads(A.shape[0]):
             try:
                 factor = linalg.cho_factor(scaled, lower=True, overwrite_a=True, check_finite=False)
             except linalg.LinAlgError:
@@ -187,12 +213,20 @@ class Scaled(NamedTuple):
             reciprocal, _ = lapack.dpocon(factor[0], norm, uplo="L")
         return cls(factor, scale, float(reciprocal) * norm)
 
-    def error(self, at: Expansion, noise: Floats) -> float:
-        """Of the solution, at most."""
-        noisy, weights = (np.abs(at.gradient) + noise) * self.scale, at.point / self.scale
+    def error(self, problem: Any, at: Expansion) -> float:
+        """Of the solution."""
+        noisy, weights = (np.abs(at.gradient) + rounding(problem, at)) * self.scale, at.point / self.scale
         squared = float(noisy @ noisy) / self.smallest
-        return max(relative(squared, at), WEIGHTS * _ratio(squared / self.smallest, float(weights @ weights)))
+        return max(relative(problem, squared, at), WEIGHTS * _ratio(squared / self.smallest, float(weights @ weights)))
 
     def __call__(self, b: Floats) -> Floats:
         solution: Floats = self.scale * linalg.cho_solve(self.factor, self.scale * b, check_finite=False)
         return solution
+
+
+def unit_diagonal(A: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """A + αI with rows and columns scaled to a diagonal of 1, and their scales."""
+    scale = 1.0 / np.sqrt(A.diagonal() + alpha)
+    scaled = A * scale * scale[:, None]
+    scaled[np.diag_indices_from(A)] = 1.0
+    return scaled, scale

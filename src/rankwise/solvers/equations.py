@@ -1,7 +1,6 @@
 """Systems of linear equations with a positive definite matrix, by Cholesky's factors, where the matrix lies."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -10,9 +9,7 @@ from scipy import linalg
 
 from rankwise.arrays import Floats
 from rankwise.device import library_of
-from rankwise.threads import one_blas_thread
-
-ALONE = 64, 1500  # rows of a matrix that one thread factorises
+from rankwise.threads import enough_blas_threads
 
 Inverse = Callable[[Floats], Floats]
 
@@ -47,9 +44,7 @@ def scaled_inverse(matrix: Any) -> Inverse:
 
 
 def _by_scipy(matrix: Floats) -> Inverse:
-    # For matrices of this size, BLAS threads cost more than they save, and a hundred times more on busy cores.
-    small = ALONE[0] <= matrix.shape[0] <= ALONE[1]
-    with one_blas_thread() if small else nullcontext():
+    with enough_blas_threads(matrix.shape[0]):
         factor = linalg.cho_factor(matrix, lower=True, check_finite=False)
     return partial(linalg.cho_solve, factor, check_finite=False)
 

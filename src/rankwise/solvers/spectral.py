@@ -6,18 +6,16 @@ its two diagonals; O(d³) a block. `left_out`: in the basis of A's eigenvectors 
 (I - F D Fᵀ) e = t_q - F D c with D = (Λ + αI)⁻¹; O(l² d) a block of l rows and an α.
 """
 
-from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from rankwise.arrays import Array, Floats
-from rankwise.threads import one_blas_thread
+from rankwise.threads import enough_blas_threads
 
-SMALL = 1_000  # matrices so narrow are worked on faster by one thread than by several that wait for each other
 BATCH = 1 << 20  # numbers worked on in one array operation
+MOST_CONDITION = 1e12  # of the equations for what is left out: at least three digits remain
 CALLS = 5e5  # operations that take as long as the array calls for one block
 
 
@@ -42,39 +40,25 @@ class Spectrum:
 
 def decompose(A: Floats, b: Floats) -> Spectrum:
     """The spectrum of A = ZᵀZ and b = Zᵀt; what is within rounding of 0 is taken for 0, and so is b there."""
-    with _enough_threads(A.shape[0]):
+    with enough_blas_threads(A.shape[0]):
         values, basis = linalg.eigh(A, check_finite=False, driver="evd")
-    rounding = A.shape[0] * np.finfo(float).eps * max(values[-1], 0.0)
+    rounding = A.shape[0] * np.finfo(float).eps * values.max(initial=0.0)
     known = values > rounding
     return Spectrum(np.where(known, values, 0.0), basis, np.where(known, basis.T @ b, 0.0))
 
 
-def solve(A: Floats, b: Floats, alpha: float) -> Floats:
-    """(A + αI)⁻¹ b by Cholesky's factors, or by the spectrum where rounding has made A + αI indefinite."""
-    shifted = A.copy()
-    shifted[np.diag_indices_from(A)] += alpha
-    with _enough_threads(A.shape[0]):
-        try:
-            factor = linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
-        except linalg.LinAlgError:
-            return decompose(A, b).solutions(np.array([alpha]))[:, 0]
-        solution: Floats = linalg.cho_solve(factor, b, check_finite=False)
-    return solution
-
-
-def _enough_threads(width: int) -> Any:
-    return one_blas_thread() if width < SMALL else nullcontext()
-
-
-def left_out(spectrum: Spectrum, F: Floats, targets: Floats, alphas: Floats) -> Floats:
-    """The solutions without the rows F (in the basis) and their targets: in the basis too, a column for every α."""
+def left_out(spectrum: Spectrum, F: Floats, alphas: Floats, targets: Floats | None = None) -> Floats:
+    """D (c - Fᵀe) with (I - F D Fᵀ) e = t - F D c, a column for every α: the solutions without the rows F and their
+    targets t, all in the basis. Without targets: with F D Fᵀ e = F D c, as a dual spectrum needs it.
+    """
     out = np.empty((spectrum.values.size, alphas.size))
     at_once = max(1, BATCH // max(F.size, 1))
     for first in range(0, alphas.size, at_once):
         gains = spectrum.gains(alphas[first : first + at_once])
-        within = np.eye(F.shape[0]) - (F * gains.T[:, None, :]) @ F.T
-        misfits = (targets[:, None] - F @ (gains * spectrum.right[:, None])).T
-        errors = np.linalg.solve(within, misfits[:, :, None])[:, :, 0]
+        within, misfits = (F * gains.T[:, None, :]) @ F.T, F @ (gains * spectrum.right[:, None])
+        if targets is not None:
+            within, misfits = np.eye(F.shape[0]) - within, targets[:, None] - misfits
+        errors = np.linalg.solve(within, misfits.T[:, :, None])[:, :, 0]
         out[:, first : first + at_once] = gains * (spectrum.right[:, None] - F.T @ errors.T)
     return out
 
@@ -93,14 +77,21 @@ def downdated(
 ) -> Floats:
     """p·w with (A - FᵀMF + αI) w = b - FᵀM t, for many (F, t, p) of few rows and one M; a column for every α.
 
-    factors (items, rows, d), targets (items, rows) and probes (items, d), all in the basis.
+    factors (items, rows, d), targets (items, rows) and probes (items, d), all in the basis. NaN for an item whose
+    equations at the smallest α have a condition number above `MOST_CONDITION`.
     """
     out = np.empty((factors.shape[0], alphas.size))
     right = spectrum.right - np.einsum("ikd,ik->id", factors, targets @ middle)
     eye = np.eye(middle.shape[0])
+
+    def equations(gain: Floats) -> Floats:
+        return eye - middle @ ((factors * gain) @ factors.transpose(0, 2, 1))
+
+    hard = ~(np.linalg.cond(equations(1.0 / (spectrum.values + alphas.min()))) <= MOST_CONDITION)
     for k, gain in enumerate(spectrum.gains(alphas).T):
         plain = gain * right
-        within = eye - middle @ ((factors * gain) @ factors.transpose(0, 2, 1))
+        within = np.where(hard[:, None, None], eye, equations(gain))
         errors = np.linalg.solve(within, middle @ (factors @ plain[:, :, None]))
         out[:, k] = np.einsum("id,id->i", probes, plain + gain * (factors.transpose(0, 2, 1) @ errors)[:, :, 0])
+    out[hard] = np.nan
     return out

@@ -52,7 +52,7 @@ def tridiagonalise(G: Floats, b: Floats, betas: Floats) -> None:
         rest, column, y = G[k + 1 : n, k + 1 : n], G[k + 1 : n, k], b[k + 1 :]
         v, p = spare_v[: y.size], spare_p[: y.size]
         v[:] = column
-        head, below = v[0], _dot(v[1:], v[1:])
+        head, below = v[0], dot(v[1:], v[1:])
         if below == 0.0:
             continue
         norm = np.sqrt(head * head + below)
@@ -61,7 +61,7 @@ def tridiagonalise(G: Floats, b: Floats, betas: Floats) -> None:
         v /= pivot
         v[0] = 1.0
         _symmetric_dot(rest, v, p)
-        half, along = 0.5 * beta * beta * _dot(v, p), beta * _dot(v, y)
+        half, along = 0.5 * beta * beta * dot(v, p), beta * dot(v, y)
         for i in range(v.size):
             p[i] = beta * p[i] - half * v[i]
             y[i] -= along * v[i]
@@ -74,7 +74,8 @@ def tridiagonalise(G: Floats, b: Floats, betas: Floats) -> None:
 
 
 @kernel(fastmath=REORDER)
-def _dot(a: Floats, b: Floats) -> float:
+def dot(a: Floats, b: Floats) -> float:
+    """a·b."""
     total = 0.0
     for i in range(a.size):
         total += a[i] * b[i]

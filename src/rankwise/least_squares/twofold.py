@@ -1,0 +1,59 @@
+"""Products with X in twice the usual precision: results are two rows of doubles that are to be added."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.arrays import Floats, Ints
+from rankwise.features import Features, lanes
+from rankwise.threads import share
+
+DENSE_BYTES = 1 << 28  # up to which a sparse X is made dense
+
+
+class TwofoldRows:
+    """The rows X of queries that begin at the rows `starts`; each less the first of its query, if X is dense."""
+
+    def __init__(self, features: Features, starts: Ints) -> None:
+        self.features = features
+        self.bases = np.repeat(starts[:-1], np.diff(starts))  # for each row, the first of its query
+
+    @cached_property
+    def rows(self) -> Any:
+        """X as `twofold_kernels` take it, dense if that fits into memory: so that an offset costs no digits."""
+        X = self.features.X
+        small = 8 * self.features.n_rows * self.features.n_features <= DENSE_BYTES
+        return (X.toarray(),) if sparse.issparse(X) and small else self.features.rows
+
+    def dot(self, w: Floats) -> tuple[Floats, Floats]:
+        """X w."""
+        from rankwise.least_squares.twofold_kernels import dot
+
+        rows, features = self.rows, self.features
+        hi, lo = np.empty(features.n_rows), np.empty(features.n_rows)
+
+        def multiply(block: slice) -> None:
+            dot(rows, self.bases, block.start, block.stop, w, hi, lo)
+
+        share(multiply, features.blocks(), features.n_threads)
+        return hi, lo
+
+    def transposed_dot(self, g: Floats) -> Floats:
+        """Xᵀ (g[0] + g[1])."""
+        from rankwise.least_squares.twofold_kernels import add_to, add_transposed
+
+        rows, features = self.rows, self.features
+
+        def add_up(lane: list[slice]) -> Floats:
+            total = np.zeros((2, features.n_features))
+            for block in lane:
+                add_transposed(rows, self.bases, block.start, block.stop, g[0], g[1], total[0], total[1])
+            return total
+
+        runs = lanes(features.blocks(), features.nbytes, 2 * features.n_features)
+        total, *others = share(add_up, runs, features.n_threads)
+        for other in others:
+            add_to(total, other)
+        return total
