@@ -1,10 +1,11 @@
 """Chunks on disk: NPZ files, stored plain, of which single rows are read where they lie, and the manifest about them.
 
     DIR/manifest.json            written last: a folder without it is no data set
-    DIR/chunk-00000.npz, ...     some whole queries each: y, qid and X, or data, indices and indptr
+    DIR/chunk-00000-TOKEN.npz    some whole queries each: y, qid and X, or data, indices and indptr
 
-Rows are read into memory, never mapped: a mapped file that is cut short ends the process, and what kernels go by (the
-columns of sparse rows) is checked before they see it, which takes a copy that nobody else can change.
+TOKEN is random: no two chunks ever have the same name. Rows are read into memory, never mapped: a mapped file that is
+cut short ends the process, and what kernels go by (the columns of sparse rows) is checked before they see it, which
+takes a copy that nobody else can change.
 Reading ahead is the system's: asking it for what comes next (posix_fadvise) made a cold pass slower, never faster.
 """
 
@@ -27,6 +28,7 @@ from rankwise.data.columns import check_finite
 from rankwise.data.npz import npz_arrays
 from rankwise.data.outputs import new_file, written_beside
 from rankwise.data.records import RankingData
+from rankwise.data.streams import status_of
 from rankwise.data.strict_json import is_count, read_json
 
 MANIFEST = "manifest.json"
@@ -64,45 +66,80 @@ class ChunkFile:
     crc32: int
     arrays: dict[str, Place]
 
-    def read(self, folder: Path, name: str, first: int, out: Array) -> None:
-        """Fill `out` with the rows of an array from `first` on."""
-        place = self.arrays[name]
-        view = out.reshape(-1).view(np.uint8).data
-        at = place.offset + first * place.row_bytes
-        with _opened(folder / self.file) as handle:
-            while view:
-                n = os.preadv(handle, [view], at)
-                if not n:
-                    raise ValueError(f"{folder / self.file} has become shorter since it was opened")
-                view, at = view[n:], at + n
-
-    def array(self, folder: Path, name: str) -> Array:
-        """All of an array."""
-        place = self.arrays[name]
-        out = np.empty(place.rows * place.columns, place.dtype)
-        self.read(folder, name, 0, out)
-        return out
-
-    def check(self, folder: Path, thoroughly: bool) -> None:
-        """One sentence where the file is missing, of another size, or (thoroughly) of another checksum; or where its
-        arrays are not those of the manifest.
-        """
+    def opened(self, folder: Path, thoroughly: bool = False) -> "OpenChunk":
+        """The file as it is now, checked by `OpenChunk.check`."""
         path = folder / self.file
         try:
-            found = path.stat().st_size
+            chunk = OpenChunk(path, self, status_of(path))
         except FileNotFoundError:
             raise ValueError(f"{path} is missing: convert the data again") from None
-        if found != self.bytes:
+        chunk.check(thoroughly)
+        return chunk
+
+
+@dataclass(frozen=True)
+class OpenChunk:
+    """A chunk as it was when it was opened. Once its file has changed or is gone, reading it is an error."""
+
+    path: Path
+    entry: ChunkFile  # of the manifest
+    status: tuple[int, int]
+
+    def read(self, name: str, first: int, out: Array) -> None:
+        """Fill `out` with the rows of an array from `first` on."""
+        place = self.entry.arrays[name]
+        view = out.reshape(-1).view(np.uint8).data
+        at = place.offset + first * place.row_bytes
+        with self._handle() as handle:
+            while view and (n := os.preadv(handle, [view], at)):
+                view, at = view[n:], at + n
+            if view or status_of(handle) != self.status:
+                raise self._changed()
+
+    def array(self, name: str) -> Array:
+        """All of an array."""
+        place = self.entry.arrays[name]
+        out = np.empty(place.rows * place.columns, place.dtype)
+        self.read(name, 0, out)
+        return out
+
+    def check(self, thoroughly: bool) -> None:
+        """One sentence where the file is of another size or (thoroughly) of another checksum than the manifest says, or
+        does not hold its arrays.
+        """
+        size = self.status[0]
+        if size != self.entry.bytes:
             raise ValueError(
-                f"{path} is damaged: it has {found:,} bytes, expected {self.bytes:,}: convert the data again"
+                f"{self.path} is damaged: it has {size:,} bytes, expected {self.entry.bytes:,}: convert the data again"
             )
-        with _opened(path) as handle:
-            if not all(_stands_at(handle, name, place) for name, place in self.arrays.items()):
-                raise ValueError(f"{path} does not hold what {MANIFEST} says of it: convert the data again")
-        if thoroughly and (now := checksum(path)) != self.crc32:
+        with self._handle() as handle:
+            stands = all(_stands_at(handle, name, place) for name, place in self.entry.arrays.items())
+            crc32 = checksum(handle) if thoroughly else self.entry.crc32
+            if status_of(handle) != self.status:
+                raise self._changed()
+        if not stands:
+            raise ValueError(f"{self.path} does not hold what {MANIFEST} says of it: convert the data again")
+        if crc32 != self.entry.crc32:
             raise ValueError(
-                f"{path} is damaged: its checksum is {now:08x}, expected {self.crc32:08x}: convert the data again"
+                f"{self.path} is damaged: its checksum is {crc32:08x}, expected {self.entry.crc32:08x}: "
+                "convert the data again"
             )
+
+    @contextmanager
+    def _handle(self) -> Iterator[int]:
+        try:
+            handle = os.open(self.path, os.O_RDONLY)
+        except FileNotFoundError:
+            raise self._changed() from None
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+    def _changed(self) -> ValueError:
+        return ValueError(
+            f"{self.path} has changed or was removed since it was opened: open the folder again when nobody writes it"
+        )
 
 
 def _stands_at(handle: int, name: str, place: Place) -> bool:
@@ -118,15 +155,6 @@ def _stands_at(handle: int, name: str, place: Place) -> bool:
 
 def _description(dtype: str, shape: tuple[int, ...]) -> bytes:
     return repr({"descr": dtype, "fortran_order": False, "shape": shape}).encode()
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
 
 
 def write_chunk(folder: Path, name: str, data: RankingData) -> ChunkFile:
@@ -154,10 +182,10 @@ def _header(array: Array, at: int) -> bytes:
     return magic + len(text).to_bytes(2, "little") + text
 
 
-def checksum(path: Path) -> int:
-    """The CRC-32 of a file."""
+def checksum(path_or_handle: Path | int) -> int:
+    """The CRC-32 of a file; a handle stays open."""
     crc = 0
-    with open(path, "rb") as file:
+    with open(path_or_handle, "rb", closefd=isinstance(path_or_handle, Path)) as file:
         while block := file.read(_BLOCK):
             crc = zlib.crc32(block, crc)
     return crc

@@ -23,7 +23,7 @@ def gather(
     """Chunks of whole queries in place of the given ones, whose runs of equal ids are `ids`, of these sizes."""
     queries = Queries(ids, ids.size)
     per_query = np.bincount(queries.codes, weights=sizes).astype(np.int64)
-    scattered = ChunkedData(folder, known, files)
+    scattered = ChunkedData(folder, known, [one.opened(folder) for one in files])
     step = max(1, chunk_bytes * scattered.n_rows // max(scattered.nbytes, 1))
     cuts = cut(np.concatenate(([0], np.cumsum(per_query))), step)
     bucket = np.repeat(np.arange(len(cuts)), [last - first for first, last in cuts])  # of a query
