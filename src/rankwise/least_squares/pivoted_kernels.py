@@ -3,9 +3,7 @@
 import numpy as np
 
 from rankwise.arrays import Floats, Ints
-from rankwise.jit import kernel
-
-REORDER = {"reassoc", "contract"}  # else no vector instructions; the order is fixed once compiled
+from rankwise.jit import REORDER, kernel
 
 
 @kernel
