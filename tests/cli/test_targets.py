@@ -36,6 +36,14 @@ def test_a_journal_that_is_none_is_refused(files, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
+def test_a_link_to_nowhere_in_a_data_folder(files, tmp_path):
+    shutil.copytree(files / "train.chunks", tmp_path / "d")
+    (tmp_path / "d" / "bad").symlink_to("nowhere")
+    (tmp_path / "d" / "loop").symlink_to("loop")
+    for _ in range(2):  # the second time there is a model to be replaced
+        run("train", tmp_path / "d", "-o", tmp_path / "m.json")
+
+
 @pytest.mark.parametrize("force", [[], ["--force"]])
 @pytest.mark.parametrize(
     "args",

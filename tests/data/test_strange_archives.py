@@ -2,18 +2,20 @@
 kernels look.
 """
 
+import errno
 import io
 import json
+import os
 import zipfile
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from rankwise import RankSVM
+from rankwise import RankSVM, make_ranking
 from rankwise.data.chunk_writer import write_chunks
 from rankwise.data.chunks import open_chunks
-from rankwise.data.files import read_data
+from rankwise.data.files import read_data, write_data
 from rankwise.data.records import RankingData
 
 GOOD = {"y": np.arange(3.0), "qid": np.array([1, 1, 2])}
@@ -158,3 +160,34 @@ def test_a_chunk_cut_short_while_it_is_read_is_refused(folder):
     kept.toarray()
     with pytest.raises(ValueError, match="has changed or was removed since it was opened"):
         RankSVM().fit(data)
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE, errno.ESTALE])
+def test_an_error_of_the_system_is_not_called_damage(tmp_path, monkeypatch, number):
+    """Neither does it lose the name of the file."""
+    write_data(tmp_path / "d.npz", make_ranking(3, 4, 2, random_state=0))
+
+    def fails(*args, **kwargs):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("zipfile.ZipFile", fails)
+    with pytest.raises(OSError, match=f"{os.strerror(number)}: .*d.npz"):
+        read_data(tmp_path / "d.npz")
+
+
+def test_a_damaged_parquet_file_is_named(tmp_path):
+    """Arrow's own errors name no file, and some have several lines."""
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "d.parquet"
+    write_data(path, make_ranking(20, 6, 4, random_state=0))
+    whole, rng, refusals = path.read_bytes(), np.random.default_rng(0), []
+    for _ in range(200):
+        damaged = bytearray(whole)
+        damaged[rng.integers(len(damaged))] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        try:
+            read_data(path)
+        except ValueError as error:
+            refusals.append(str(error))
+    assert len(refusals) > 20
+    assert all("d.parquet" in one and "\n" not in one for one in refusals)

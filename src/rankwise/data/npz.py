@@ -6,6 +6,7 @@
 and `names`, `comments` where there are any.
 """
 
+import errno
 import tokenize
 import zipfile
 import zlib
@@ -17,7 +18,7 @@ import numpy as np
 
 from rankwise.arrays import Array
 from rankwise.data.columns import Reading, check_finite, finished
-from rankwise.data.outputs import written_beside
+from rankwise.data.outputs import naming, written_beside
 from rankwise.data.records import RankingData
 from rankwise.memory import check_room
 
@@ -25,6 +26,7 @@ _SPARSE = ("data", "indices", "indptr", "shape")
 _ARRAYS = ("y", "qid", "first_index", "X", *_SPARSE, "names", "comments")
 _MUCH = 1 << 24  # characters
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, EOFError, OverflowError, SyntaxError, RuntimeError)
+_SEEN_IN_DAMAGED = (None, errno.EINVAL)  # NumPy raises OSError without a number; a seek before the start is EINVAL
 
 
 def write_npz(target: Any, data: RankingData) -> None:
@@ -68,14 +70,14 @@ def _one_width(texts: list[str], name: str) -> Array:
 
 def read_npz(path: Path, reading: Reading) -> RankingData:
     try:
-        with open(path, "rb") as plain, zipfile.ZipFile(plain) as archive:
+        with naming(path), open(path, "rb") as plain, zipfile.ZipFile(plain) as archive:
             sizes = [_size(archive, f"{name}.npy") for name in _ARRAYS if f"{name}.npy" in archive.namelist()]
             check_room(sum(sizes), f"what {path} holds", "convert it to chunks on a larger machine")
-        with np.load(path, allow_pickle=False) as file:
+        with naming(path), np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in _ARRAYS if name in file.files}
-    except (FileNotFoundError, PermissionError, IsADirectoryError):
-        raise
-    except (*_DAMAGED, OSError, zipfile.BadZipFile, zlib.error, tokenize.TokenError):
+    except (*_DAMAGED, OSError, zipfile.BadZipFile, zlib.error, tokenize.TokenError) as error:
+        if getattr(error, "errno", None) not in _SEEN_IN_DAMAGED:
+            raise
         raise ValueError(f"{path} is no NPZ file of plain arrays, or is damaged") from None
     lacking = [name for name in ("y", "qid") if name not in arrays]
     if "X" not in arrays:
