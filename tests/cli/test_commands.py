@@ -7,17 +7,9 @@ import time
 
 import numpy as np
 import pytest
-from commands import RANKWISE, run, write_sample
+from commands import RANKWISE, run
 
 from rankwise import RankSVM, evaluate, load_model, load_sample, read_letor, write_letor
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data")
-    write_sample(folder)
-    run("train", folder / "train.txt", "-o", folder / "model.json", "--C", "0.01")
-    return folder
 
 
 def test_train_evaluate_predict_agree_with_the_library(files):

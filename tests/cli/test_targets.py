@@ -4,18 +4,15 @@ import shutil
 import subprocess
 
 import pytest
-from commands import RANKWISE, obey_modes, run, write_sample
+from commands import RANKWISE, obey_modes, run
 
 from rankwise import load_model, open_chunks
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data")
-    write_sample(folder)
-    run("train", folder / "train.txt", "-o", folder / "model.json", "--C", "0.01")
-    run("convert", folder / "train.txt", folder / "train.chunks", "--to", "chunks")
-    return folder
+def files(files):
+    run("convert", files / "train.txt", files / "train.chunks", "--to", "chunks")
+    return files
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from commands import run, write_sample
+from commands import run
 
 from rankwise import RankRLS, RankSVM, ScaledRanker, evaluate, load_model, load_sample
 from rankwise.cli.families import Family
@@ -20,12 +20,6 @@ def told(*args):
     for row in report["results"]:
         assert row.pop("seconds") >= 0
     return {key: value for key, value in report.items() if key != "model"}
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data")
-    return write_sample(folder)
 
 
 def test_by_a_validation_file(files, tmp_path, monkeypatch):
