@@ -100,12 +100,12 @@ def test_large_integers_that_float64_holds_are_taken():
         (np.array(["2020-01-01", "NaT"], "M8[ns]"), r"labels must be finite: labels\[1\] is NaT"),
         (np.array([1, "NaT"], "m8[s]"), r"labels\[1\] is NaT"),
         (np.ma.array([1.0, 2.0], mask=[False, True]), r"labels\[1\] is masked"),
-        (np.array([1 + 1j, 2]), "labels must hold one real number a document"),
-        ([None, 1], r"labels must be finite|one number a document"),
-        ([pd.NA, 1], "labels must hold one number a document"),
-        (["a", "b"], "labels must hold one number a document"),
+        (np.array([1 + 1j, 2]), "labels must hold one real number per document"),
+        ([None, 1], r"labels must be finite|one number per document"),
+        ([pd.NA, 1], "labels must hold one number per document"),
+        (["a", "b"], "labels must hold one number per document; got a list of other objects"),
         ([Decimal("NaN"), 1], "labels must be finite"),
-        (pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"], utc=True)), "one number a document"),
+        (pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"], utc=True)), "one number per document"),
     ],
 )
 def test_labels_that_are_no_numbers_are_refused(labels, words):

@@ -96,16 +96,16 @@ def finite(given: Any, name: str, n: int | None = None) -> Floats:
     xp: Any = np if library_of(given) is None else namespace(given)
     given = exact(given, name)
     if xp is np and np.iscomplexobj(given):
-        raise ValueError(f"{name} must hold one real number a document, got complex ones")
+        raise ValueError(f"{name} must hold one real number per document; got complex ones")
     try:
         plain = np.asarray(given) if xp is np else given  # pandas would make numbers of dates with a time zone
         values: Any = xp.asarray(plain, dtype=xp.float64)
     except (TypeError, ValueError, OverflowError):
-        what = type(given).__name__
-        raise ValueError(f"{name} must hold one number a document, got {what} of something else") from None
+        what = "an array" if isinstance(given, np.ndarray) else f"a {type(given).__name__}"
+        raise ValueError(f"{name} must hold one number per document; got {what} of other objects") from None
     if values.ndim != 1 or (n is not None and values.shape[0] != n):
-        wanted = "one number a document" if n is None else f"one number for each of the {n} documents"
-        raise ValueError(f"{name} must hold {wanted}, got an array of shape {tuple(values.shape)}")
+        wanted = "one number per document" if n is None else f"one number for each of the {n} documents"
+        raise ValueError(f"{name} must hold {wanted}; got an array of shape {tuple(values.shape)}")
     if not xp.isfinite(values).all():
         row = int(xp.nonzero(~xp.isfinite(values))[0][0])
         raise ValueError(f"{name} must be finite: {name}[{row}] is {float(values[row])}")

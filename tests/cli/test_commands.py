@@ -190,7 +190,7 @@ def test_bad_models_and_scores(files, tmp_path):
     assert "both come from stdin" in run("evaluate", "-", "-", stdin="1", code=2).stderr
     (tmp_path / "scores").write_text("1\n" * 300 + "x\n" + "1\n" * 269)
     told = run("evaluate", tmp_path / "scores", files / "test.txt", code=1).stderr
-    assert "line 301: expected a score, one finite number a line, found 'x'" in told
+    assert "line 301: expected a score, one finite number per line, found 'x'" in told
 
 
 def test_a_model_on_stdout_is_alone_there(files):

@@ -50,7 +50,7 @@ class ChunkedData:
     """Ranking data in a folder of chunks. In memory are
 
     y       the labels
-    ids     the query ids, one a query
+    ids     the query ids, one per query
     starts  query q has the rows starts[q], ..., starts[q + 1] - 1
     """
 
