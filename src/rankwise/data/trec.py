@@ -1,4 +1,4 @@
-"""TREC's files: runs, `qid Q0 docid rank score tag`, and judgements (qrels), `qid 0 docid label`; one document per line.
+"""TREC's files: runs, `qid Q0 docid rank score tag`, and judgements (qrels), `qid 0 docid label`: a document per line.
 
 Ids are texts without blanks. What a run ranks and what the qrels judge are joined by (qid, docid); the rank column is
 written but never read, as in trec_eval: scores decide.
