@@ -199,13 +199,13 @@ def test_a_damaged_manifest_is_named(folder):
     manifest = folder / "manifest.json"
     told = json.loads(manifest.read_text())
     manifest.write_text(manifest.read_text()[:-20])
-    with pytest.raises(ValueError, match=r"manifest.json is no manifest of chunks, or is damaged"):
+    with pytest.raises(ValueError, match=r"manifest.json is not a manifest of chunks, or is damaged"):
         open_chunks(folder)
     manifest.write_text(json.dumps(told | {"version": 99}))
     with pytest.raises(ValueError, match="version 99"):
         open_chunks(folder)
     manifest.write_text("{}")
-    with pytest.raises(ValueError, match="is no manifest of chunks"):
+    with pytest.raises(ValueError, match="is not a manifest of chunks"):
         open_chunks(folder)
     manifest.unlink()
     with pytest.raises(ValueError, match="holds no chunks"):
@@ -233,7 +233,7 @@ def test_what_fails_leaves_the_old_folder(folder):
 def test_no_other_folder_is_overwritten(tmp_path):
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("text")
-    with pytest.raises(ValueError, match="is there, and is no folder of chunks"):
+    with pytest.raises(ValueError, match="exists and is not a folder of chunks"):
         write_chunks(tmp_path / "precious", make_ranking(3, random_state=0))
     with pytest.raises(ValueError, match="there are no rows to write"):
         write_chunks(tmp_path / "empty", [])

@@ -211,10 +211,10 @@ def test_what_is_no_npz_or_parquet(tmp_path):
     for name in ("pickled.npz", "text.npz"):
         if name == "text.npz":
             (tmp_path / name).write_text("1 qid:1 1:2\n")
-        with pytest.raises(ValueError, match=f"{name} is no NPZ file of plain arrays, or is damaged"):
+        with pytest.raises(ValueError, match=f"{name} is not an NPZ file of plain arrays, or is damaged"):
             read_data(tmp_path / name)
     (tmp_path / "text.parquet").write_text("1 qid:1 1:2\n")
-    with pytest.raises(ValueError, match=r"text.parquet is no Parquet file, or is damaged"):
+    with pytest.raises(ValueError, match=r"text.parquet is not a Parquet file, or is damaged"):
         read_data(tmp_path / "text.parquet")
 
 

@@ -63,7 +63,7 @@ def test_a_header_that_promises_more_than_the_file_holds_is_refused(tmp_path):
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("y.npy", header.getvalue() + b"\0" * 24)
-    with pytest.raises(ValueError, match="is no NPZ file of plain arrays, or is damaged"):
+    with pytest.raises(ValueError, match="is not an NPZ file of plain arrays, or is damaged"):
         read_data(path)
 
 
@@ -132,7 +132,7 @@ def test_a_manifest_that_contradicts_itself_or_its_chunks_is_refused(folder, key
 
 def test_a_manifest_of_great_depth_is_refused(folder):
     (folder / "manifest.json").write_text("[" * 100_000)
-    with pytest.raises(ValueError, match="is no manifest of chunks, or is damaged"):
+    with pytest.raises(ValueError, match="is not a manifest of chunks, or is damaged"):
         open_chunks(folder)
 
 

@@ -1,4 +1,4 @@
-"""Chunks on disk: NPZ files, stored plain, of which single rows are read where they lie, and the manifest about them.
+"""Chunks on disk: NPZ files, not compressed, so that single rows can be read, and the manifest that lists them.
 
     DIR/manifest.json            written last: a folder without it is no data set
     DIR/chunk-00000-TOKEN.npz    some whole queries each: y, qid and X, or data, indices and indptr
@@ -44,7 +44,7 @@ _INDEX = {"indices": np.int32, "indptr": np.int64}
 
 @dataclass(frozen=True)
 class Place:
-    """Where an array lies in a file: its first byte, the type of its entries, its rows and columns."""
+    """Where an array is stored in a file: its first byte, the type of its entries, its rows and columns."""
 
     offset: int
     dtype: str
@@ -58,7 +58,7 @@ class Place:
 
 @dataclass(frozen=True)
 class ChunkFile:
-    """One chunk: its size and checksum, and where its arrays lie."""
+    """The manifest's entry for a chunk: size and checksum of the file, and where its arrays are stored."""
 
     file: str
     rows: int
@@ -192,9 +192,9 @@ def checksum(path_or_handle: Path | int) -> int:
 
 
 def write_manifest(folder: Path, known: dict[str, Any], chunks: list[ChunkFile]) -> None:
-    told = {"format": _FORMAT, "version": _VERSION, **known, "chunks": [asdict(one) for one in chunks]}
+    manifest = {"format": _FORMAT, "version": _VERSION, **known, "chunks": [asdict(one) for one in chunks]}
     with written_beside(folder / MANIFEST) as file:
-        file.write(json.dumps(told, indent=1).encode())
+        file.write(json.dumps(manifest, indent=1).encode())
 
 
 def is_manifest(path: Path) -> bool:
@@ -207,56 +207,60 @@ def is_manifest(path: Path) -> bool:
 
 
 def read_manifest(folder: Path) -> tuple[dict[str, Any], list[ChunkFile]]:
-    """(what is known of all the data, the chunks). A manifest from a stranger names files of its folder only, and
-    arrays that are within them.
+    """Read and check the manifest: (what holds for all the data, one entry per chunk). A manifest from a stranger can
+    only name files of its folder, and arrays that are within them.
     """
     path = folder / MANIFEST
     try:
-        told = read_json(path, _MOST_BYTES)
+        manifest = read_json(path, _MOST_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"{folder} holds no chunks: there is no {MANIFEST} in it (it is written last)") from None
     except ValueError as error:
-        raise ValueError(f"{path} is no manifest of chunks, or is damaged: {error}: convert the data again") from None
-    if isinstance(told, dict) and told.get("format") == _FORMAT and told.get("version") != _VERSION:
         raise ValueError(
-            f"{path} is of version {told.get('version')!r}, this rankwise reads {_VERSION}: convert the data again"
+            f"{path} is not a manifest of chunks, or is damaged: {error}: convert the data again"
+        ) from None
+    if isinstance(manifest, dict) and manifest.get("format") == _FORMAT and manifest.get("version") != _VERSION:
+        raise ValueError(
+            f"{path} is of version {manifest.get('version')!r}, this rankwise reads {_VERSION}: convert the data again"
         )
     try:
-        _check_known(told)
-        chunks = [_chunk_file(one, told) for one in told.pop("chunks")]
+        _check_known(manifest)
+        chunks = [_chunk_file(one, manifest) for one in manifest.pop("chunks")]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = f"{type(error).__name__} {error}"
-        raise ValueError(f"{path} is no manifest of chunks, or is damaged: {reason}: convert the data again") from None
-    return told, chunks
+        raise ValueError(
+            f"{path} is not a manifest of chunks, or is damaged: {reason}: convert the data again"
+        ) from None
+    return manifest, chunks
 
 
-def _check_known(told: dict[str, Any]) -> None:
-    names = told["names"]
+def _check_known(manifest: dict[str, Any]) -> None:
+    names = manifest["names"]
     sound = {
-        "format": told["format"] == _FORMAT,
-        "n_features": is_count(told["n_features"], 2**31),
-        "first_index": is_count(told["first_index"], 1),
+        "format": manifest["format"] == _FORMAT,
+        "n_features": is_count(manifest["n_features"], 2**31),
+        "first_index": is_count(manifest["first_index"], 1),
         "names": names is None or (isinstance(names, list) and all(isinstance(one, str) for one in names)),
-        "sparse": isinstance(told["sparse"], bool),
-        "dtype": isinstance(told["dtype"], str) and told["dtype"] in ("float32", "float64"),
-        "chunks": isinstance(told["chunks"], list) and bool(told["chunks"]),
+        "sparse": isinstance(manifest["sparse"], bool),
+        "dtype": isinstance(manifest["dtype"], str) and manifest["dtype"] in ("float32", "float64"),
+        "chunks": isinstance(manifest["chunks"], list) and bool(manifest["chunks"]),
     }
     if wrong := [name for name, is_sound in sound.items() if not is_sound]:
         raise ValueError(f"{wrong[0]} is not what a manifest holds there")
-    if names is not None and len(names) != told["n_features"]:
+    if names is not None and len(names) != manifest["n_features"]:
         raise ValueError("names and n_features differ")
-    if unknown := set(told) - set(sound) - {"version"}:
+    if unknown := set(manifest) - set(sound) - {"version"}:
         raise ValueError(f"{min(unknown)!r} is unknown")
 
 
-def _chunk_file(told: dict[str, Any], known: dict[str, Any]) -> ChunkFile:
+def _chunk_file(entry: dict[str, Any], known: dict[str, Any]) -> ChunkFile:
     """One chunk, its arrays checked: they are of the right types and sizes, and within the file."""
-    arrays = {name: Place(**place) for name, place in told["arrays"].items()}
-    one = ChunkFile(**{**told, "arrays": arrays})
+    arrays = {name: Place(**place) for name, place in entry["arrays"].items()}
+    one = ChunkFile(**{**entry, "arrays": arrays})
     if not isinstance(one.file, str) or not _PLAIN_NAME.fullmatch(one.file):
-        raise ValueError("a chunk is no file of this folder")
+        raise ValueError("a chunk is not a file in this folder")
     if not all(map(is_count, (one.rows, one.bytes, one.crc32))) or not one.rows:
-        raise ValueError(f"{one.file}: rows, bytes or crc32 is no count")
+        raise ValueError(f"{one.file}: rows, bytes or crc32 is not a count")
     for name, place in arrays.items():
         if not all(map(is_count, (place.offset, place.rows, place.columns))) or not _PLAIN_TYPE.fullmatch(place.dtype):
             raise ValueError(f"{one.file}: {name} has no place, or a type that is not plain")

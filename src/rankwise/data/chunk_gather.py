@@ -1,4 +1,4 @@
-"""Rows of a query that lie apart, put together on disk.
+"""Scattered rows of a query, gathered on disk.
 
 Queries in the order of their first rows are cut into buckets of about a chunk each. One pass over the chunks appends
 each row to the file of its bucket; then bucket after bucket is read, put in order and written as a chunk.

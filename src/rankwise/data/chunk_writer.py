@@ -56,7 +56,7 @@ def check_replaceable(folder: Any) -> None:
     if path.is_dir() and not any(path.iterdir()):
         return
     if path.exists() and not is_manifest(path / MANIFEST):
-        raise ValueError(f"{path} is there, and is no folder of chunks: give another name, or remove it")
+        raise ValueError(f"{path} exists and is not a folder of chunks: give another name, or remove it")
 
 
 def _replace(path: Path, partial: Path, known: dict[str, Any], files: list[ChunkFile]) -> None:
@@ -119,7 +119,9 @@ class _Writer:
         return self.files
 
     def _write(self, all_of_it: bool) -> RankingData:
-        """Write what is waiting; but for the last chunk, which may lack rows to come, if this is not all."""
+        """Write the waiting rows as chunks. The rows of the last one are returned, and unless this is all, not written:
+        more of its last query may follow.
+        """
         data = joined(self.waiting)
         ids, sizes = runs(data.qid)
         starts = np.concatenate(([0], np.cumsum(sizes)))

@@ -69,7 +69,8 @@ def stream_data(
     **options: Any,
 ) -> Iterator[RankingData]:
     """The same data as blocks of rows, so that they need not fit into memory; without comments. Ranking text must be in
-    files: it is looked through before it is read. `progress` is told the rows done, and all there are or None.
+    files: it is looked through before it is read. `progress` is called with the rows done and the
+    number of all rows, None while it is not known.
     """
     reading = Reading(**options | {"comments": False})
     sources, kind = _sources(source, format)

@@ -87,7 +87,7 @@ def _read(sources: list[Any], options: Any) -> RankingData:
 
 
 def _batches(sources: list[Any]) -> Iterator[tuple[list[Any], bool]]:
-    """(texts to read together, whether they are all there is)."""
+    """Yield (texts to read together, whether they are the whole input)."""
     from rankwise.data.streams import open_bytes, stored, streamed
 
     texts = [stored(Path(one)) if _is_path(one) else None for one in sources]

@@ -78,7 +78,7 @@ def read_npz(path: Path, reading: Reading) -> RankingData:
     except (*_DAMAGED, OSError, zipfile.BadZipFile, zlib.error, tokenize.TokenError) as error:
         if getattr(error, "errno", None) not in _SEEN_IN_DAMAGED:
             raise
-        raise ValueError(f"{path} is no NPZ file of plain arrays, or is damaged") from None
+        raise ValueError(f"{path} is not an NPZ file of plain arrays, or is damaged") from None
     lacking = [name for name in ("y", "qid") if name not in arrays]
     if "X" not in arrays:
         lacking += [name for name in _SPARSE if name not in arrays]
@@ -148,7 +148,7 @@ def _floats(values: Array) -> Array:
 def check_rows(indptr: Array, n_stored: int) -> None:
     """One sentence where rows of CSR do not begin and end within what is stored: kernels do not look."""
     if not (indptr.ndim == 1 and indptr.dtype.kind in "iu" and indptr.size):
-        raise ValueError("indptr is no vector of whole numbers")
+        raise ValueError("indptr is not a vector of whole numbers")
     if indptr[0] < 0 or indptr[-1] > n_stored or (indptr[1:] < indptr[:-1]).any():
         raise ValueError("indptr does not say where rows begin")
 
@@ -156,6 +156,6 @@ def check_rows(indptr: Array, n_stored: int) -> None:
 def check_columns(indices: Array, n_columns: int) -> None:
     """One sentence where an entry of CSR has no column; one pass, as a negative number is a large one without sign."""
     if indices.ndim != 1 or indices.dtype.kind not in "iu":
-        raise ValueError("indices is no vector of whole numbers")
+        raise ValueError("indices is not a vector of whole numbers")
     if indices.size and int(indices.view(f"u{indices.itemsize}").max()) >= n_columns:
         raise ValueError(f"an index is beyond the {n_columns:,} columns")

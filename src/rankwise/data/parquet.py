@@ -38,7 +38,7 @@ def parquet_blocks(path: Path, reading: Reading, rows: int = 1 << 16) -> Iterato
         if getattr(error, "errno", None) is not None:  # of the system; Arrow raises OSError without a number
             raise
         reason = str(error).partition("\n")[0]
-        raise ValueError(f"{path} is no Parquet file, or is damaged: {reason}") from None
+        raise ValueError(f"{path} is not a Parquet file, or is damaged: {reason}") from None
 
 
 def write_parquet(target: Any, data: RankingData) -> None:

@@ -1,6 +1,6 @@
 """Files as bytes, compressed by their suffix.
 
-A `Text` is a run of whole lines with its place in a file, so that a position in it can be told as line and column. A
+A `Text` is a run of whole lines with its place in a file, so that a position in it can be given as line and column. A
 plain file is read chunk by chunk by the thread that works on it. It is never mapped: a mapped file that another program
 cuts short ends the process, and one that is rewritten changes under a kernel.
 """
@@ -80,8 +80,8 @@ class StoredBytes:
 
 def status_of(file: int | Path) -> tuple[int, int]:
     """What changes with the content of an open or named file: its size, and when it was last written to."""
-    told = os.stat(file)
-    return told.st_size, told.st_mtime_ns
+    status = os.stat(file)
+    return status.st_size, status.st_mtime_ns
 
 
 def changed(name: str) -> LetorError:
