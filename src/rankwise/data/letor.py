@@ -88,7 +88,7 @@ def _read(sources: list[Any], options: Any) -> RankingData:
 
 def _batches(sources: list[Any]) -> Iterator[tuple[list[Any], bool]]:
     """Yield (texts to read together, whether they are the whole input)."""
-    from rankwise.data.streams import open_bytes, stored, streamed
+    from rankwise.data.streams import open_bytes, stored, streamed, unchanged
 
     texts = [stored(Path(one)) if _is_path(one) else None for one in sources]
     if all(text is not None for text in texts):
@@ -102,6 +102,7 @@ def _batches(sources: list[Any]) -> Iterator[tuple[list[Any], bool]]:
             if not _is_path(one):
                 file = sys.stdin.buffer if isinstance(one, str) else one
             else:
+                closing.enter_context(unchanged(Path(one)))
                 file = closing.enter_context(open_bytes(Path(one), "rb"))
             for piece in streamed(file, _name(one)):
                 yield [piece], False

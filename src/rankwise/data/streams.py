@@ -14,6 +14,7 @@ import stat
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -82,6 +83,15 @@ def status_of(file: int | Path) -> tuple[int, int]:
     """What changes with the content of an open or named file: its size, and when it was last written to."""
     status = os.stat(file)
     return status.st_size, status.st_mtime_ns
+
+
+@contextmanager
+def unchanged(path: Path) -> Iterator[None]:
+    """An error where the file changes within the block; pipes and devices may."""
+    before = status_of(path) if path.is_file() else None
+    yield
+    if before is not None and status_of(path) != before:
+        raise changed(str(path))
 
 
 def changed(name: str) -> LetorError:
