@@ -127,11 +127,11 @@ def test_force_replaces_and_so_does_the_same_kind(files, tmp_path):
 def test_force_replaces_no_folder(files, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("text")
-    for to in (["--to", "chunks"], ["--to", "csv"]):
-        assert "mine is" in run("convert", files / "test.txt", tmp_path / "mine", *to, "--force", code=1).stderr
+    for to, words in (("chunks", "mine exists and is not a folder of chunks"), ("csv", "mine is a folder")):
+        assert words in run("convert", files / "test.txt", tmp_path / "mine", "--to", to, "--force", code=1).stderr
     (tmp_path / "mine" / "manifest.json").write_text('{"name": "a web page"}')
     told = run("convert", files / "test.txt", tmp_path / "mine", "--to", "chunks", "--force", code=1).stderr
-    assert "is no folder of chunks" in told
+    assert "exists and is not a folder of chunks" in told
     assert "is a folder" in run("train", files / "test.txt", "-o", tmp_path / "mine", code=1).stderr
     assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == ["manifest.json", "thesis.txt"]
 
