@@ -126,7 +126,7 @@ def features(words, line, counts_from, n_features, missing, largest):
 
 
 def table(data, separator, missing=None, comments=False):
-    """A header, then one row a line; a cell that begins with a quote may hold separators up to the closing one."""
+    """A header, then one row per line; a cell that begins with a quote may hold separators up to the closing one."""
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     header = header_of(data, separator)
     if len(set(header)) < len(header) or "label" not in header or "qid" not in header:

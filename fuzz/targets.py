@@ -66,7 +66,7 @@ def cut_small(chunk, piece):
 
 
 def outcome(read):
-    """(what is read, None), or (None, the error): an error is one sentence, and never another exception."""
+    """Call the reader: (its result, None), or (None, its error). Errors other than a refusal in one sentence go on."""
     at_hand, memory.memory_at_hand = memory.memory_at_hand, lambda: _ROOM
     try:
         return read(), None
@@ -78,6 +78,7 @@ def outcome(read):
 
 
 def expected(read):
+    """Call the reference: (its result, None), or (None, its refusal)."""
     try:
         return read(), None
     except RefusedError as error:
@@ -166,8 +167,8 @@ def table(data):
     separator = "," if kind == "csv" else "\t"
     wanted, refusal = expected(lambda: references.table(text, separator, missing, comments))
     with cut_small(size, size):
-        read = lambda: read_data(io.BytesIO(text), format=kind, missing=missing, comments=comments, n_jobs=2)  # noqa: E731
-        found, error = outcome(read)
+        options = {"format": kind, "missing": missing, "comments": comments, "n_jobs": 2}
+        found, error = outcome(lambda: read_data(io.BytesIO(text), **options))
     if refusal is not None:
         agree(error is not None, "refused by the reference only", refusal.args)
         agree(line_of(error) == refusal.line, "another line", error, refusal.args)

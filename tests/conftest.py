@@ -22,7 +22,7 @@ def letor_data() -> Path:
 
 @pytest.fixture(scope="session")
 def read_parts(letor_data):
-    """read_parts("mq2008", 1, 2, 3): those parts of a LETOR set as one RankingData, read once a session."""
+    """read_parts("mq2008", 1, 2, 3): those parts of a LETOR set as one RankingData, read once per session."""
     from rankwise import read_letor
 
     seen = {}

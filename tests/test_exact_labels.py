@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rankwise import Preferences, RankRLS, RankSVM, evaluate
+from rankwise import KernelRankRLS, Preferences, RankRLS, RankRLSCV, RankSVM, evaluate
 from rankwise.arrays import exact, finite
 from rankwise.data.files import read_data, write_data
 from rankwise.data.frame import from_frame
@@ -64,8 +64,25 @@ def test_values_that_float64_rounds_are_refused_where_they_count(spelling, tmp_p
         lambda: RankingData(X, y, np.zeros(6, int)),
         lambda: finite(y, "y"),
     ):
-        with pytest.raises(ValueError, match=r"holds \d+, which float64 rounds"):
+        with pytest.raises(ValueError, match=r"holds \d+, which float64 rounds|holds dates or times"):
             use()
+
+
+@pytest.mark.parametrize("unit", ["M8[D]", "M8[s]", "m8[h]"])
+def test_dates_are_refused_where_their_values_count(unit):
+    """They were taken as days, or seconds, since 1970, and the result depended on the unit."""
+    y = np.array(SMALL).astype(unit)
+    for use in (
+        lambda: RankRLS().fit(X, y),
+        lambda: RankRLSCV().fit(X, y, [1, 1, 1, 2, 2, 2]),
+        lambda: KernelRankRLS().fit(X, y),
+        lambda: RankSVM(costs="gain").fit(X, y),
+        lambda: evaluate(y, np.arange(6.0), None, ["ndcg"]),
+        lambda: RankingData(X, y, np.zeros(6, int)),
+    ):
+        with pytest.raises(ValueError, match=r"holds dates or times, whose values depend on their unit: give numbers"):
+            use()
+    assert RankSVM().fit(X, y).coef_.tolist() == RankSVM().fit(X, SMALL).coef_.tolist()
 
 
 def test_large_integers_that_float64_holds_are_taken():
@@ -83,12 +100,12 @@ def test_large_integers_that_float64_holds_are_taken():
         (np.array(["2020-01-01", "NaT"], "M8[ns]"), r"labels must be finite: labels\[1\] is NaT"),
         (np.array([1, "NaT"], "m8[s]"), r"labels\[1\] is NaT"),
         (np.ma.array([1.0, 2.0], mask=[False, True]), r"labels\[1\] is masked"),
-        (np.array([1 + 1j, 2]), "labels must hold one real number a document"),
-        ([None, 1], r"labels must be finite|one number a document"),
-        ([pd.NA, 1], "labels must hold one number a document"),
-        (["a", "b"], "labels must hold one number a document"),
+        (np.array([1 + 1j, 2]), "labels must hold one real number per document"),
+        ([None, 1], r"labels must be finite|one number per document"),
+        ([pd.NA, 1], "labels must hold one number per document"),
+        (["a", "b"], "labels must hold one number per document; got a list of other objects"),
         ([Decimal("NaN"), 1], "labels must be finite"),
-        (pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"], utc=True)), "one number a document"),
+        (pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"], utc=True)), "one number per document"),
     ],
 )
 def test_labels_that_are_no_numbers_are_refused(labels, words):

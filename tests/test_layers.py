@@ -17,6 +17,7 @@ ROOMS = [
     "device",
     "device_kernels",
     "arrays",
+    "jit_cache",
     "jit",
     "threads",
     "queries",

@@ -51,8 +51,8 @@ def test_any():
     ("arguments", "words"),
     [
         (([1, np.nan],), r"labels must be finite: labels\[1\] is nan"),
-        (([[1], [2]],), "labels must hold one number a document"),
-        (([1, 2], [1, 2, 3]), "qid must hold one id a row: expected 2 ids"),
+        (([[1], [2]],), "labels must hold one number per document"),
+        (([1, 2], [1, 2, 3]), "qid must hold one id per row: expected 2 ids"),
         (([1, 2], [1.0, np.nan]), "qid of row 1 is missing"),
         (([1, 2], np.array(["a", None], dtype=object)), "qid of row 1 is missing"),
         (([1, 2], None, [1, -1]), r"weights must not be negative: weights\[1\]"),

@@ -208,7 +208,7 @@ BAD = np.array([[0.0, 1], [2, np.nan], [4, 5]])
         (lambda: FeatureScaler().fit(BAD), "NaN or inf at row 1, column 1"),
         (lambda: FeatureScaler().fit(sparse.csr_array(BAD)), "X holds a NaN or inf"),
         (lambda: QueryScaler().fit(GOOD, qid=[1, 1, 2]).transform(BAD, qid=[1, 1, 2]), "row 1, column 1"),
-        (lambda: QueryScaler().fit(GOOD, qid=[1, 2]), "qid must hold one id a row: expected 3"),
+        (lambda: QueryScaler().fit(GOOD, qid=[1, 2]), "qid must hold one id per row: expected 3"),
         (lambda: QueryScaler().fit(GOOD, qid=[1, 1, 2]).transform(GOOD), "qid is missing"),
         (lambda: QueryScaler().fit(sparse.csr_array(GOOD)), "X is sparse, and scaling within a query"),
         (lambda: FeatureScaler().fit(GOOD + 1).transform(sparse.csr_array(GOOD)), "fitted on dense data"),

@@ -78,6 +78,40 @@ def test_a_damaged_cache_is_compiled_anew(tmp_path):
             path.write_bytes(path.read_bytes()[:50])
 
 
+OTHER_NUMBA = {
+    "no module": "None",
+    "no class": "SimpleNamespace(FunctionCache=real.FunctionCache)",
+    "no method": "SimpleNamespace(FunctionCache=real.FunctionCache, IndexDataCacheFile=Renamed)",
+    "another signature": "SimpleNamespace(FunctionCache=real.FunctionCache, IndexDataCacheFile=lambda: None)",
+    "no attribute": "SimpleNamespace(FunctionCache=Bare, IndexDataCacheFile=real.IndexDataCacheFile)",
+}
+
+
+@pytest.mark.parametrize("difference", OTHER_NUMBA)
+def test_a_numba_with_other_private_parts_caches_in_its_own_way(tmp_path, difference):
+    code = f"""
+import importlib
+from types import SimpleNamespace
+import numba.core.caching as real
+Renamed = type("Renamed", (real.IndexDataCacheFile,), {{"_save_data": property(lambda self: self.gone)}})
+Bare = type("Bare", (), {{"__init__": lambda self, function: None}})
+known = importlib.import_module
+def import_module(name, *rest):
+    found = {OTHER_NUMBA[difference]} if name == "numba.core.caching" else known(name, *rest)
+    if found is None:
+        raise ImportError(name)
+    return found
+importlib.import_module = import_module
+import doubling
+assert doubling.double(2) == 4
+"""
+    (tmp_path / "doubling.py").write_text("from rankwise.jit import kernel\n@kernel\ndef double(x): return 2 * x\n")
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.rglob("*.nbc"))
+
+
 def test_a_read_only_package_and_no_home(tmp_path):
     package = shutil.copytree(rankwise.__path__[0], tmp_path / "rankwise", ignore=shutil.ignore_patterns("__pycache__"))
     for path in (tmp_path, *tmp_path.rglob("*")):

@@ -1,4 +1,4 @@
-"""Rows read from disk give what rows in memory give, to the last bit, and are read once a pass."""
+"""Rows read from disk give what rows in memory give, to the last bit, and are read once per pass."""
 
 import numpy as np
 import pytest

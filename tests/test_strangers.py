@@ -141,7 +141,7 @@ def folder(tmp_path):
 
 def refused(folder, text):
     (folder / "manifest.json").write_text(text)
-    with pytest.raises(ValueError, match=r"manifest.json is no manifest of chunks, or is damaged") as caught:
+    with pytest.raises(ValueError, match=r"manifest.json is not a manifest of chunks, or is damaged") as caught:
         open_chunks(folder)
     return str(caught.value)
 
@@ -241,7 +241,7 @@ def test_indices_that_lead_out_of_an_array_are_refused(tmp_path, name, place, va
 
 def test_no_pickle_is_loaded(tmp_path):
     np.savez(tmp_path / "d.npz", y=np.array([print, print], dtype=object), qid=[1, 1], X=[[1.0], [2.0]])
-    with pytest.raises(ValueError, match="is no NPZ file of plain arrays"):
+    with pytest.raises(ValueError, match="is not an NPZ file of plain arrays"):
         read_data(tmp_path / "d.npz")
 
 

@@ -1,6 +1,6 @@
 """The structure of a RankSVM's dual: how few dimensions hold the matrix of its alphas (Zhang et al., 2015, figure 1).
 
-    alpha[i, j] > 0 where the pair (i preferred to j) supports the model; one block a query
+    alpha[i, j] > 0 where the pair (i preferred to j) supports the model; one block per query
 
 A block's energy in its first r dimensions is the share of σ_1² + … + σ_r² (or of the σ themselves) in the whole sum.
 """
@@ -81,7 +81,7 @@ def dual_spectrum(alpha: Any, qid: Any = None) -> DualSpectrum:
     matrix = sparse.csr_array(alpha)
     n = matrix.shape[0]
     if matrix.shape != (n, n):
-        raise ValueError(f"alpha must be square, one row and one column a document, got shape {matrix.shape}")
+        raise ValueError(f"alpha must be square, one row and one column per document, got shape {matrix.shape}")
     queries = Queries(qid, n)
     found = matrix.tocoo()
     if (queries.codes[found.row] != queries.codes[found.col]).any():

@@ -21,12 +21,13 @@ def exact(given: Any, name: str, by_order: bool = False) -> Any:
     """Numbers as they were given, if float64 can hold their integers (all others it rounds, as always).
 
     If it cannot, as with times in nanoseconds, different ones could become equal: they are replaced by their ranks
-    where only their order counts, and refused in one sentence where their values do.
+    where only their order counts, and refused in one sentence where their values do. So are dates, whose values depend
+    on their unit.
     """
     if np.ma.is_masked(given):
         row = int(np.flatnonzero(np.ma.getmaskarray(given))[0])
         raise ValueError(f"{name} must be finite: {name}[{row}] is masked")
-    numbers = _numbers(given, name)
+    numbers = _numbers(given, name, by_order)
     if numbers is None:
         return given
     large = numbers[(numbers > LARGEST_EXACT) | (numbers < -LARGEST_EXACT)]
@@ -41,7 +42,7 @@ def exact(given: Any, name: str, by_order: bool = False) -> Any:
     )
 
 
-def _numbers(given: Any, name: str) -> Array | None:
+def _numbers(given: Any, name: str, by_order: bool) -> Array | None:
     """The numbers as they are, integers of any size, where some of them are large; else None."""
     if library_of(given) and "int" not in str(given.dtype):  # floats stay where they are
         return None
@@ -55,6 +56,8 @@ def _numbers(given: Any, name: str) -> Array | None:
     if kind in "mM":
         if np.isnat(array).any():
             raise ValueError(f"{name} must be finite: {name}[{int(np.flatnonzero(np.isnat(array))[0])}] is NaT")
+        if not by_order:
+            raise ValueError(f"{name} holds dates or times, whose values depend on their unit: give numbers")
         return array.astype(np.int64)
     if kind in "iu":
         return array if max(-int(array.min()), int(array.max())) > LARGEST_EXACT else None
@@ -93,16 +96,16 @@ def finite(given: Any, name: str, n: int | None = None) -> Floats:
     xp: Any = np if library_of(given) is None else namespace(given)
     given = exact(given, name)
     if xp is np and np.iscomplexobj(given):
-        raise ValueError(f"{name} must hold one real number a document, got complex ones")
+        raise ValueError(f"{name} must hold one real number per document; got complex ones")
     try:
         plain = np.asarray(given) if xp is np else given  # pandas would make numbers of dates with a time zone
         values: Any = xp.asarray(plain, dtype=xp.float64)
     except (TypeError, ValueError, OverflowError):
-        what = type(given).__name__
-        raise ValueError(f"{name} must hold one number a document, got {what} of something else") from None
+        what = "an array" if isinstance(given, np.ndarray) else f"a {type(given).__name__}"
+        raise ValueError(f"{name} must hold one number per document; got {what} of other objects") from None
     if values.ndim != 1 or (n is not None and values.shape[0] != n):
-        wanted = "one number a document" if n is None else f"one number for each of the {n} documents"
-        raise ValueError(f"{name} must hold {wanted}, got an array of shape {tuple(values.shape)}")
+        wanted = "one number per document" if n is None else f"one number for each of the {n} documents"
+        raise ValueError(f"{name} must hold {wanted}; got an array of shape {tuple(values.shape)}")
     if not xp.isfinite(values).all():
         row = int(xp.nonzero(~xp.isfinite(values))[0][0])
         raise ValueError(f"{name} must be finite: {name}[{row}] is {float(values[row])}")

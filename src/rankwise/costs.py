@@ -36,7 +36,7 @@ def rises(delta: Floats, labels: Floats, queries: Queries) -> bool:
 
 
 def separable(costs: Any, labels: Floats, queries: Queries) -> tuple[Floats, Floats]:
-    """left and right, one row a document."""
+    """left and right, one row per document."""
     delta = per_document(costs, labels)
     one = np.ones(labels.size)
     if delta is not None:

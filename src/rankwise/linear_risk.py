@@ -1,7 +1,7 @@
 """risk(X w) as a function of w: the sum over parts of whole queries, side by side in threads.
 
 Every term is a sum over queries, so X and its preferences are cut into parts that fit the cache. A part goes all the
-way (scores, pair sums, back to features) before the next is looked at: X is read once a product.
+way (scores, pair sums, back to features) before the next is looked at: X is read once per product.
 """
 
 from collections.abc import Callable, Iterator

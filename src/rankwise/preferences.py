@@ -25,7 +25,7 @@ class Preferences:
 
     labels   any real numbers
     queries  ids of any type, unsorted, scattered over the rows; None is one query
-    weights  one a document, or none for 1
+    weights  one per document, or none for 1
     scope    "all" pairs, or only those of "adjacent" levels of a query
     costs    δ_ij, or none for 1 (see `rankwise.costs`)
     engine   how sums over pairs are done (see `rankwise.pairs.schemes`)

@@ -107,7 +107,7 @@ def _runs(queries: Any, n_rows: int) -> tuple[Ints, Array]:
 def _check_shape(given: Any, n_rows: int) -> None:
     if tuple(given.shape) != (n_rows,):
         shape = tuple(given.shape)
-        raise ValueError(f"qid must hold one id a row: expected {n_rows} ids, got an array of shape {shape}")
+        raise ValueError(f"qid must hold one id per row: expected {n_rows} ids, got an array of shape {shape}")
 
 
 def one_column(queries: Any, n_rows: int) -> Array:

@@ -84,7 +84,7 @@ def _or_zeros(total: Any, v: Array) -> Floats:
 class PairwiseRisk:
     """The sum of loss(s_i - s_j) over all preference pairs (i, j).
 
-    With `margins` δ, one a document, the pair (i, j) is asked to differ by δ_i - δ_j instead of 1.
+    With `margins` δ, one per document, the pair (i, j) is asked to differ by δ_i - δ_j instead of 1.
     """
 
     preferences: Preferences

@@ -8,10 +8,7 @@ compiled, so one piece of code serves both, and is as fast as two would be.
 from typing import Any
 
 from rankwise.arrays import Floats, Ints
-from rankwise.jit import kernel
-
-# Sums may be reordered, or the compiler could not use vector instructions; the order is fixed once compiled.
-REORDER = {"reassoc", "contract"}
+from rankwise.jit import REORDER, kernel
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Rows of X that lie on disk and are read, part by part, whenever a pass over them gets there.
 
 A part's rows are read once for scores, pair sums and the way back to features, and forgotten: what a solver keeps of a
-point is a few numbers a document. Where the rows come from is the source's business (see `rankwise.data.chunks`).
+point is a few numbers per document. Where the rows come from is the source's business (see `rankwise.data.chunks`).
 """
 
 from typing import Any, Protocol

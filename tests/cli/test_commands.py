@@ -7,17 +7,9 @@ import time
 
 import numpy as np
 import pytest
-from commands import RANKWISE, run, write_sample
+from commands import RANKWISE, run
 
 from rankwise import RankSVM, evaluate, load_model, load_sample, read_letor, write_letor
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data")
-    write_sample(folder)
-    run("train", folder / "train.txt", "-o", folder / "model.json", "--C", "0.01")
-    return folder
 
 
 def test_train_evaluate_predict_agree_with_the_library(files):
@@ -198,7 +190,7 @@ def test_bad_models_and_scores(files, tmp_path):
     assert "both come from stdin" in run("evaluate", "-", "-", stdin="1", code=2).stderr
     (tmp_path / "scores").write_text("1\n" * 300 + "x\n" + "1\n" * 269)
     told = run("evaluate", tmp_path / "scores", files / "test.txt", code=1).stderr
-    assert "line 301: expected a score, one finite number a line, found 'x'" in told
+    assert "line 301: expected a score, one finite number per line, found 'x'" in told
 
 
 def test_a_model_on_stdout_is_alone_there(files):

@@ -164,6 +164,6 @@ def test_the_path_of_tune(files, monkeypatch, tmp_path):
 def test_a_picture_that_cannot_be_is_refused_before_any_work(files):
     pytest.importorskip("matplotlib")
     told = run("plot", "weights", files / "svm.json", "-o", "w.bmp", code=2).stderr
-    assert "w.bmp is no picture" in told
+    assert "w.bmp is not a picture" in told
     gone = run("plot", "weights", files / "svm.json", "-o", files / "no" / "w.png", code=1).stderr
     assert "there is no folder" in gone

@@ -4,17 +4,9 @@ import shlex
 import subprocess
 
 import pytest
-from commands import RANKWISE, run, write_sample
+from commands import RANKWISE
 
 COMMAND = " ".join(map(shlex.quote, RANKWISE))
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data")
-    write_sample(folder)
-    run("train", folder / "train.txt", "-o", folder / "model.json", "--C", "0.01")
-    return folder
 
 
 def shell(line, folder):

@@ -4,18 +4,15 @@ import shutil
 import subprocess
 
 import pytest
-from commands import RANKWISE, obey_modes, run, write_sample
+from commands import RANKWISE, obey_modes, run
 
 from rankwise import load_model, open_chunks
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data")
-    write_sample(folder)
-    run("train", folder / "train.txt", "-o", folder / "model.json", "--C", "0.01")
-    run("convert", folder / "train.txt", folder / "train.chunks", "--to", "chunks")
-    return folder
+def files(files):
+    run("convert", files / "train.txt", files / "train.chunks", "--to", "chunks")
+    return files
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +31,14 @@ def test_a_journal_that_is_none_is_refused(files, tmp_path):
         assert "notes.txt is not a journal of rankwise" in run(*args, code=1).stderr
         assert (tmp_path / "notes.txt").read_text() == text
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_link_to_nowhere_in_a_data_folder(files, tmp_path):
+    shutil.copytree(files / "train.chunks", tmp_path / "d")
+    (tmp_path / "d" / "bad").symlink_to("nowhere")
+    (tmp_path / "d" / "loop").symlink_to("loop")
+    for _ in range(2):  # the second time there is a model to be replaced
+        run("train", tmp_path / "d", "-o", tmp_path / "m.json")
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])
@@ -122,11 +127,11 @@ def test_force_replaces_and_so_does_the_same_kind(files, tmp_path):
 def test_force_replaces_no_folder(files, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("text")
-    for to in (["--to", "chunks"], ["--to", "csv"]):
-        assert "mine is" in run("convert", files / "test.txt", tmp_path / "mine", *to, "--force", code=1).stderr
+    for to, words in (("chunks", "mine exists and is not a folder of chunks"), ("csv", "mine is a folder")):
+        assert words in run("convert", files / "test.txt", tmp_path / "mine", "--to", to, "--force", code=1).stderr
     (tmp_path / "mine" / "manifest.json").write_text('{"name": "a web page"}')
     told = run("convert", files / "test.txt", tmp_path / "mine", "--to", "chunks", "--force", code=1).stderr
-    assert "is no folder of chunks" in told
+    assert "exists and is not a folder of chunks" in told
     assert "is a folder" in run("train", files / "test.txt", "-o", tmp_path / "mine", code=1).stderr
     assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == ["manifest.json", "thesis.txt"]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, issparse, random_array
 
-from rankwise import make_ranking, read_letor, write_letor
+from rankwise import RankSVM, make_ranking, read_letor, write_letor
 from rankwise.data.chunk_writer import write_chunks
 from rankwise.data.chunks import open_chunks
 from rankwise.data.files import read_data, stream_data, write_data
@@ -109,7 +109,7 @@ def test_chunks_come_one_after_another(tmp_path):
     assert np.array_equal(np.concatenate([one.X for one in found.read_ahead()]), data.X)
     assert next(iter(found.read_ahead())).n_features == 5  # left in the middle: the reader ends too
     assert repr(found).startswith("ChunkedData(500 rows, 5 features, 50 queries, dense float64, ")
-    assert np.load(tmp_path / "chunks" / "chunk-00000.npz")["X"].shape[1] == 5  # anyone can read a chunk
+    assert np.load(tmp_path / "chunks" / found.files[0].file)["X"].shape[1] == 5  # anyone can read a chunk
 
 
 def test_text_of_several_files(tmp_path):
@@ -152,39 +152,60 @@ def folder(tmp_path):
 
 
 def test_a_damaged_chunk_is_named(folder):
-    path = folder / "chunk-00002.npz"
+    (path,) = folder.glob("chunk-00002-*.npz")
     content = bytearray(path.read_bytes())
     content[1000] ^= 1
     path.write_bytes(content)
     open_chunks(folder)
     with pytest.raises(
-        ValueError, match=r"chunk-00002.npz is damaged: its checksum is [0-9a-f]{8}, expected [0-9a-f]{8}"
+        ValueError, match=r"chunk-00002-\w+.npz is damaged: its checksum is [0-9a-f]{8}, expected [0-9a-f]{8}"
     ):
         open_chunks(folder, verify=True)
     path.write_bytes(content[:-1])
-    with pytest.raises(ValueError, match=r"chunk-00002.npz is damaged: it has [\d,]+ bytes, expected [\d,]+"):
+    with pytest.raises(ValueError, match=r"chunk-00002-\w+.npz is damaged: it has [\d,]+ bytes, expected [\d,]+"):
         open_chunks(folder)
     path.write_bytes(content)
     found = open_chunks(folder)
     path.write_bytes(content[:600])
-    with pytest.raises(ValueError, match=r"chunk-00002.npz has become shorter"):
+    with pytest.raises(ValueError, match=r"chunk-00002-\w+.npz has changed or was removed since it was opened"):
         found.read()
     path.unlink()
-    with pytest.raises(ValueError, match=r"chunk-00002.npz is missing"):
+    with pytest.raises(ValueError, match=r"chunk-00002-\w+.npz is missing"):
         open_chunks(folder)
+
+
+def test_a_folder_that_is_replaced_is_not_read_under_the_labels_of_the_old_one(folder):
+    """Replaced twice, it had the old file names again: rows of the third data set came with the labels of the first."""
+    found = open_chunks(folder)
+    for seed in (2, 3):
+        write_chunks(folder, make_ranking(40, 10, 5, random_state=seed), chunk_bytes=5_000)
+    for use in (lambda: found.rows(0, 7), found.read, lambda: next(found.read_ahead()), lambda: RankSVM().fit(found)):
+        with pytest.raises(ValueError, match=r"chunk-00000-\w+.npz has changed or was removed since it was opened"):
+            use()
+
+
+@pytest.mark.parametrize("same_size", [True, False])
+def test_a_chunk_that_changes_after_it_was_opened_is_refused(folder, same_size):
+    found = open_chunks(folder)
+    path = folder / found.files[1].file
+    path.write_bytes(path.read_bytes() if same_size else path.read_bytes() + b"more")
+    found.rows(0, 3)
+    for use in (found.read, lambda: list(found.read_ahead())):
+        with pytest.raises(ValueError, match=r"chunk-00001-\w+.npz has changed or was removed since it was opened"):
+            use()
 
 
 def test_a_damaged_manifest_is_named(folder):
     manifest = folder / "manifest.json"
     told = json.loads(manifest.read_text())
     manifest.write_text(manifest.read_text()[:-20])
-    with pytest.raises(ValueError, match=r"manifest.json is no manifest of chunks, or is damaged"):
+    with pytest.raises(ValueError, match=r"manifest.json is not a manifest of chunks, or is damaged"):
         open_chunks(folder)
     manifest.write_text(json.dumps(told | {"version": 99}))
     with pytest.raises(ValueError, match="version 99"):
         open_chunks(folder)
     manifest.write_text("{}")
-    with pytest.raises(ValueError, match="is no manifest of chunks"):
+    with pytest.raises(ValueError, match="is not a manifest of chunks"):
         open_chunks(folder)
     manifest.unlink()
     with pytest.raises(ValueError, match="holds no chunks"):
@@ -212,7 +233,7 @@ def test_what_fails_leaves_the_old_folder(folder):
 def test_no_other_folder_is_overwritten(tmp_path):
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("text")
-    with pytest.raises(ValueError, match="is there, and is no folder of chunks"):
+    with pytest.raises(ValueError, match="exists and is not a folder of chunks"):
         write_chunks(tmp_path / "precious", make_ranking(3, random_state=0))
     with pytest.raises(ValueError, match="there are no rows to write"):
         write_chunks(tmp_path / "empty", [])

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array, issparse, load_npz
 
-from rankwise.data.files import read_data, write_data
+from rankwise import make_ranking
+from rankwise.data import streams
+from rankwise.data.files import read_data, stream_data, write_data
 from rankwise.data.frame import from_frame, to_frame
 from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
@@ -211,10 +213,10 @@ def test_what_is_no_npz_or_parquet(tmp_path):
     for name in ("pickled.npz", "text.npz"):
         if name == "text.npz":
             (tmp_path / name).write_text("1 qid:1 1:2\n")
-        with pytest.raises(ValueError, match=f"{name} is no NPZ file of plain arrays, or is damaged"):
+        with pytest.raises(ValueError, match=f"{name} is not an NPZ file of plain arrays, or is damaged"):
             read_data(tmp_path / name)
     (tmp_path / "text.parquet").write_text("1 qid:1 1:2\n")
-    with pytest.raises(ValueError, match=r"text.parquet is no Parquet file, or is damaged"):
+    with pytest.raises(ValueError, match=r"text.parquet is not a Parquet file, or is damaged"):
         read_data(tmp_path / "text.parquet")
 
 
@@ -284,3 +286,41 @@ def test_real_data(letor_data, tmp_path):
         assert read.X.tobytes() == data.X.tobytes()
         assert (read.qid == data.qid).all()
         assert (read.comments == data.comments).all()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet"])
+def test_a_table_that_changes_while_it_is_read_is_refused(tmp_path, suffix):
+    """Of text alone that was noticed."""
+    path = tmp_path / f"d.{suffix}"
+    write_data(path, make_ranking(6, 5, 3, random_state=0))
+    blocks = stream_data(path)
+    next(blocks)
+    path.write_bytes(path.read_bytes())
+    with pytest.raises(ValueError, match=f"d.{suffix}: the file changed while it was read"):
+        list(blocks)
+
+
+def test_compressed_text_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path, streamed = tmp_path / "d.txt.gz", streams.streamed
+    write_data(path, make_ranking(6, 5, 3, random_state=0))
+
+    def rewritten_first(*args):
+        path.write_bytes(path.read_bytes())
+        return streamed(*args)
+
+    monkeypatch.setattr(streams, "streamed", rewritten_first)
+    with pytest.raises(ValueError, match=r"d.txt.gz: the file changed while it was read"):
+        read_data(path)
+
+
+def test_an_npz_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path, load = tmp_path / "d.npz", np.load
+    write_data(path, make_ranking(6, 5, 3, random_state=0))
+
+    def rewritten_first(*args, **options):
+        path.write_bytes(path.read_bytes())
+        return load(*args, **options)
+
+    monkeypatch.setattr(np, "load", rewritten_first)
+    with pytest.raises(ValueError, match=r"d.npz: the file changed while it was read"):
+        read_data(path)

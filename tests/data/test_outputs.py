@@ -21,19 +21,23 @@ DATA = make_ranking(6, 5, 3, random_state=0)
 
 
 @pytest.fixture
-def calls(monkeypatch):
-    """What was fsynced and renamed, in order."""
+def calls(monkeypatch, tmp_path):
+    """What was fsynced and renamed in the test's folder, in order."""
     seen = []
     fsync, replace, rename = os.fsync, os.replace, os.rename
 
+    def note(what, path):
+        if str(path).startswith(str(tmp_path)):  # Numba renames files of its cache too
+            seen.append((what, str(path)))
+
     def noted_fsync(handle):
         path = os.readlink(f"/proc/self/fd/{handle}")
-        seen.append(("fsync folder" if os.path.isdir(path) else "fsync file", path))
+        note("fsync folder" if os.path.isdir(path) else "fsync file", path)
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", noted_fsync)
-    monkeypatch.setattr(os, "replace", lambda old, new: (seen.append(("rename", str(new))), replace(old, new)))
-    monkeypatch.setattr(os, "rename", lambda old, new: (seen.append(("rename", str(new))), rename(old, new)))
+    monkeypatch.setattr(os, "replace", lambda old, new: (note("rename", new), replace(old, new)))
+    monkeypatch.setattr(os, "rename", lambda old, new: (note("rename", new), rename(old, new)))
     return seen
 
 
@@ -105,14 +109,14 @@ def test_a_second_writer_of_a_chunk_folder_is_refused_at_once(tmp_path):
 def test_a_folder_that_is_replaced_while_it_is_opened(tmp_path, monkeypatch):
     """The manifest is that of the old chunks, which are gone: the new one is read."""
     write_chunks(tmp_path / "c", DATA)
-    check = ChunkFile.check
+    opened = ChunkFile.opened
 
     def replaced_first(self, *args):
-        monkeypatch.setattr(ChunkFile, "check", check)
+        monkeypatch.setattr(ChunkFile, "opened", opened)
         write_chunks(tmp_path / "c", make_ranking(9, 5, 3, random_state=1))
-        return check(self, *args)
+        return opened(self, *args)
 
-    monkeypatch.setattr(ChunkFile, "check", replaced_first)
+    monkeypatch.setattr(ChunkFile, "opened", replaced_first)
     assert open_chunks(tmp_path / "c").n_queries == 9
 
 

@@ -2,18 +2,20 @@
 kernels look.
 """
 
+import errno
 import io
 import json
+import os
 import zipfile
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from rankwise import RankSVM
+from rankwise import RankSVM, make_ranking
 from rankwise.data.chunk_writer import write_chunks
 from rankwise.data.chunks import open_chunks
-from rankwise.data.files import read_data
+from rankwise.data.files import read_data, write_data
 from rankwise.data.records import RankingData
 
 GOOD = {"y": np.arange(3.0), "qid": np.array([1, 1, 2])}
@@ -61,7 +63,7 @@ def test_a_header_that_promises_more_than_the_file_holds_is_refused(tmp_path):
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("y.npy", header.getvalue() + b"\0" * 24)
-    with pytest.raises(ValueError, match="is no NPZ file of plain arrays, or is damaged"):
+    with pytest.raises(ValueError, match="is not an NPZ file of plain arrays, or is damaged"):
         read_data(path)
 
 
@@ -130,7 +132,7 @@ def test_a_manifest_that_contradicts_itself_or_its_chunks_is_refused(folder, key
 
 def test_a_manifest_of_great_depth_is_refused(folder):
     (folder / "manifest.json").write_text("[" * 100_000)
-    with pytest.raises(ValueError, match="is no manifest of chunks, or is damaged"):
+    with pytest.raises(ValueError, match="is not a manifest of chunks, or is damaged"):
         open_chunks(folder)
 
 
@@ -143,6 +145,7 @@ def test_rows_that_point_outside_are_refused_before_kernels_see_them(folder, nam
     at = place.offset + 2 * place.row_bytes
     written[at : at + place.row_bytes] = np.array([value], place.dtype).tobytes()
     path.write_bytes(written)
+    data = open_chunks(folder)
     for use in (data.read, lambda: RankSVM().fit(data), lambda: [part.load() for part in data.parts()]):
         with pytest.raises(ValueError, match=r"is damaged: (an index is beyond|indptr does not say where rows begin)"):
             use()
@@ -155,5 +158,36 @@ def test_a_chunk_cut_short_while_it_is_read_is_refused(folder):
     path = folder / data.files[0].file
     path.write_bytes(path.read_bytes()[:5000])
     kept.toarray()
-    with pytest.raises(ValueError, match="has become shorter since it was opened"):
+    with pytest.raises(ValueError, match="has changed or was removed since it was opened"):
         RankSVM().fit(data)
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE, errno.ESTALE])
+def test_an_error_of_the_system_is_not_called_damage(tmp_path, monkeypatch, number):
+    """Neither does it lose the name of the file."""
+    write_data(tmp_path / "d.npz", make_ranking(3, 4, 2, random_state=0))
+
+    def fails(*args, **kwargs):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("zipfile.ZipFile", fails)
+    with pytest.raises(OSError, match=f"{os.strerror(number)}: .*d.npz"):
+        read_data(tmp_path / "d.npz")
+
+
+def test_a_damaged_parquet_file_is_named(tmp_path):
+    """Arrow's own errors name no file, and some have several lines."""
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "d.parquet"
+    write_data(path, make_ranking(20, 6, 4, random_state=0))
+    whole, rng, refusals = path.read_bytes(), np.random.default_rng(0), []
+    for _ in range(200):
+        damaged = bytearray(whole)
+        damaged[rng.integers(len(damaged))] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        try:
+            read_data(path)
+        except ValueError as error:
+            refusals.append(str(error))
+    assert len(refusals) > 20
+    assert all("d.parquet" in one and "\n" not in one for one in refusals)

@@ -140,7 +140,7 @@ def test_kernel_values_where_the_rows_lie(put, kernel, more):
         (lambda X, y, q: RankSVM().fit(X * float("nan"), y, q), "X holds NaN or infinity"),
         (lambda X, y, q: RankSVM().fit(X[0], y, q), "X must have rows and columns"),
         (lambda X, y, q: RankSVM().fit(X, y[1:], q), "y must hold one number for each of the 400 documents"),
-        (lambda X, y, q: RankSVM().fit(X, y, q[1:]), "qid must hold one id a row"),
+        (lambda X, y, q: RankSVM().fit(X, y, q[1:]), "qid must hold one id per row"),
         (lambda X, y, q: RankSVM().fit(X, y, q).predict(X[:, 1:]), "X has 6 features"),
         (lambda X, y, q: RankRLS(solver="dual").fit(X, y, q), "solver 'dual' takes arrays of NumPy only"),
     ],

@@ -238,7 +238,7 @@ def test_bad_parameters_are_one_sentence(params, words):
     [
         (np.full((2, 1), np.nan), [0, 1], None, "NaN"),
         (np.zeros((2, 1)), [0, np.nan], None, "NaN"),
-        (np.zeros((2, 1)), [0, 1], [1, 2, 3], "qid must hold one id a row: expected 2 ids"),
+        (np.zeros((2, 1)), [0, 1], [1, 2, 3], "qid must hold one id per row: expected 2 ids"),
         (np.zeros((2, 1)), [0, 1, 2], None, "inconsistent numbers of samples"),
         (np.zeros((0, 1)), [], None, "0 sample"),
     ],

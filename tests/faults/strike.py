@@ -14,13 +14,13 @@ import json
 import os
 import shutil
 import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from children import exit_code, forked
 from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
@@ -124,19 +124,6 @@ OPERATIONS = {
 }
 
 
-def in_child(work: Callable[[], int]) -> int:
-    """The exit code of `work` in a forked process, negative where a signal ended it."""
-    child = os.fork()
-    if not child:
-        code = 99
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                code = work()
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
 def struck(operation: Operation, folder: Path, mode: int, n: int, number: int) -> int:
     def work() -> int:
         FAULTS.fault_arm(str(folder).encode(), mode, ctypes.c_long(n), number)
@@ -149,7 +136,7 @@ def struck(operation: Operation, folder: Path, mode: int, n: int, number: int) -
             FAULTS.fault_arm(b"", 0, ctypes.c_long(0), 0)
         return 0
 
-    return in_child(work)
+    return exit_code(forked(work))
 
 
 def census(operation: Operation, folder: Path) -> int:
@@ -162,7 +149,7 @@ def census(operation: Operation, folder: Path) -> int:
         (folder.parent / "seen").write_text(str(FAULTS.fault_seen()))
         return 0
 
-    assert in_child(work) == 0
+    assert exit_code(forked(work)) == 0
     return int((folder.parent / "seen").read_text())
 
 
@@ -200,7 +187,7 @@ def every_strike(name: str, folder: Path, step: int) -> dict[str, Any]:
             assert found in (before, after), f"{where}: neither before nor after"
             assert code or found == after, f"{where}: success without a result"
             assert mode != FULL or not left_over(folder), f"{where}: {left_over(folder)} is left"
-            assert in_child(again) == 0, f"{where}: does not work again"
+            assert exit_code(forked(again)) == 0, f"{where}: does not work again"
             assert operation.state(folder) == after, f"{where}: another outcome the second time"
             assert not left_over(folder), f"{where}: {left_over(folder)} is left for good"
             counts[word] += 1

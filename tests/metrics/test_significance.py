@@ -141,7 +141,7 @@ def test_win_tie_loss():
 def test_nothing_that_counts():
     assert np.isnan(randomization_test([np.nan]).p_value)
     assert randomization_test([0.0, 0.0]) == (1.0, True)
-    with pytest.raises(ValueError, match="one number a query"):
+    with pytest.raises(ValueError, match="one number per query"):
         randomization_test([1.0, 2.0], [1.0])
     with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
         bootstrap_interval([1.0, 2.0], confidence=95)

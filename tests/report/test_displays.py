@@ -77,7 +77,7 @@ def test_pictures_in_every_format(displays, tmp_path):
     for ending, magic in {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}.items():
         displays[-1].save(tmp_path / f"p.{ending}", dpi=50)
         assert (tmp_path / f"p.{ending}").read_bytes().startswith(magic)
-    with pytest.raises(ValueError, match=r"p.gif is no picture that can be drawn: name it \*.png, \*.svg"):
+    with pytest.raises(ValueError, match=r"p.gif is not a picture that can be drawn: name it \*.png, \*.svg"):
         displays[0].save(tmp_path / "p.gif")
     assert len(list(tmp_path.iterdir())) == 3
 

@@ -6,6 +6,7 @@ import typer
 from typer.core import TyperGroup
 
 from rankwise import __version__
+from rankwise.cli import model_options as given
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
 from rankwise.cli.options import DATA_HELP, Data, Force, Jobs, Json, Measures, Model, Qrels, Unjudged, UnretrievedLast
@@ -55,88 +56,31 @@ def rankwise(
 @app.command()
 @command
 def train(
-    data: Annotated[list[str], typer.Argument(metavar="DATA...", help=DATA_HELP, show_default=False)],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model (JSON).")],
-    model: Annotated[str, typer.Option(metavar="NAME", help="ranksvm, rankrls, rankrls-cv or factorized.")] = "ranksvm",
-    C: Annotated[
-        float | None,
-        typer.Option("--C", "-C", metavar="X", help="Weight of the pairs against the regulariser; 1 if not given."),
-    ] = None,
-    alpha: Annotated[float | None, typer.Option(metavar="X", help="Regularisation of rankrls; 1 if not given.")] = None,
-    kernel: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="A kernel ranksvm or rankrls: rbf, polynomial, laplacian, cosine, sigmoid, ..."
-        ),
-    ] = None,
-    gamma: Annotated[
-        float | None, typer.Option(metavar="X", help="The kernel's gamma; 1 / features if not given.")
-    ] = None,
-    components: Annotated[
-        int | None, typer.Option(metavar="N", help="Landmarks of a kernel's approximation, or factors of factorized.")
-    ] = None,
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="squared_hinge (if not given), hinge, huber:WIDTH, logistic:ERROR or squared."
-        ),
-    ] = None,
-    solver: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="auto, newton, newton-cg, newton-minres, trust-region[-diagonal|-sampled], smoothing, bundle, bmrm, "
-            "sgd, sgd-queries or dual.",
-        ),
-    ] = None,
-    tol: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="Stop within this relative distance of the optimum; 0.001 by default."),
-    ] = None,
-    max_iter: Annotated[
-        int | None, typer.Option(metavar="N", help="Steps at most; the solver's own limit if not given.")
-    ] = None,
-    pairs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="How pairs are summed: auto, or a paper's scheme: explicit, by-level, red-black-tree, "
-            "score-red-black-tree, selection-tree, avl-tree or aa-tree.",
-        ),
-    ] = None,
-    scope: Annotated[str | None, typer.Option(metavar="NAME", help="all (pairs), or adjacent (levels only).")] = None,
-    costs: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Weigh pairs by what they cost: gain, dcg or ndcg.")
-    ] = None,
-    rescaling: Annotated[str | None, typer.Option(metavar="NAME", help="What costs scale: slack or margin.")] = None,
-    normalize_pairs: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What C multiplies: sum, mean, query or svm-rank.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="For what is drawn at random; 0 if not given.")
-    ] = None,
-    normalize: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Scale features: query-minmax, query-zscore, minmax or zscore; kept with the model."
-        ),
-    ] = None,
-    valid: Annotated[str | None, typer.Option(metavar="DATA", help="Evaluate on this file too.")] = None,
+    data: given.DataFiles,
+    output: given.ModelOut,
+    model: given.Kind = "ranksvm",
+    C: given.C = None,
+    alpha: given.Alpha = None,
+    kernel: given.Kernel = None,
+    gamma: given.Gamma = None,
+    components: given.Components = None,
+    loss: given.Loss = None,
+    solver: given.Solver = None,
+    tol: given.Tol = None,
+    max_iter: given.MaxIter = None,
+    pairs: given.Pairs = None,
+    scope: given.Scope = None,
+    costs: given.Costs = None,
+    rescaling: given.Rescaling = None,
+    normalize_pairs: given.NormalizePairs = None,
+    seed: given.Seed = None,
+    normalize: given.Normalize = None,
+    valid: given.Valid = None,
     measure: Measures = None,
-    names: Annotated[str | None, typer.Option(metavar="FILE", help="Feature names, one a line, for `inspect`.")] = None,
-    float32: Annotated[
-        bool, typer.Option("--float32", help="Keep features in single precision: half the memory.")
-    ] = False,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS|local:N",
-            help="Train on a Dask cluster, whose workers read the files, or on N processes here.",
-        ),
-    ] = None,
-    device: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Train there: cuda, cuda:1 or cupy; on the CPU if not given.")
-    ] = None,
+    names: given.NamesFile = None,
+    float32: given.Float32 = False,
+    dask: given.Cluster = None,
+    device: given.Device = None,
     jobs: Jobs = None,
     force: Force = False,
     as_json: Json = False,
@@ -179,7 +123,7 @@ def predict(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Score the documents of DATA: one number a line, in their order; the larger the better.
+    """Score the documents of DATA: one number per line, in their order; the larger the better.
 
     Example: rankwise predict model.json test.txt > scores.txt
     """
@@ -204,12 +148,12 @@ def evaluate(
     ranker: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL|SCORES|RUN", help="A model, a file of scores, one a line, or a TREC run; - for stdin."
+            metavar="MODEL|SCORES|RUN", help="A model, a file of scores, one per line, or a TREC run; - for stdin."
         ),
     ],
     data: Annotated[str | None, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)] = None,
     measure: Measures = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="A line a query.")] = False,
+    per_query: Annotated[bool, typer.Option("--per-query", help="One line per query.")] = False,
     qrels: Qrels = None,
     unjudged: Unjudged = None,
     unretrieved_last: UnretrievedLast = False,

@@ -35,7 +35,7 @@ def train(asked: Training, where: str, as_json: bool) -> None:
         raise typer.BadParameter("with --dask files are kept as they are stored: store float32", param_hint="--float32")
     asked.check_output()
     if asked.names is not None:
-        read_names(asked.names)  # what is wrong with them is told before anything is trained
+        read_names(asked.names)  # an error in them is reported before anything is trained
     with connected(where) as client:
         ranker = estimator(**local.get_params())
         ranker.client = client

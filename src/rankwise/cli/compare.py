@@ -8,26 +8,32 @@ import typer
 from rankwise.cli.options import Force, Json, Labels, Measures, Qrels, Rankers, Unjudged, UnretrievedLast
 from rankwise.cli.speech import answer, answer_json, checked, command, doing
 
+Baseline = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The ranker to hold the others against; the first if not given.")
+]
+Test = Annotated[str, typer.Option(metavar="NAME", help="randomization or t (both paired).")]
+Alpha = Annotated[float, typer.Option(metavar="X", help="Significant is p below this.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="For what is drawn at random.")]
+PerQuery = Annotated[str | None, typer.Option(metavar="FILE", help="Write the values of every query there, as CSV.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="The tables in Markdown.")]
+Latex = Annotated[bool, typer.Option("--latex", help="The tables in LaTeX, for the booktabs package.")]
+
 
 @command
 def compare(
     rankers: Rankers,
     data: Labels = None,
     qrels: Qrels = None,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The ranker to hold the others against; the first if not given.")
-    ] = None,
+    baseline: Baseline = None,
     measure: Measures = None,
-    test: Annotated[str, typer.Option(metavar="NAME", help="randomization or t (both paired).")] = "randomization",
-    alpha: Annotated[float, typer.Option(metavar="X", help="Significant is p below this.")] = 0.05,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="For what is drawn at random.")] = 0,
-    per_query: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the values of every query there, as CSV.")
-    ] = None,
+    test: Test = "randomization",
+    alpha: Alpha = 0.05,
+    seed: Seed = 0,
+    per_query: PerQuery = None,
     unjudged: Unjudged = None,
     unretrieved_last: UnretrievedLast = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="The tables in Markdown.")] = False,
-    latex: Annotated[bool, typer.Option("--latex", help="The tables in LaTeX, for the booktabs package.")] = False,
+    markdown: Markdown = False,
+    latex: Latex = False,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -48,12 +54,7 @@ def compare(
     procedure = checked("--alpha", lambda given: replace(procedure, alpha=given), alpha)
     measures = parse_measures(measure)
     judge, files = Judge(data, qrels, unjudged, unretrieved_last), named(rankers)
-    if len(files) < 2:
-        raise typer.BadParameter("a comparison takes two rankers or more", param_hint="RANKER")
-    by_file = {file: name for name, file in files.items()}
-    reference = next(iter(files)) if baseline is None else by_file.get(baseline, baseline)
-    if reference not in files:
-        raise typer.BadParameter(f"{baseline} is none of {', '.join(files)}", param_hint="--baseline")
+    reference = _reference(files, baseline)
     if per_query is not None:
         check_target(per_query, [*files.values(), data, qrels], force)
     scored = {name: judge.scored(file) for name, file in files.items()}
@@ -67,3 +68,14 @@ def compare(
         answer_json(found.to_dict())
     else:
         answer(found.to_markdown() if markdown else found.to_latex() if latex else found.to_text())
+
+
+def _reference(files: dict[str, str], baseline: str | None) -> str:
+    """The name of the ranker that the others are compared with; `baseline` may also be its file."""
+    if len(files) < 2:
+        raise typer.BadParameter("a comparison takes two rankers or more", param_hint="RANKER")
+    by_file = {file: name for name, file in files.items()}
+    reference = next(iter(files)) if baseline is None else by_file.get(baseline, baseline)
+    if reference not in files:
+        raise typer.BadParameter(f"{baseline} is none of {', '.join(files)}", param_hint="--baseline")
+    return reference

@@ -94,7 +94,9 @@ def names_for(data: Known, path: str | None) -> Any:
         return data.names
     names = read_names(path)
     if len(names) != data.n_features:
-        raise ValueError(f"{path} holds {len(names)} names, the data have {data.n_features} features: one name a line")
+        raise ValueError(
+            f"{path} holds {len(names)} names, the data have {data.n_features} features: one name per line"
+        )
     if data.names is not None and names != list(data.names):
         raise ValueError(f"{path} names the features otherwise than the data do: leave out --names")
     return names
@@ -125,11 +127,11 @@ def read_scores(path: str, n: int) -> Any:
         lines = file.read().split(b"\n")
     lines = lines[:-1] if lines and not lines[-1].strip() else lines
     if len(lines) != n:
-        raise ValueError(f"{name} holds {len(lines)} scores, the data have {n} documents: one score a line")
+        raise ValueError(f"{name} holds {len(lines)} scores, the data have {n} documents: one score per line")
     scores = np.empty(n)
     for i, line in enumerate(lines):
         scores[i] = read_number(line.strip())
         if not np.isfinite(scores[i]):
             found = line[:40].decode(errors="replace")
-            raise ValueError(f"{name}, line {i + 1}: expected a score, one finite number a line, found {found!r}")
+            raise ValueError(f"{name}, line {i + 1}: expected a score, one finite number per line, found {found!r}")
     return scores

@@ -29,7 +29,7 @@ def address_limit() -> int | None:
 
 @contextmanager
 def within_limits() -> Iterator[None]:
-    """Run what is inside so that too little memory is a sentence and an exit code."""
+    """Run the block so that too little memory ends it with a sentence and an exit code."""
     limit = address_limit()
     if limit is None:
         yield

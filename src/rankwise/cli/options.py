@@ -27,7 +27,7 @@ Rankers = Annotated[
     list[str],
     typer.Argument(
         metavar="RANKER...",
-        help="Models, files of scores (one a line, as `rankwise predict` writes) or TREC runs; NAME=FILE gives a name.",
+        help="Models, files of scores (one per line, as `rankwise predict` writes) or TREC runs; NAME=FILE names one.",
         show_default=False,
     ),
 ]

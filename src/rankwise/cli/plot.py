@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rankwise.cli.options import DATA_HELP, Force, Labels, Model, Qrels, Rankers
+from rankwise.cli.model_options import DataFiles
+from rankwise.cli.options import Force, Labels, Model, Qrels, Rankers
 from rankwise.cli.speech import checked, command, doing, say
 
 plot = typer.Typer(
@@ -170,7 +171,7 @@ def path(
 @plot.command()
 @command
 def convergence(
-    data: Annotated[list[str], typer.Argument(metavar="DATA...", help=DATA_HELP, show_default=False)],
+    data: DataFiles,
     output: Output,
     solver: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="As for `train`; may be repeated. newton if not given.")

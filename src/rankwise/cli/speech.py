@@ -24,7 +24,7 @@ BAD_DATA, INTERRUPTED = 1, 130
 
 
 def say(text: str) -> None:
-    """A single line on stderr, whatever the text holds; dropped where nobody can be told."""
+    """A single line on stderr, whatever the text holds; dropped where stderr is closed."""
     with suppress(OSError):
         print(visible(text), file=sys.stderr, flush=True)
 
@@ -87,8 +87,8 @@ def _give_up_stdout() -> None:
 
 
 def hold_closed_streams() -> None:
-    """Where a standard stream is closed (`>&-`), keep its number from the next file that is opened, which would then
-    get what is meant for the stream. Reading from a closed stdin and writing to a closed stdout stay errors.
+    """Where a standard stream is closed (`>&-`), occupy its number: the next file that is opened would get it, and with
+    it what is written to the stream. Reading from a closed stdin and writing to a closed stdout stay errors.
     """
     for number, name, mode, access in (
         (0, "stdin", "r", os.O_WRONLY),

@@ -6,6 +6,7 @@ file is the user's, and is replaced only with --force. A file that the command a
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ def check_target(
         raise ValueError(f"{target} is a folder: give the name of a file")
     check_unread(target, reads)
     if Path(target).exists() and os.path.getsize(target) and not force and not (is_ours and is_ours(target)):
-        what = f" and is no {kind}" if kind else ""
+        what = f" and is not a {kind}" if kind else ""
         raise ValueError(f"{target} exists{what}: give another name, or --force to replace it")
     check_writable(target)
 
@@ -36,8 +37,14 @@ def check_unread(target: str, reads: Iterable[str | None]) -> None:
     if not Path(target).exists():
         return
     for read in (file for one in reads if one not in (None, "-") for file in _files(str(one))):
-        if os.path.samefile(read, target):
+        if _is_same(read, target):
             raise ValueError(f"{target} is both read and written: give another name for what is written")
+
+
+def _is_same(read: Any, target: str) -> bool:
+    with suppress(OSError):  # a link in a data folder that leads nowhere
+        return os.path.samefile(read, target)
+    return False
 
 
 def check_distinct(targets: Sequence[str | None]) -> None:

@@ -34,7 +34,7 @@ Fold = tuple[Any, Any]  # the rows to train on, the rows to judge by or the vali
 
 @dataclass(frozen=True)
 class Tuning:
-    """What is asked for: a journal goes with it."""
+    """What decides about the results: a journal of another tuning is refused."""
 
     model: str
     grid: dict[str, list[Any]]

@@ -1,10 +1,11 @@
-"""Chunks on disk: NPZ files, stored plain, of which single rows are read where they lie, and the manifest about them.
+"""Chunks on disk: NPZ files, not compressed, so that single rows can be read, and the manifest that lists them.
 
     DIR/manifest.json            written last: a folder without it is no data set
-    DIR/chunk-00000.npz, ...     some whole queries each: y, qid and X, or data, indices and indptr
+    DIR/chunk-00000-TOKEN.npz    some whole queries each: y, qid and X, or data, indices and indptr
 
-Rows are read into memory, never mapped: a mapped file that is cut short ends the process, and what kernels go by (the
-columns of sparse rows) is checked before they see it, which takes a copy that nobody else can change.
+TOKEN is random: no two chunks ever have the same name. Rows are read into memory, never mapped: a mapped file that is
+cut short ends the process, and what kernels go by (the columns of sparse rows) is checked before they see it, which
+takes a copy that nobody else can change.
 Reading ahead is the system's: asking it for what comes next (posix_fadvise) made a cold pass slower, never faster.
 """
 
@@ -27,6 +28,7 @@ from rankwise.data.columns import check_finite
 from rankwise.data.npz import npz_arrays
 from rankwise.data.outputs import new_file, written_beside
 from rankwise.data.records import RankingData
+from rankwise.data.streams import status_of
 from rankwise.data.strict_json import is_count, read_json
 
 MANIFEST = "manifest.json"
@@ -42,7 +44,7 @@ _INDEX = {"indices": np.int32, "indptr": np.int64}
 
 @dataclass(frozen=True)
 class Place:
-    """Where an array lies in a file: its first byte, the type of its entries, its rows and columns."""
+    """Where an array is stored in a file: its first byte, the type of its entries, its rows and columns."""
 
     offset: int
     dtype: str
@@ -56,7 +58,7 @@ class Place:
 
 @dataclass(frozen=True)
 class ChunkFile:
-    """One chunk: its size and checksum, and where its arrays lie."""
+    """The manifest's entry for a chunk: size and checksum of the file, and where its arrays are stored."""
 
     file: str
     rows: int
@@ -64,45 +66,80 @@ class ChunkFile:
     crc32: int
     arrays: dict[str, Place]
 
-    def read(self, folder: Path, name: str, first: int, out: Array) -> None:
-        """Fill `out` with the rows of an array from `first` on."""
-        place = self.arrays[name]
-        view = out.reshape(-1).view(np.uint8).data
-        at = place.offset + first * place.row_bytes
-        with _opened(folder / self.file) as handle:
-            while view:
-                n = os.preadv(handle, [view], at)
-                if not n:
-                    raise ValueError(f"{folder / self.file} has become shorter since it was opened")
-                view, at = view[n:], at + n
-
-    def array(self, folder: Path, name: str) -> Array:
-        """All of an array."""
-        place = self.arrays[name]
-        out = np.empty(place.rows * place.columns, place.dtype)
-        self.read(folder, name, 0, out)
-        return out
-
-    def check(self, folder: Path, thoroughly: bool) -> None:
-        """One sentence where the file is missing, of another size, or (thoroughly) of another checksum; or where its
-        arrays are not those of the manifest.
-        """
+    def opened(self, folder: Path, thoroughly: bool = False) -> "OpenChunk":
+        """The file as it is now, checked by `OpenChunk.check`."""
         path = folder / self.file
         try:
-            found = path.stat().st_size
+            chunk = OpenChunk(path, self, status_of(path))
         except FileNotFoundError:
             raise ValueError(f"{path} is missing: convert the data again") from None
-        if found != self.bytes:
+        chunk.check(thoroughly)
+        return chunk
+
+
+@dataclass(frozen=True)
+class OpenChunk:
+    """A chunk as it was when it was opened. Once its file has changed or is gone, reading it is an error."""
+
+    path: Path
+    entry: ChunkFile  # of the manifest
+    status: tuple[int, int]
+
+    def read(self, name: str, first: int, out: Array) -> None:
+        """Fill `out` with the rows of an array from `first` on."""
+        place = self.entry.arrays[name]
+        view = out.reshape(-1).view(np.uint8).data
+        at = place.offset + first * place.row_bytes
+        with self._handle() as handle:
+            while view and (n := os.preadv(handle, [view], at)):
+                view, at = view[n:], at + n
+            if view or status_of(handle) != self.status:
+                raise self._changed()
+
+    def array(self, name: str) -> Array:
+        """All of an array."""
+        place = self.entry.arrays[name]
+        out = np.empty(place.rows * place.columns, place.dtype)
+        self.read(name, 0, out)
+        return out
+
+    def check(self, thoroughly: bool) -> None:
+        """One sentence where the file is of another size or (thoroughly) of another checksum than the manifest says, or
+        does not hold its arrays.
+        """
+        size = self.status[0]
+        if size != self.entry.bytes:
             raise ValueError(
-                f"{path} is damaged: it has {found:,} bytes, expected {self.bytes:,}: convert the data again"
+                f"{self.path} is damaged: it has {size:,} bytes, expected {self.entry.bytes:,}: convert the data again"
             )
-        with _opened(path) as handle:
-            if not all(_stands_at(handle, name, place) for name, place in self.arrays.items()):
-                raise ValueError(f"{path} does not hold what {MANIFEST} says of it: convert the data again")
-        if thoroughly and (now := checksum(path)) != self.crc32:
+        with self._handle() as handle:
+            stands = all(_stands_at(handle, name, place) for name, place in self.entry.arrays.items())
+            crc32 = checksum(handle) if thoroughly else self.entry.crc32
+            if status_of(handle) != self.status:
+                raise self._changed()
+        if not stands:
+            raise ValueError(f"{self.path} does not hold what {MANIFEST} says of it: convert the data again")
+        if crc32 != self.entry.crc32:
             raise ValueError(
-                f"{path} is damaged: its checksum is {now:08x}, expected {self.crc32:08x}: convert the data again"
+                f"{self.path} is damaged: its checksum is {crc32:08x}, expected {self.entry.crc32:08x}: "
+                "convert the data again"
             )
+
+    @contextmanager
+    def _handle(self) -> Iterator[int]:
+        try:
+            handle = os.open(self.path, os.O_RDONLY)
+        except FileNotFoundError:
+            raise self._changed() from None
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+    def _changed(self) -> ValueError:
+        return ValueError(
+            f"{self.path} has changed or was removed since it was opened: open the folder again when nobody writes it"
+        )
 
 
 def _stands_at(handle: int, name: str, place: Place) -> bool:
@@ -118,15 +155,6 @@ def _stands_at(handle: int, name: str, place: Place) -> bool:
 
 def _description(dtype: str, shape: tuple[int, ...]) -> bytes:
     return repr({"descr": dtype, "fortran_order": False, "shape": shape}).encode()
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
 
 
 def write_chunk(folder: Path, name: str, data: RankingData) -> ChunkFile:
@@ -154,19 +182,19 @@ def _header(array: Array, at: int) -> bytes:
     return magic + len(text).to_bytes(2, "little") + text
 
 
-def checksum(path: Path) -> int:
-    """The CRC-32 of a file."""
+def checksum(path_or_handle: Path | int) -> int:
+    """The CRC-32 of a file; a handle stays open."""
     crc = 0
-    with open(path, "rb") as file:
+    with open(path_or_handle, "rb", closefd=isinstance(path_or_handle, Path)) as file:
         while block := file.read(_BLOCK):
             crc = zlib.crc32(block, crc)
     return crc
 
 
 def write_manifest(folder: Path, known: dict[str, Any], chunks: list[ChunkFile]) -> None:
-    told = {"format": _FORMAT, "version": _VERSION, **known, "chunks": [asdict(one) for one in chunks]}
+    manifest = {"format": _FORMAT, "version": _VERSION, **known, "chunks": [asdict(one) for one in chunks]}
     with written_beside(folder / MANIFEST) as file:
-        file.write(json.dumps(told, indent=1).encode())
+        file.write(json.dumps(manifest, indent=1).encode())
 
 
 def is_manifest(path: Path) -> bool:
@@ -179,56 +207,60 @@ def is_manifest(path: Path) -> bool:
 
 
 def read_manifest(folder: Path) -> tuple[dict[str, Any], list[ChunkFile]]:
-    """(what is known of all the data, the chunks). A manifest from a stranger names files of its folder only, and
-    arrays that are within them.
+    """Read and check the manifest: (what holds for all the data, one entry per chunk). A manifest from a stranger can
+    only name files of its folder, and arrays that are within them.
     """
     path = folder / MANIFEST
     try:
-        told = read_json(path, _MOST_BYTES)
+        manifest = read_json(path, _MOST_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"{folder} holds no chunks: there is no {MANIFEST} in it (it is written last)") from None
     except ValueError as error:
-        raise ValueError(f"{path} is no manifest of chunks, or is damaged: {error}: convert the data again") from None
-    if isinstance(told, dict) and told.get("format") == _FORMAT and told.get("version") != _VERSION:
         raise ValueError(
-            f"{path} is of version {told.get('version')!r}, this rankwise reads {_VERSION}: convert the data again"
+            f"{path} is not a manifest of chunks, or is damaged: {error}: convert the data again"
+        ) from None
+    if isinstance(manifest, dict) and manifest.get("format") == _FORMAT and manifest.get("version") != _VERSION:
+        raise ValueError(
+            f"{path} is of version {manifest.get('version')!r}, this rankwise reads {_VERSION}: convert the data again"
         )
     try:
-        _check_known(told)
-        chunks = [_chunk_file(one, told) for one in told.pop("chunks")]
+        _check_known(manifest)
+        chunks = [_chunk_file(one, manifest) for one in manifest.pop("chunks")]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = f"{type(error).__name__} {error}"
-        raise ValueError(f"{path} is no manifest of chunks, or is damaged: {reason}: convert the data again") from None
-    return told, chunks
+        raise ValueError(
+            f"{path} is not a manifest of chunks, or is damaged: {reason}: convert the data again"
+        ) from None
+    return manifest, chunks
 
 
-def _check_known(told: dict[str, Any]) -> None:
-    names = told["names"]
+def _check_known(manifest: dict[str, Any]) -> None:
+    names = manifest["names"]
     sound = {
-        "format": told["format"] == _FORMAT,
-        "n_features": is_count(told["n_features"], 2**31),
-        "first_index": is_count(told["first_index"], 1),
+        "format": manifest["format"] == _FORMAT,
+        "n_features": is_count(manifest["n_features"], 2**31),
+        "first_index": is_count(manifest["first_index"], 1),
         "names": names is None or (isinstance(names, list) and all(isinstance(one, str) for one in names)),
-        "sparse": isinstance(told["sparse"], bool),
-        "dtype": isinstance(told["dtype"], str) and told["dtype"] in ("float32", "float64"),
-        "chunks": isinstance(told["chunks"], list) and bool(told["chunks"]),
+        "sparse": isinstance(manifest["sparse"], bool),
+        "dtype": isinstance(manifest["dtype"], str) and manifest["dtype"] in ("float32", "float64"),
+        "chunks": isinstance(manifest["chunks"], list) and bool(manifest["chunks"]),
     }
     if wrong := [name for name, is_sound in sound.items() if not is_sound]:
         raise ValueError(f"{wrong[0]} is not what a manifest holds there")
-    if names is not None and len(names) != told["n_features"]:
+    if names is not None and len(names) != manifest["n_features"]:
         raise ValueError("names and n_features differ")
-    if unknown := set(told) - set(sound) - {"version"}:
+    if unknown := set(manifest) - set(sound) - {"version"}:
         raise ValueError(f"{min(unknown)!r} is unknown")
 
 
-def _chunk_file(told: dict[str, Any], known: dict[str, Any]) -> ChunkFile:
+def _chunk_file(entry: dict[str, Any], known: dict[str, Any]) -> ChunkFile:
     """One chunk, its arrays checked: they are of the right types and sizes, and within the file."""
-    arrays = {name: Place(**place) for name, place in told["arrays"].items()}
-    one = ChunkFile(**{**told, "arrays": arrays})
+    arrays = {name: Place(**place) for name, place in entry["arrays"].items()}
+    one = ChunkFile(**{**entry, "arrays": arrays})
     if not isinstance(one.file, str) or not _PLAIN_NAME.fullmatch(one.file):
-        raise ValueError("a chunk is no file of this folder")
+        raise ValueError("a chunk is not a file in this folder")
     if not all(map(is_count, (one.rows, one.bytes, one.crc32))) or not one.rows:
-        raise ValueError(f"{one.file}: rows, bytes or crc32 is no count")
+        raise ValueError(f"{one.file}: rows, bytes or crc32 is not a count")
     for name, place in arrays.items():
         if not all(map(is_count, (place.offset, place.rows, place.columns))) or not _PLAIN_TYPE.fullmatch(place.dtype):
             raise ValueError(f"{one.file}: {name} has no place, or a type that is not plain")

@@ -1,4 +1,4 @@
-"""Rows of a query that lie apart, put together on disk.
+"""Scattered rows of a query, gathered on disk.
 
 Queries in the order of their first rows are cut into buckets of about a chunk each. One pass over the chunks appends
 each row to the file of its bucket; then bucket after bucket is read, put in order and written as a chunk.
@@ -23,7 +23,7 @@ def gather(
     """Chunks of whole queries in place of the given ones, whose runs of equal ids are `ids`, of these sizes."""
     queries = Queries(ids, ids.size)
     per_query = np.bincount(queries.codes, weights=sizes).astype(np.int64)
-    scattered = ChunkedData(folder, known, files)
+    scattered = ChunkedData(folder, known, [one.opened(folder) for one in files])
     step = max(1, chunk_bytes * scattered.n_rows // max(scattered.nbytes, 1))
     cuts = cut(np.concatenate(([0], np.cumsum(per_query))), step)
     bucket = np.repeat(np.arange(len(cuts)), [last - first for first, last in cuts])  # of a query

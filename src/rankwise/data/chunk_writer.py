@@ -4,16 +4,17 @@ Blocks of rows come one after another; what has gathered is cut where a query en
 only found when all is written: the chunks are then dealt out once more (`chunk_gather`).
 
 The chunks are written to a temporary folder, which one process at a time can have, and which is renamed at the end. To
-replace an older folder, the new chunks are moved into it under names that it does not use; the data set is the new one
-from the moment its manifest is renamed, and the old chunks are removed after that. No file system needs to be able to
-exchange two folders for this.
+replace an older folder, the new chunks are moved into it; the data set is the new one from the moment its manifest is
+renamed, and the old chunks are removed after that. No file system needs to be able to exchange two folders for this.
+
+Each chunk has a random token in its name, so that a name is never used twice: a process that has opened a folder which
+is replaced then misses the old files, and does not take the new ones for them.
 """
 
 import os
 import re
 import secrets
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from rankwise.data.records import RankingData
 from rankwise.queries import cut, one_type
 
 CHUNK_BYTES = 1 << 26
-_CHUNK = re.compile(r"chunk-([0-9a-f]{8}-)?[0-9]{5,}\.npz")
+_CHUNK = re.compile(r"chunk-[0-9a-f-]+\.npz")
 
 
 def write_chunks(folder: Any, blocks: RankingData | Iterable[RankingData], *, chunk_bytes: int = CHUNK_BYTES) -> None:
@@ -55,18 +56,15 @@ def check_replaceable(folder: Any) -> None:
     if path.is_dir() and not any(path.iterdir()):
         return
     if path.exists() and not is_manifest(path / MANIFEST):
-        raise ValueError(f"{path} is there, and is no folder of chunks: give another name, or remove it")
+        raise ValueError(f"{path} exists and is not a folder of chunks: give another name, or remove it")
 
 
 def _replace(path: Path, partial: Path, known: dict[str, Any], files: list[ChunkFile]) -> None:
-    used = set(os.listdir(path))
-    token = secrets.token_hex(4)
-    moved = [one if one.file not in used else replace(one, file=chunk_name(i, token)) for i, one in enumerate(files)]
-    for old, new in zip(files, moved, strict=True):
-        os.rename(partial / old.file, path / new.file)
+    for one in files:
+        os.rename(partial / one.file, path / one.file)
     sync_folder(path)
-    write_manifest(path, known, moved)
-    wanted = {one.file for one in moved}
+    write_manifest(path, known, files)
+    wanted = {one.file for one in files}
     for name in os.listdir(path):
         if _CHUNK.fullmatch(name) and name not in wanted:
             (path / name).unlink()
@@ -121,7 +119,9 @@ class _Writer:
         return self.files
 
     def _write(self, all_of_it: bool) -> RankingData:
-        """Write what is waiting; but for the last chunk, which may lack rows to come, if this is not all."""
+        """Write the waiting rows as chunks. The rows of the last one are returned, and unless this is all, not written:
+        more of its last query may follow.
+        """
         data = joined(self.waiting)
         ids, sizes = runs(data.qid)
         starts = np.concatenate(([0], np.cumsum(sizes)))
@@ -134,8 +134,9 @@ class _Writer:
         return data.select(slice(int(starts[cuts[-1][0]]), None))
 
 
-def chunk_name(i: int, token: str = "") -> str:
-    return f"chunk-{token}{'-' if token else ''}{i:05}.npz"
+def chunk_name(i: int) -> str:
+    """A name that no other chunk has or had."""
+    return f"chunk-{i:05}-{secrets.token_hex(8)}.npz"
 
 
 def x_bytes(data: RankingData) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankwise.arrays import Array, Floats
-from rankwise.data.chunk_files import ChunkFile, read_manifest
+from rankwise.data.chunk_files import ChunkFile, OpenChunk, read_manifest
 from rankwise.data.columns import check_finite
 from rankwise.data.npz import check_columns, check_rows
 from rankwise.data.records import RankingData
@@ -37,37 +37,38 @@ def open_chunks(folder: Any, *, verify: bool = False) -> "ChunkedData":
     for _ in range(_ATTEMPTS):
         known, files = manifest
         try:
-            share(lambda one: one.check(path, verify), files, thread_count() if verify else 1)
-            return ChunkedData(path, known, files)
-        except (ValueError, FileNotFoundError):
+            opened = share(lambda one: one.opened(path, verify), files, thread_count() if verify else 1)
+            return ChunkedData(path, known, opened)
+        except ValueError:
             if (now := read_manifest(path)) == manifest:
                 raise
             manifest = now
-    raise ValueError(f"{path} is replaced again and again: wait until nobody writes it")
+    raise ValueError(f"{path} is replaced again and again: wait until nobody writes to it")
 
 
 class ChunkedData:
     """Ranking data in a folder of chunks. In memory are
 
     y       the labels
-    ids     the query ids, one a query
+    ids     the query ids, one per query
     starts  query q has the rows starts[q], ..., starts[q + 1] - 1
     """
 
-    def __init__(self, folder: Path, known: dict[str, Any], files: list[ChunkFile]) -> None:
+    def __init__(self, folder: Path, known: dict[str, Any], opened: list[OpenChunk]) -> None:
         self.folder = folder
-        self.files = files
+        self.opened = opened
+        self.files: list[ChunkFile] = [one.entry for one in opened]
         self.n_features = int(known["n_features"])
         self.first_index = int(known["first_index"])
         self.names = known["names"]
         self.is_sparse = bool(known["sparse"])
         self.dtype = np.dtype(known["dtype"])
-        self.row_starts = np.cumsum([0, *(one.rows for one in files)])
+        self.row_starts = np.cumsum([0, *(one.rows for one in self.files)])
         self.n_rows = int(self.row_starts[-1])
         stored = ("data", "indices") if self.is_sparse else ("X",)
-        self.nbytes = sum(one.arrays[name].rows * one.arrays[name].row_bytes for one in files for name in stored)
-        self.y: Floats = np.concatenate([one.array(folder, "y") for one in files])
-        by_chunk = [runs(one.array(folder, "qid")) for one in files]
+        self.nbytes = sum(one.arrays[name].rows * one.arrays[name].row_bytes for one in self.files for name in stored)
+        self.y: Floats = np.concatenate([one.array("y") for one in opened])
+        by_chunk = [runs(one.array("qid")) for one in opened]
         self.ids = np.concatenate(one_type([ids for ids, _ in by_chunk]))
         self.starts = np.cumsum([0, *np.concatenate([sizes for _, sizes in by_chunk])])
 
@@ -100,16 +101,16 @@ class ChunkedData:
     def chunk(self, i: int) -> RankingData:
         """All of one chunk."""
         rows = slice(int(self.row_starts[i]), int(self.row_starts[i + 1]))
-        qid = self.files[i].array(self.folder, "qid")
+        qid = self.opened[i].array("qid")
         return RankingData(self.rows(rows.start, rows.stop), self.y[rows], qid, None, self.first_index, self.names)
 
     def read_ahead(self) -> Iterator[RankingData]:
         """One chunk after another, checked and then read while the one before it is worked on."""
 
         def checked(i: int) -> RankingData:
-            self.files[i].check(self.folder, thoroughly=True)
+            self.opened[i].check(thoroughly=True)
             data = self.chunk(i)
-            check_finite(data, f" of {self.folder / self.files[i].file}")
+            check_finite(data, f" of {self.opened[i].path}")
             return data
 
         with ThreadPoolExecutor(1) as reader:
@@ -126,8 +127,8 @@ class ChunkedData:
 
     def check_finite(self) -> None:
         """One sentence where a number of X is NaN or infinite; reads everything."""
-        for i, file in enumerate(self.files):
-            check_finite(self.chunk(i), f" of {self.folder / file.file}")
+        for i, one in enumerate(self.opened):
+            check_finite(self.chunk(i), f" of {one.path}")
 
     def parts(self, max_bytes: int = PART_BYTES) -> list[ChunkPart]:
         """The data cut into runs of whole queries, each of that many bytes of X and the rest of a query."""
@@ -145,16 +146,16 @@ class ChunkedData:
         if not self.is_sparse:
             X = np.empty((high - low, self.n_features), self.dtype)
             at = 0
-            for file, first, last in pieces:
-                file.read(self.folder, "X", first, X[at : at + last - first])
+            for chunk, first, last in pieces:
+                chunk.read("X", first, X[at : at + last - first])
                 at += last - first
             return X
         bounds = [self._bounds(*piece) for piece in pieces]
-        begins = np.cumsum([0, *(int(one[-1] - one[0]) for one in bounds)]).tolist()
+        begins = np.cumsum([0, *(int(bound[-1] - bound[0]) for bound in bounds)]).tolist()
         data, indices = np.empty(begins[-1], self.dtype), np.empty(begins[-1], np.int32)
-        for (file, _, _), bound, (begin, end) in zip(pieces, bounds, pairwise(begins), strict=True):
-            file.read(self.folder, "data", int(bound[0]), data[begin:end])
-            file.read(self.folder, "indices", int(bound[0]), indices[begin:end])
+        for (chunk, _, _), bound, (begin, end) in zip(pieces, bounds, pairwise(begins), strict=True):
+            chunk.read("data", int(bound[0]), data[begin:end])
+            chunk.read("indices", int(bound[0]), indices[begin:end])
         ends = [bound[1:] - bound[0] + begin for bound, begin in zip(bounds, begins, strict=False)]
         return self._csr(data, indices, np.concatenate([[0], *ends]))
 
@@ -162,19 +163,19 @@ class ChunkedData:
         """The same, as `rankwise.stored` asks for them."""
         return self.rows(low, high)
 
-    def _pieces(self, low: int, high: int) -> Iterator[tuple[ChunkFile, int, int]]:
+    def _pieces(self, low: int, high: int) -> Iterator[tuple[OpenChunk, int, int]]:
         """The chunks that hold these rows, each with the numbers that the rows have in it."""
         i = int(np.searchsorted(self.row_starts, low, side="right")) - 1
         while i < len(self.files) and self.row_starts[i] < high:
             start = int(self.row_starts[i])
-            yield self.files[i], max(low - start, 0), min(high - start, self.files[i].rows)
+            yield self.opened[i], max(low - start, 0), min(high - start, self.files[i].rows)
             i += 1
 
-    def _bounds(self, file: ChunkFile, first: int, last: int) -> Array:
+    def _bounds(self, chunk: OpenChunk, first: int, last: int) -> Array:
         """Where the entries of these rows begin in a chunk, and where those of the last one end."""
-        bounds = np.empty(last - first + 1, file.arrays["indptr"].dtype)
-        file.read(self.folder, "indptr", first, bounds)
-        self._checked(check_rows, bounds, file.arrays["data"].rows)
+        bounds = np.empty(last - first + 1, chunk.entry.arrays["indptr"].dtype)
+        chunk.read("indptr", first, bounds)
+        self._checked(check_rows, bounds, chunk.entry.arrays["data"].rows)
         return bounds
 
     def _checked(self, check: Callable[[Array, int], None], array: Array, most: int) -> None:

@@ -1,4 +1,4 @@
-"""Tables of ranking data, one row a document: which column is what, and the checks that every table goes through."""
+"""Tables of ranking data, one row per document: which column is what, and the checks that every table goes through."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""CSV and TSV in: a header, then one row a document. Numbers are read exactly as Python's float reads them.
+"""CSV and TSV in: a header, then one row per document. Numbers are read exactly as Python's float reads them.
 
 A stream is read in pieces of whole lines, and the chunks of a piece side by side, so a cell cannot hold a line end.
 """

@@ -1,4 +1,4 @@
-"""CSV and TSV out: a header, then one row a document, each number in the fewest digits that read back to itself."""
+"""CSV and TSV out: a header, then one row per document, each number in the fewest digits that read back to itself."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -13,7 +13,7 @@ import numpy as np
 from rankwise.data.columns import Reading, finished, joined
 from rankwise.data.matching import ModelColumns, alike
 from rankwise.data.records import RankingData
-from rankwise.data.streams import COMPRESSED, open_bytes
+from rankwise.data.streams import COMPRESSED, open_bytes, unchanged
 
 SUFFIXES = {
     ".csv": "csv",
@@ -69,7 +69,8 @@ def stream_data(
     **options: Any,
 ) -> Iterator[RankingData]:
     """The same data as blocks of rows, so that they need not fit into memory; without comments. Ranking text must be in
-    files: it is looked through before it is read. `progress` is told the rows done, and all there are or None.
+    files: it is looked through before it is read. `progress` is called with the rows done and the number of all rows,
+    None while it is not known.
     """
     reading = Reading(**options | {"comments": False})
     sources, kind = _sources(source, format)
@@ -160,6 +161,8 @@ def _blocks(source: Any, kind: str, reading: Reading) -> Iterator[RankingData]:
 
         with ExitStack() as closing:
             is_path = isinstance(source, str | os.PathLike) and str(source) != "-"
+            if is_path:
+                closing.enter_context(unchanged(Path(source)))
             file = closing.enter_context(open_bytes(Path(source), "rb")) if is_path else source
             file = sys.stdin.buffer if str(file) == "-" else file
             yield from csv_blocks(
@@ -168,7 +171,9 @@ def _blocks(source: Any, kind: str, reading: Reading) -> Iterator[RankingData]:
     elif kind == "npz":
         from rankwise.data.npz import read_npz
 
-        yield read_npz(Path(source), reading)
+        with unchanged(Path(source)):
+            data = read_npz(Path(source), reading)
+        yield data
     elif kind == "chunks":
         from rankwise.data.chunks import open_chunks
 
@@ -177,4 +182,5 @@ def _blocks(source: Any, kind: str, reading: Reading) -> Iterator[RankingData]:
         from rankwise.data.parquet import parquet_blocks, parquet_files
 
         for path in parquet_files(Path(source)):
-            yield from parquet_blocks(path, reading)
+            with unchanged(path):
+                yield from parquet_blocks(path, reading)

@@ -1,4 +1,4 @@
-"""DataFrames, of pandas, Polars or any other library that speaks Arrow: a table of one row a document.
+"""DataFrames, of pandas, Polars or any other library that speaks Arrow: a table of one row per document.
 
 label, qid, f1, f2, ...  (or the features' own names), comment     dense
 label, qid, indices, values, comment                               sparse: two lists a row, columns counted from 0

@@ -1,4 +1,4 @@
-"""Ranking text, one document a line: `label qid:ID index:value … # comment`. Reading is here, writing next door."""
+"""Ranking text, one document per line: `label qid:ID index:value … # comment`. Reading is here, writing next door."""
 
 import os
 import sys
@@ -37,31 +37,43 @@ def read_letor(
                 written out. CSR stores what is written, zeros too
     dtype       of X: float64, exactly as Python's float reads the text, or float32, that rounded once
     missing     the value to put for NULL, NA and nan; None: they are an error
-    comments    whether to keep the text after '#', one string a row
+    comments    whether to keep the text after '#', one string per row
     n_jobs      threads; None for every core. The result does not depend on it
 
     zero_based  True: indices count from 0, though none may occur; False: they count from 1, and an index 0 is an
                 error; None: they count from 0 if an index 0 occurs anywhere, else from 1; with n_features, None is
                 False. Data for a model of a zero-based file need True
 
-    Without any `qid:` all rows are one query, 0. The
-    ids become int64 where each is written as a plain integer that fits, else all are kept as the strings they are.
-    A malformed line is a LetorError, which names it; blank lines and lines that begin with '#' are skipped.
+    Without any `qid:` all rows are one query, 0. The ids become int64 where each is written as a plain integer that
+    fits, else all are kept as the strings they are. A malformed line is a LetorError, which names it; blank lines and
+    lines that begin with '#' are skipped.
     """
-    from rankwise.data.letor_join import join
-    from rankwise.data.letor_parts import Options, Seen, counts_from, read_part
+    from rankwise.data.letor_parts import Options, counts_from
     from rankwise.threads import thread_count
 
-    chosen = np.dtype(dtype)
-    if chosen not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float32 or float64, got {chosen}")
+    chosen = _checked_dtype(dtype, missing)
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features must be at least 1, got {n_features}")
-    if missing is not None and np.isfinite(missing) and abs(missing) > float(np.finfo(chosen).max):
-        raise ValueError(f"missing is {missing}, which {chosen} cannot hold")
     zero_based = counts_from(zero_based, n_features)
     options = Options(n_features, dense, chosen, missing, comments, thread_count(n_jobs), zero_based)
     sources = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
+    return _read(sources, options)
+
+
+def _checked_dtype(dtype: Any, missing: float | None) -> Any:
+    """The type of X, which must hold the value for what is missing."""
+    chosen = np.dtype(dtype)
+    if chosen not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {chosen}")
+    if missing is not None and np.isfinite(missing) and abs(missing) > float(np.finfo(chosen).max):
+        raise ValueError(f"missing is {missing}, which {chosen} cannot hold")
+    return chosen
+
+
+def _read(sources: list[Any], options: Any) -> RankingData:
+    from rankwise.data.letor_join import join
+    from rankwise.data.letor_parts import Seen, read_part
+
     seen, parts = Seen(), []
     for texts, whole in _batches(sources):
         part = read_part(texts, options, seen, whole=whole)
@@ -75,8 +87,8 @@ def read_letor(
 
 
 def _batches(sources: list[Any]) -> Iterator[tuple[list[Any], bool]]:
-    """(texts to read together, whether they are all there is)."""
-    from rankwise.data.streams import open_bytes, stored, streamed
+    """Yield (texts to read together, whether they are the whole input)."""
+    from rankwise.data.streams import open_bytes, stored, streamed, unchanged
 
     texts = [stored(Path(one)) if _is_path(one) else None for one in sources]
     if all(text is not None for text in texts):
@@ -90,6 +102,7 @@ def _batches(sources: list[Any]) -> Iterator[tuple[list[Any], bool]]:
             if not _is_path(one):
                 file = sys.stdin.buffer if isinstance(one, str) else one
             else:
+                closing.enter_context(unchanged(Path(one)))
                 file = closing.enter_context(open_bytes(Path(one), "rb"))
             for piece in streamed(file, _name(one)):
                 yield [piece], False

@@ -22,7 +22,7 @@ _PLACES = (kernels.PLACE, kernels.WITH_QUERY, kernels.WITHOUT_QUERY)
 
 @dataclass(frozen=True)
 class Options:
-    """What the caller of read_letor asked for; zero_based is None where the text shall tell."""
+    """What the caller of read_letor asked for; with zero_based None the text decides."""
 
     n_features: int | None
     dense: bool | None
@@ -38,7 +38,7 @@ class Options:
 
 @dataclass
 class Seen:
-    """What the texts read so far have told about those to come."""
+    """What is known from the texts read so far about those that follow."""
 
     has_qid: bool | None = None
     index_zero: bool = False
@@ -62,7 +62,7 @@ class Part:
 
 
 def counts_from(zero_based: bool | None, n_features: int | None) -> bool | None:
-    """Whether indices count from 0, None where the text shall tell. For a given number of features it must not: an
+    """Whether indices count from 0; None: the text decides. For a given number of features it must not: an
     index 0 in data to be predicted would shift every feature of a model that counts from 1.
     """
     return False if zero_based is None and n_features is not None else zero_based

@@ -27,8 +27,8 @@ class _Shape:
 
 
 def letor_stream(paths: list[Path], reading: Reading, progress: Progress) -> Iterator[RankingData]:
-    """Blocks of rows, alike in their columns; a file is read twice. `progress` is told the rows done and, when they are
-    known, all there are.
+    """Blocks of rows, alike in their columns; a file is read twice. `progress` is called with the rows done and the
+    number of all rows, None while it is not known.
     """
     n_threads = thread_count(reading.n_jobs)
     before = [status_of(path) for path in paths]
@@ -59,8 +59,8 @@ def _look_through(paths: list[Path], reading: Reading, n_threads: int, progress:
         progress(rows, None)
     if not rows:
         raise LetorError("there are no rows to read", ", ".join(map(str, paths)))
-    told = counts_from(reading.zero_based, reading.n_features)
-    zero_based = index_zero if told is None else told
+    chosen = counts_from(reading.zero_based, reading.n_features)
+    zero_based = index_zero if chosen is None else chosen
     n_features = reading.n_features or max(largest + zero_based, 1)
     dense = reading.dense if reading.dense is not None else 2 * entries >= rows * n_features
     return _Shape(rows, n_features, zero_based, dense)

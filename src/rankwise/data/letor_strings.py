@@ -9,7 +9,7 @@ from rankwise.queries import id_array
 
 
 def read_strings(chunks: list[Chunk], rows: list[int], ids: bool, comments: bool) -> tuple[Array | None, Array | None]:
-    """(one query id a row, one comment a row), each None where it is not wanted; `rows` counts those of each chunk."""
+    """The query ids and the comments, one per row; None for what is not wanted. `rows` counts those of each chunk."""
     if not ids and not comments:
         return None, None
     texts: list[str] = []  # one a run of rows with equal ids

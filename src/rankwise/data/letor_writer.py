@@ -20,9 +20,9 @@ def write_letor(target: Any, data: Any, y: Any = None, qid: Any = None, comments
                    standard output; or an open file, of bytes or of text
     data           RankingData, or X with its y and, where there are any, qid and comments
 
-    Of a dense X the zeros are left out, of a sparse one what is not stored; but the first row always holds the last
-    column, so that the number of features survives, and the first one where indices count from 0. Without qid the
-    lines have none. Comments lose outer spaces.
+    Zeros of a dense X are left out; stored zeros of a sparse X are written. The first row always holds the last column,
+    so that the number of features survives, and, where indices count from 0, the first column. Without qid the lines
+    have none. Comments lose outer spaces.
     """
     if isinstance(data, RankingData):
         if y is not None or qid is not None or comments is not None:
@@ -44,7 +44,7 @@ def _record(X: Any, y: Any, qid: Any, comments: Any) -> RankingData:
 
 
 def _heads(record: RankingData, has_qid: bool) -> Strings:
-    """The query id of each row; rows of one id that lie together share a text."""
+    """The query id of each row; consecutive rows of one id share a text."""
     bad = np.flatnonzero(~np.isfinite(record.y))
     if bad.size:
         raise ValueError(f"y[{bad[0]}] is {record.y[bad[0]]}: a label must be a finite number")

@@ -6,6 +6,7 @@
 and `names`, `comments` where there are any.
 """
 
+import errno
 import tokenize
 import zipfile
 import zlib
@@ -17,7 +18,7 @@ import numpy as np
 
 from rankwise.arrays import Array
 from rankwise.data.columns import Reading, check_finite, finished
-from rankwise.data.outputs import written_beside
+from rankwise.data.outputs import naming, written_beside
 from rankwise.data.records import RankingData
 from rankwise.memory import check_room
 
@@ -25,6 +26,7 @@ _SPARSE = ("data", "indices", "indptr", "shape")
 _ARRAYS = ("y", "qid", "first_index", "X", *_SPARSE, "names", "comments")
 _MUCH = 1 << 24  # characters
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, EOFError, OverflowError, SyntaxError, RuntimeError)
+_SEEN_IN_DAMAGED = (None, errno.EINVAL)  # NumPy raises OSError without a number; a seek before the start is EINVAL
 
 
 def write_npz(target: Any, data: RankingData) -> None:
@@ -68,15 +70,15 @@ def _one_width(texts: list[str], name: str) -> Array:
 
 def read_npz(path: Path, reading: Reading) -> RankingData:
     try:
-        with open(path, "rb") as plain, zipfile.ZipFile(plain) as archive:
+        with naming(path), open(path, "rb") as plain, zipfile.ZipFile(plain) as archive:
             sizes = [_size(archive, f"{name}.npy") for name in _ARRAYS if f"{name}.npy" in archive.namelist()]
             check_room(sum(sizes), f"what {path} holds", "convert it to chunks on a larger machine")
-        with np.load(path, allow_pickle=False) as file:
+        with naming(path), np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in _ARRAYS if name in file.files}
-    except (FileNotFoundError, PermissionError, IsADirectoryError):
-        raise
-    except (*_DAMAGED, OSError, zipfile.BadZipFile, zlib.error, tokenize.TokenError):
-        raise ValueError(f"{path} is no NPZ file of plain arrays, or is damaged") from None
+    except (*_DAMAGED, OSError, zipfile.BadZipFile, zlib.error, tokenize.TokenError) as error:
+        if getattr(error, "errno", None) not in _SEEN_IN_DAMAGED:
+            raise
+        raise ValueError(f"{path} is not an NPZ file of plain arrays, or is damaged") from None
     lacking = [name for name in ("y", "qid") if name not in arrays]
     if "X" not in arrays:
         lacking += [name for name in _SPARSE if name not in arrays]
@@ -146,7 +148,7 @@ def _floats(values: Array) -> Array:
 def check_rows(indptr: Array, n_stored: int) -> None:
     """One sentence where rows of CSR do not begin and end within what is stored: kernels do not look."""
     if not (indptr.ndim == 1 and indptr.dtype.kind in "iu" and indptr.size):
-        raise ValueError("indptr is no vector of whole numbers")
+        raise ValueError("indptr is not a vector of whole numbers")
     if indptr[0] < 0 or indptr[-1] > n_stored or (indptr[1:] < indptr[:-1]).any():
         raise ValueError("indptr does not say where rows begin")
 
@@ -154,6 +156,6 @@ def check_rows(indptr: Array, n_stored: int) -> None:
 def check_columns(indices: Array, n_columns: int) -> None:
     """One sentence where an entry of CSR has no column; one pass, as a negative number is a large one without sign."""
     if indices.ndim != 1 or indices.dtype.kind not in "iu":
-        raise ValueError("indices is no vector of whole numbers")
+        raise ValueError("indices is not a vector of whole numbers")
     if indices.size and int(indices.view(f"u{indices.itemsize}").max()) >= n_columns:
         raise ValueError(f"an index is beyond the {n_columns:,} columns")

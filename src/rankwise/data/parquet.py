@@ -34,8 +34,11 @@ def parquet_blocks(path: Path, reading: Reading, rows: int = 1 << 16) -> Iterato
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=rows):
                 yield from_arrow(batch.replace_schema_metadata(file.schema_arrow.metadata), reading, str(path))
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{path} is no Parquet file, or is damaged: {error}") from None
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # of the system; Arrow raises OSError without a number
+            raise
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"{path} is not a Parquet file, or is damaged: {reason}") from None
 
 
 def write_parquet(target: Any, data: RankingData) -> None:

@@ -12,12 +12,12 @@ from rankwise.queries import Queries, one_column
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankingData:
-    """One row a document.
+    """One row per document.
 
     X         features: a C-ordered array, or a SciPy CSR matrix or array
     y         labels, float64
     qid       query ids: int64 where every id is an integer that fits, else strings
-    comments  None, or one string a row
+    comments  None, or one string per row
     first_index  the number that the first column of X has in a file: 1, or 0
     names     None, or the names of the columns of X
     """

@@ -1,6 +1,6 @@
 """Files as bytes, compressed by their suffix.
 
-A `Text` is a run of whole lines with its place in a file, so that a position in it can be told as line and column. A
+A `Text` is a run of whole lines with its place in a file, so that a position in it can be given as line and column. A
 plain file is read chunk by chunk by the thread that works on it. It is never mapped: a mapped file that another program
 cuts short ends the process, and one that is rewritten changes under a kernel.
 """
@@ -14,6 +14,7 @@ import stat
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -80,8 +81,17 @@ class StoredBytes:
 
 def status_of(file: int | Path) -> tuple[int, int]:
     """What changes with the content of an open or named file: its size, and when it was last written to."""
-    told = os.stat(file)
-    return told.st_size, told.st_mtime_ns
+    status = os.stat(file)
+    return status.st_size, status.st_mtime_ns
+
+
+@contextmanager
+def unchanged(path: Path) -> Iterator[None]:
+    """An error where the file changes within the block; pipes and devices may."""
+    before = status_of(path) if path.is_file() else None
+    yield
+    if before is not None and status_of(path) != before:
+        raise changed(str(path))
 
 
 def changed(name: str) -> LetorError:

@@ -40,7 +40,7 @@ def parse_json(text: bytes | str) -> Any:
 
 
 def _not_finite(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a number in JSON")
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""TREC's files: runs, `qid Q0 docid rank score tag`, and judgements (qrels), `qid 0 docid label`; one document a line.
+"""TREC's files: runs, `qid Q0 docid rank score tag`, and judgements (qrels), `qid 0 docid label`: a document per line.
 
 Ids are texts without blanks. What a run ranks and what the qrels judge are joined by (qid, docid); the rank column is
 written but never read, as in trec_eval: scores decide.
@@ -50,7 +50,7 @@ class TrecRows:
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
-    """A run with labels, a row a document: what `rankwise.evaluate(y, scores, qid)` takes.
+    """A run with labels, a row per document: what `rankwise.evaluate(y, scores, qid)` takes.
 
     Within a query the last docid of the alphabet comes first: measures with ties=stable then break ties as trec_eval.
     """
@@ -105,7 +105,9 @@ def document_ids(data: RankingData) -> Array:
     for row, key in enumerate(zip(queries, found, strict=True)):
         if seen.setdefault(key, row) != row:
             twice = f"rows {seen[key] + 1} and {row + 1}"
-            raise ValueError(f"{twice} are both document {key[1]} of query {key[0]}: a document may occur once a query")
+            raise ValueError(
+                f"{twice} are both document {key[1]} of query {key[0]}: a document may occur once per query"
+            )
     return id_array([str(one) for one in found])
 
 

@@ -47,7 +47,7 @@ class OnCluster:
         self._client = client
 
     def predict(self, X: Any) -> Any:
-        """Scores, one a row: a Dask Series of a Dask DataFrame, a Dask array of an array; others as in memory."""
+        """Scores, one per row: a Dask Series of a Dask DataFrame, a Dask array of an array; others as in memory."""
         check_is_fitted(self)
         if not hasattr(X, "dask"):
             return self.to_local().predict(X)

@@ -89,8 +89,8 @@ def read_file(path: str, chunk: int | None, columns: dict[str, str]) -> Rows:
     from rankwise.data.chunks import ChunkedData
 
     known, files = read_manifest(Path(path))
-    files[chunk].check(Path(path), thoroughly=True)
-    return Rows(ChunkedData(Path(path), known, [files[chunk]]).chunk(0), None, f"{path}, chunk {chunk}")
+    opened = files[chunk].opened(Path(path), thoroughly=True)
+    return Rows(ChunkedData(Path(path), known, [opened]).chunk(0), None, f"{path}, chunk {chunk}")
 
 
 def _of_frame(X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Every measure as a function of the rankings: a value a query, NaN where it does not count; their mean."""
+"""Every measure as a function of the rankings: a value per query, NaN where it does not count; their mean."""
 
 import math
 from collections.abc import Callable

@@ -19,7 +19,7 @@ class Evaluation(Mapping[str, float]):
     """A mapping from each measure, as it prints, to its mean; look up by any spelling that parses to it.
 
     means        measure -> mean over the queries that count (NaN where none does)
-    per_query    measure -> float64 array, one value a query, NaN where the query does not count
+    per_query    measure -> float64 array, one value per query, NaN where the query does not count
     query_ids    the ids of the queries, in the order in which they first occur
     n_documents  how many documents were ranked
     weights      measure -> what each query weighs in the mean, for the measures whose queries do not all weigh 1

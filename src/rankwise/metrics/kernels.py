@@ -1,4 +1,4 @@
-"""The measures by place, compiled: a kernel fills `out`, a number a query, for the queries between `starts`.
+"""The measures by place, compiled: a kernel fills `out`, a number per query, for the queries between `starts`.
 
 `ends[i]` is the end of the tie that place i is in. What is returned is the mean over all orders of the tied
 documents, in closed form (McSherry and Najork, 2008, say how; ERR's is ours).

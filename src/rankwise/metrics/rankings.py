@@ -56,7 +56,7 @@ class Rankings:
         return values
 
     def each_query(self, kernel: Callable[..., None], *arrays: Array | int) -> Floats:
-        """One number a query: kernel(starts, *arrays, out) over pieces of whole queries, side by side."""
+        """One number per query: kernel(starts, *arrays, out) over pieces of whole queries, side by side."""
         out = np.empty(len(self.queries))
         starts = self.queries.starts
 

@@ -88,7 +88,7 @@ def paired_t_test(differences: Any, weights: Any = None) -> float:
 def bootstrap_interval(
     values: Any, weights: Any = None, confidence: float = 0.95, n_resamples: int = 10_000, random_state: Any = 0
 ) -> tuple[Any, Any]:
-    """(low, high) of the mean of `values`, one a query: a ranker's own, or the differences of two rankers.
+    """(low, high) of the mean of `values`, one per query: a ranker's own, or the differences of two rankers.
 
     Columns of values (and of weights) are resampled together and give arrays of ends. Fewer than two queries that
     count: NaN.
@@ -171,5 +171,5 @@ def _counted(differences: Any, weights: Any) -> tuple[Floats, Array]:
     d = np.asarray(differences, dtype=np.float64)
     w = np.ones(d.size) if weights is None else np.asarray(weights, dtype=np.float64)
     if d.ndim != 1 or w.shape != d.shape:
-        raise ValueError(f"differences and weights must hold one number a query, got shapes {d.shape} and {w.shape}")
+        raise ValueError(f"differences and weights must hold one number per query, got shapes {d.shape} and {w.shape}")
     return d[~np.isnan(d)], w[~np.isnan(d)]

@@ -72,7 +72,7 @@ class LetorFolds(BaseCrossValidator):  # type: ignore[misc]
             raise ValueError(f"judge is {self.judge!r}: there are 'valid' and 'test'")
         rows = None if X is None else np.shape(X)[0]
         if rows is not None and rows != self._checked().size:
-            raise ValueError(f"parts holds {np.size(self.parts)} numbers, X has {rows} rows: one number a row")
+            raise ValueError(f"parts holds {np.size(self.parts)} numbers, X has {rows} rows: one number per row")
         for rotation in self.rotations():
             yield rotation.train, getattr(rotation, self.judge)
 

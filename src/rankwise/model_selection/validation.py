@@ -36,7 +36,7 @@ class CrossValidation:
     measures: list[str]
 
     def by_fold(self, measure: str | Measure) -> Floats:
-        """One value a fold."""
+        """One value per fold."""
         return np.array([fold.evaluation[measure] for fold in self.folds])
 
     def per_query(self, measure: str | Measure) -> tuple[Array, Floats]:

@@ -51,7 +51,7 @@ class Engine(Protocol):
 
 
 class PairGraph(ABC):
-    """G(t). Takes and returns one value a row, or one row of values a row: v of shape (n,) or (n, m)."""
+    """G(t). Takes and returns one value per row, or one row of values per row: v of shape (n,) or (n, m)."""
 
     layout: Layout
     xp: Any = np  # the arrays' namespace

@@ -1,7 +1,7 @@
 """Order-statistic trees over plain arrays: every node knows the sum of the values in its subtree.
 
 Three are search trees that differ only in how they come back into balance after a new node: red-black, AVL and AA.
-Equal keys share a node. The selection tree is an array, one leaf a level, and needs no balancing.
+Equal keys share a node. The selection tree is an array, one leaf per level, and needs no balancing.
 Node 0 is none: its sum and its rank are 0, and its right child is the root.
 """
 

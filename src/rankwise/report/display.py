@@ -85,7 +85,9 @@ def check_picture(path: str | Path) -> str:
     """png, svg or pdf, as the file's ending says."""
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
-        raise ValueError(f"{path} is no picture that can be drawn: name it {', '.join('*' + one for one in FORMATS)}")
+        raise ValueError(
+            f"{path} is not a picture that can be drawn: name it {', '.join('*' + one for one in FORMATS)}"
+        )
     return ending[1:]
 
 

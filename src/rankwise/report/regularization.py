@@ -16,7 +16,7 @@ class RegularizationDisplay(Display):
     """
     parameter  its name: C or alpha
     grid       its values
-    values     one row a fold (or a query left out), one column a value of the grid; NaN where it does not count
+    values     one row per fold (or a query left out), one column a value of the grid; NaN where it does not count
     chosen     the value taken
     measure    what the values are
     """

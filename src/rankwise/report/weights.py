@@ -14,7 +14,7 @@ from rankwise.report.display import BLUE, RED, Display, drawn, dress
 class WeightsDisplay(Display):
     """
     names    of the features
-    weights  one a feature
+    weights  one per feature
     top      how many to draw, the largest by size
     """
 

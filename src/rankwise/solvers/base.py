@@ -255,8 +255,7 @@ def went_as_predicted(predicted: float, gained: float) -> bool:
 
 
 def agreed(before: float, now: float, value: float) -> float:
-    """The estimate of the gap after a step: a tenth of what the model allowed `before` it, if the model at the new point
-    says so too.
+    """The estimate of the gap after a step: a tenth of what the model allowed `before`, if the new model agrees.
 
     A model that is right about the pairs predicts much less after its step. Where it does not, the step has come to
     where other pairs are active, and much more may be gained in the end than either model says.

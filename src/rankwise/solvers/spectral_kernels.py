@@ -3,9 +3,8 @@
 import numpy as np
 
 from rankwise.arrays import Floats, Ints
-from rankwise.jit import kernel
+from rankwise.jit import REORDER, kernel
 
-REORDER = {"reassoc", "contract"}  # else no vector instructions; the order is fixed once compiled
 EPS = float(np.finfo(np.float64).eps)
 
 
