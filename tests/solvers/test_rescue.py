@@ -51,10 +51,12 @@ def test_every_loss_converges_and_the_bound_holds(loss):
 
 
 @pytest.mark.parametrize("max_iter", [70, 100])
-def test_steps_of_both_count(max_iter):
+def test_steps_of_both_count(max_iter, monkeypatch):
+    monkeypatch.setattr("rankwise.solvers.smoothing.PATIENCE", 3)
+    monkeypatch.setattr("rankwise.solvers.newton.BLOCKED", 10**6)
     result = fitted(loss="hinge", tol=1e-7, max_iter=max_iter)
     assert result.iterations <= max_iter
-    assert result.message.startswith("after 60 steps, in the dual: max_iter = ")
+    assert result.message.startswith("after 3 steps, in the dual: max_iter = ")
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -71,3 +73,37 @@ def test_without_memory_for_the_pairs_there_is_no_rescue(monkeypatch):
     monkeypatch.setattr("rankwise.solvers.smoothing.PATIENCE", 3)
     monkeypatch.setattr(dual, "memory_at_hand", lambda: 1e3)
     assert fitted(loss="hinge").value > 0
+
+
+def blocked(loss, **options):
+    """Raw scales and a large C: pairs that become active cut the steps short."""
+    rng = np.random.default_rng(0)
+    rows = np.exp(2 * rng.normal(size=(80, 30))) * 10.0 ** np.linspace(-2, 2, 30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return RankSVM(C=1e5, loss=loss, **options).fit(rows, np.digitize(rows[:, 0], [0.003, 0.02])).result_
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_by_way_of_smaller_C(loss, monkeypatch):
+    seen = []
+    result = blocked(loss, callback=seen.append)
+    assert result.converged, result.message
+    assert any(step.detail.startswith("smaller C") for step in seen)
+    assert all(a.iteration <= b.iteration and a.seconds <= b.seconds for a, b in pairwise(seen))
+    monkeypatch.setattr("rankwise.solvers.newton.BLOCKED", 10**6)
+    direct = blocked(loss, max_iter=300)
+    assert result.value <= direct.value * (1 + 1e-3)
+    assert result.value - result.gap <= direct.value
+
+
+def test_a_detour_can_be_stopped_and_counts():
+    seen = []
+
+    def stop(step):
+        seen.append(step.detail.startswith("smaller C"))
+        return any(seen)
+
+    assert blocked("squared_hinge", callback=stop).message == "stopped by the callback"
+    assert seen.index(True) + 8 >= len(seen), "once in every stage, and at its end"
+    assert blocked("squared_hinge", max_iter=8).message.startswith("max_iter = 8")

@@ -6,6 +6,7 @@ only a few of them, while a line search crosses many: this is why "auto" prefers
 """
 
 import math
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from rankwise.solvers.base import (
     Journal,
     Objective,
     Result,
+    Step,
     agreed,
     decrease,
     require,
@@ -47,6 +49,7 @@ class Newton:
     """inner         "cholesky" of the Hessian matrix, or "cg" or "minres" on Hessian products
     precondition  of "cg": None, "diagonal", or "sampled", the Hessian of a sample of the rows
     patience      of "cg": the number of products after which the Hessian is written out instead; None: never
+    detours       how often to go by way of smaller C where steps are cut short
     rescue        a solver to turn to where the line search fails near separability; None: give up there
     """
 
@@ -56,8 +59,8 @@ class Newton:
     precondition: str | None = None
     patience: int | None = None
     stopping: str = "gap"
+    detours: int = 1
     rescue: Any = None
-    eased: bool = True  # whether to go by way of smaller C where steps are cut short
 
     def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
         journal = Journal(objective, start, self.tol, callback, self.stopping)
@@ -70,7 +73,7 @@ class Newton:
         model = Model(self, objective)
         step: ModelStep | None = None
         estimate, sound = np.inf, False
-        detour = Detour(self)
+        detour = Detour(self, self.detours, journal)
         while True:
             if journal.seems_near(here, estimate):
                 if journal.beyond_proof(here):
@@ -80,7 +83,7 @@ class Newton:
                     step, estimate = model.as_before(here), np.inf
             if not journal.goes_on(here, detail, estimate):
                 return journal.result(here)
-            if len(journal.history) > self.max_iter:
+            if len(journal.history) + detour.steps > self.max_iter:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
             step = step or model.minimum(here, journal.enough(here.value))
             there, length = detour.instead(objective, here, *line_search(objective, here, step.step))
@@ -111,10 +114,11 @@ class Detour:
     path takes some steps for every power of ten, and is worth it only where the direct way is blocked.
     """
 
-    def __init__(self, options: "Newton", times: int = 1) -> None:
-        self.stage = replace(options, tol=LOOSELY, max_iter=STAGE, eased=False, stopping="gap", rescue=None)
-        self.left = times if options.eased else 0
-        self.blocked = 0
+    def __init__(self, options: "Newton", times: int, run: Any) -> None:
+        most = min(STAGE, options.max_iter)
+        self.stage = replace(options, tol=LOOSELY, max_iter=most, stopping="gap", detours=0, rescue=None)
+        self.left, self.run = times, run  # whose callback hears of it
+        self.blocked = self.steps = 0
 
     def instead(
         self, objective: Any, here: Expansion, there: Expansion | None, length: float
@@ -126,9 +130,18 @@ class Detour:
         self.left, self.blocked = self.left - 1, 0
         w = 0.0 * here.point
         for share in EASED:
-            w = self.stage(objective.eased(share), w).point
+            found = self.stage(objective.eased(share), w, self._told)
+            w, self.steps = found.point, self.steps + found.iterations
         end = objective.at(w)
         return (end, 0.0) if end.value < (there or here).value else (there, length)
+
+    def _told(self, step: Step) -> Any:
+        run = self.run
+        if run.callback is None:
+            return False
+        iteration = run.history[-1].iteration if run.history else 0
+        seconds = time.perf_counter() - run.began
+        return run.callback(replace(step, iteration=iteration, seconds=seconds, detail=f"smaller C, {step.detail}"))
 
 
 class Model:

@@ -111,7 +111,7 @@ class _Run:
         self.history: list[Step] = []
         self.message = ""
         self.sample: Any = None
-        self.detour = Detour(options.inner, DETOURS)
+        self.detour = Detour(options.inner, DETOURS, self)
         self.patience = PATIENCE if can_help(options.rescue, objective) else options.max_iter
 
     @property
@@ -134,7 +134,7 @@ class _Run:
     @property
     def stuck(self) -> bool:
         """Whether the rescue is to take over."""
-        late = self.patience <= self.iterations < self.options.max_iter
+        late = self.patience <= self.iterations - self.detour.steps and self.iterations < self.options.max_iter
         return late and near_separable(self.value, self.at_zero)
 
     @property
@@ -194,8 +194,10 @@ class _Run:
         return here
 
     def _advance(self, smooth: Any, here: Expansion, direction: Floats) -> tuple[Expansion | None, float]:
-        self.iterations += 1
-        return self.detour.instead(smooth, here, *line_search(smooth, here, direction))
+        before = self.detour.steps
+        there, length = self.detour.instead(smooth, here, *line_search(smooth, here, direction))
+        self.iterations += 1 + self.detour.steps - before
+        return there, length
 
     def over(self, here: Any, width: float, polished: bool = False) -> bool:
         """Look at the unsmoothed objective and the bound at a width's optimum; True when it is enough."""
@@ -240,7 +242,7 @@ class _Run:
         if self.certified:  # rounding is bounded apart, as in the other solvers
             gap = self.gap if self.near(self.gap) else max(self.gap - self.rounding, 0.0)
             self.message = converged_by("certified", gap, self.scale(gap), tol)
-        elif rounded and self.near(self.estimate):
+        elif rounded and 0.5 * self.norm**2 <= self.floor and self.near(self.estimate):  # all that is left is rounding
             self.message = converged_by("estimated", self.estimate, self.scale(self.estimate), tol)
         elif stopped:
             self.message = "stopped by the callback"
