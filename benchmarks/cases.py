@@ -71,5 +71,6 @@ BENCHMARKS: dict[str, Fit | Measure] = {
         Measure("command-line", "text:command_line", shrinks=True),
         Measure("evaluation", "evaluation:evaluation", shrinks=True),
         Measure("growth", "growth:growth", shrinks=True),
+        Measure("stopping", "stopping:stopping", MQ2008),
     )
 }

@@ -35,9 +35,9 @@ from rankwise.solvers.rescue import can_help, near_separable, rescued
 DECREASE = 1e-4  # Armijo's share of the slope
 ENOUGH = 0.25  # share of the slope that a full step must gain; where the model is right it gains half of it
 ROUGHLY = 0.01  # relative exactness of the minimum on the way
-CUT_SHORT = 0.1  # share of a full step
-BLOCKED = 5  # steps cut short, after which there is a detour
-EASED = 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2  # shares of C
+CUT_SHORT = 0.02  # share of a full step
+BLOCKED = 3  # steps cut short, after which there is a detour
+EASED = 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0  # shares of C
 LOOSELY, STAGE = 0.1, 50  # tolerance and steps for each of them
 SHORTEST = 1e-300  # where the curvature at w = 0 says nothing, a step is too long by the square of the features' size
 MINRES_TOLERANCE = 1e-11
