@@ -13,6 +13,7 @@ from rankwise.solvers.equations import scaled_inverse
 
 RESIDUAL = 0.1  # the papers' rule: stop at this share of the gradient's norm
 ENERGY = 0.25  # ours: stop when k times the last gain is at most this share of the total gain of all k products
+EXACT_ENERGY = 0.02  # and the share near the optimum; smaller ones cost products that another step uses better
 MOST_PRODUCTS = 100, 2000  # of a step: at least, at most, and twice the number of features between them
 STALE = 6  # products per step from which on the sample's Hessian is computed again
 
@@ -70,7 +71,7 @@ def conjugate_gradients(
         if enough is None:
             solved = square <= goal
         else:
-            share = min(ENERGY, math.sqrt(predicted / max(abs(here.value), 1e-300)))
+            share = min(max(EXACT_ENERGY, math.sqrt(predicted / max(abs(here.value), 1e-300))), ENERGY)
             roughly = products * gain <= share * predicted
             solved = roughly and not predicted <= enough < predicted + 0.5 * reach * square
         if solved:

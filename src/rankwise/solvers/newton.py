@@ -85,7 +85,7 @@ class Newton:
                 return journal.result(here)
             if len(journal.history) + detour.steps > self.max_iter:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
-            step = step or model.minimum(here, journal.enough(here.value))
+            step = step or model.minimum(here)
             there, length = detour.instead(objective, here, *line_search(objective, here, step.step))
             if there is None:
                 return self._at_rest(objective, journal, here, step.attainable if sound else np.inf)
