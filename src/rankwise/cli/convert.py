@@ -92,13 +92,13 @@ def _to_chunks(sources: list[str], target: str, options: dict[str, Any]) -> Any:
     from rankwise.data.chunk_writer import write_chunks
     from rankwise.data.chunks import open_chunks
     from rankwise.data.files import stream_data
-    from rankwise.data.outputs import naming, temporary_file
+    from rankwise.data.outputs import naming, resolved, temporary_file
 
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # Arrow's own reserves a GB of addresses
     with doing(f"writing {target}") as tell, ExitStack() as closing:
         files = sources
         if "-" in sources:  # what is gone through twice needs a file
-            spool, handle = closing.enter_context(temporary_file(Path(os.path.realpath(target))))
+            spool, handle = closing.enter_context(temporary_file(resolved(target)))
             with naming(target), open(handle, "wb", closefd=False) as file:
                 while block := _read_stdin(1 << 20):
                     file.write(block)
