@@ -50,6 +50,7 @@ ROOMS = [
     "distributed",
     "report",
     "cli",
+    "__main__",
 ]
 
 MODULES = sorted(ROOT.rglob("*.py"))
