@@ -46,6 +46,7 @@ ROOMS = [
     "analysis",
     "data",
     "model_selection",
+    "io_fields",
     "io",
     "distributed",
     "report",

@@ -145,7 +145,7 @@ class _Known:
 def template_of(ranker: Any) -> RankSVM:
     """A copy of the ranker whose C is to change, or one sentence."""
     if not isinstance(ranker, RankSVM | None):
-        cure = 'only the C of a RankSVM changes along a path; to scale its features take ScaledRanker(RankSVMCV(), "zscore")'
+        cure = 'it must be a RankSVM, whose C is chosen; to scale features take ScaledRanker(RankSVMCV(), "zscore")'
         raise ValueError(f"ranker is a {type(ranker).__name__}: {cure}")
     copied: RankSVM = RankSVM() if ranker is None else clone(ranker)
     return copied
