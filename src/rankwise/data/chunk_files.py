@@ -40,7 +40,7 @@ _HEADER = 256  # bytes of an array's header without its spaces, and of what the 
 _MOST_BYTES = 1 << 28  # of a manifest: some 400,000 chunks
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _PLAIN_TYPE = re.compile(r"[<|][biufUSmM]\d{1,9}(\[\w+\])?")  # no objects, and nothing that NumPy evaluates
-_MORE = ("shape", "names")  # arrays of a chunk that it can do without
+_MORE = ("shape", "names", "comments")  # arrays of a chunk that it can do without
 _INDEX = {"indices": np.int32, "indptr": np.int64}
 
 
