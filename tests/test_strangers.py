@@ -274,6 +274,8 @@ def test_every_field_of_a_manifest_is_checked(folder, changed):
         {"y": {"dtype": "<f4"}},
         {"y": {"dtype": "(2,)f8,i4"}},
         {"qid": {"dtype": "|O8"}},
+        {"qid": {"dtype": "<f80"}},
+        {"qid": {"dtype": "<M8[parsec]"}},
         {"qid": {"dtype": "<U99999999999"}},
         {"qid": {"extra": 1}},
     ],

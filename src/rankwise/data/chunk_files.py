@@ -240,6 +240,16 @@ def _are_names(value: Any) -> bool:
     return value is None or is_list_of(is_text, value)
 
 
+def _is_plain_type(value: Any) -> bool:
+    if not isinstance(value, str) or not _PLAIN_TYPE.fullmatch(value):
+        return False
+    try:
+        np.dtype(value)
+    except (TypeError, ValueError):  # <f80: NumPy knows no such type
+        return False
+    return True
+
+
 _COUNT: Rule = is_count, "a whole number, 0 or more"
 _PLACE: Rule = (lambda value: isinstance(value, dict)), "an object"
 _MANIFEST_RULES: dict[str, Rule] = {
@@ -261,7 +271,7 @@ _CHUNK_RULES: dict[str, Rule] = {
 }
 _PLACE_RULES: dict[str, Rule] = {
     "offset": _COUNT,
-    "dtype": (lambda value: isinstance(value, str) and bool(_PLAIN_TYPE.fullmatch(value)), "a plain type"),
+    "dtype": (_is_plain_type, "a plain type"),
     "rows": _COUNT,
     "columns": _COUNT,
 }
