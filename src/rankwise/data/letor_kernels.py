@@ -15,10 +15,10 @@ from rankwise.data.tokens import (
     LARGEST_INDEX,
     NOT_UTF8,
     TEXT,
-    WITH_BLANK,
     ZERO,
     ends_features,
     ends_token,
+    holds_blank,
     is_digit,
     is_missing,
     is_query,
@@ -118,10 +118,10 @@ def _fill_query(text: Array, at: int, row: int, queries: Array, notes: Array) ->
         _fault(notes, QUERY, at)
     elif kind == NOT_UTF8:
         _fault(notes, QUERY_ENCODING, at)
-    elif kind == WITH_BLANK:
-        _fault(notes, QUERY_BLANK, at)
     elif kind == TEXT:
         notes[TEXT_QUERY] = at
+        if holds_blank(text, at + 4, end):
+            _fault(notes, QUERY_BLANK, at)
     return end, True
 
 

@@ -8,7 +8,7 @@ from rankwise.jit import kernel
 TAB, NEWLINE, RETURN, SPACE, HASH, COLON, MINUS, PLUS, ZERO = (ord(c) for c in "\t\n\r #:-+0")
 LARGEST_INDEX = 2**31 - 1
 INDEX_DIGITS = 18  # with leading zeros; more could overflow
-INTEGER, TEXT, FAULTY, NOT_UTF8, WITH_BLANK = range(5)  # kinds of query ids
+INTEGER, TEXT, FAULTY, NOT_UTF8 = 0, 1, 2, 3  # kinds of query ids
 _DELETE = 127
 _Q, _I, _D, _N, _A, _U, _L = (ord(c) for c in "qidnaul")
 
@@ -80,9 +80,7 @@ def read_query(text: Array, at: int) -> tuple[np.int64, int, int]:
         at += 1
     if at == start or not (is_space(text[at]) or text[at] == NEWLINE):
         return np.int64(0), at, FAULTY
-    if not is_utf8(text, start, at):
-        return np.int64(0), at, NOT_UTF8
-    return np.int64(0), at, (WITH_BLANK if holds_blank(text, start, at) else TEXT)
+    return np.int64(0), at, (TEXT if is_utf8(text, start, at) else NOT_UTF8)
 
 
 @kernel
