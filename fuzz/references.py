@@ -102,9 +102,12 @@ def query_id(name, glued_to_comment, line, column):
     if not name or glued_to_comment or any(byte <= 32 or byte == 127 for byte in name):
         raise RefusedError(line, column)
     try:
-        return name.decode()
+        text = name.decode()
     except UnicodeDecodeError:
         raise RefusedError(line, column) from None
+    if any(letter.isspace() for letter in text):
+        raise RefusedError(line, column)
+    return text
 
 
 def features(words, line, counts_from, n_features, missing, largest):
@@ -131,6 +134,8 @@ def table(data, separator, missing=None, comments=False):
     header = header_of(data, separator)
     if len(set(header)) < len(header) or "label" not in header or "qid" not in header:
         raise RefusedError
+    if any(not name.strip() for name in header):
+        raise RefusedError
     read = Rows()
     for i, line in enumerate(lines[1:], 2):
         if not line.strip(b" \r"):
@@ -153,6 +158,9 @@ def table(data, separator, missing=None, comments=False):
 
 def header_of(data, separator):
     first = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")[0].decode(errors="backslashreplace")
+    first = first.removesuffix("\r")
+    if "\r" in first:
+        raise RefusedError(1)
     try:
         return next(csv.reader([first], delimiter=separator, strict=True), [])
     except csv.Error:

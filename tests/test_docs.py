@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rankwise import load_sample, write_letor
+from rankwise.cli import demo
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -19,8 +19,7 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_examples(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for split, name in (("train", "train.txt"), ("test", "test.txt")):
-        write_letor(tmp_path / name, load_sample(split))
+    demo.save(".", force=False)  # as the reader does
     text = "\n".join(PYTHON.findall(page.read_text()))
     examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     failed = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(examples).failed
@@ -32,9 +31,8 @@ def test_shell_examples(page, tmp_path):
     """Every line that calls rankwise, in order, in a folder with train.txt, vali.txt and test.txt."""
     rankwise = f"{sys.executable} -c 'from rankwise.cli import main; main()'"
     lines = "\n".join(SHELL.findall(page.read_text())).replace("\\\n", " ").splitlines()
-    for split, name in (("train", "train.txt"), ("test", "vali.txt"), ("test", "test.txt")):
-        if not any("demo --save" in line for line in lines):  # which makes them, and replaces none
-            write_letor(tmp_path / name, load_sample(split))
+    if not any("demo --save" in line for line in lines):  # which makes them, and replaces none
+        demo.save(str(tmp_path), force=False)
     for line in lines:
         if line.startswith("rankwise "):
             command = re.sub(r"(^|\| )rankwise", lambda found: found.group(1) + rankwise, line.split("   #")[0])

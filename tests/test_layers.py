@@ -46,10 +46,12 @@ ROOMS = [
     "analysis",
     "data",
     "model_selection",
+    "io_fields",
     "io",
     "distributed",
     "report",
     "cli",
+    "__main__",
 ]
 
 MODULES = sorted(ROOT.rglob("*.py"))

@@ -13,6 +13,7 @@ from rankwise import (
     KernelRankRLS,
     RankingData,
     RankSVM,
+    ScaledRanker,
     load_model,
     load_sample,
     open_chunks,
@@ -96,6 +97,76 @@ def test_every_field_of_a_model_is_checked(model, changed):
     model(**changed)
 
 
+PLAIN_NAMES = [f"n{i}" for i in range(11)]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("coef", value) for value in (["1"] * 13, [True, *[1.0] * 12], [None] * 13)),
+        *(("rankwise", value) for value in (3, None, ["0.1"])),
+        *(("params", value) for value in ({}, None, 3)),
+        *(("params.C", value) for value in (-1, 0, "1", [1], True, None, 10**400)),
+        *(("params.tol", value) for value in ([1], {"a": 1}, "x", -1.0)),
+        *(("params.loss", value) for value in (5, "os.system", "huber:-1", "logistic:9", ["hinge"])),
+        *(("params.solver", value) for value in ("evil", None, ["newton"])),
+        *(("params.pairs", value) for value in ("evil", None, {})),
+        *(("params.costs", value) for value in ([[1]], "evil", [[1, 2]], [["1"]], {"a": 1}, 3)),
+        *(("params.random_state", value) for value in (-5, 2**32, 0.5, "0", [1])),
+        *(("params.warm_start", value) for value in (1, None)),
+        *(("params.max_iter", value) for value in (0, -1, "9")),
+        *(("params.scope", value) for value in ("none", 1)),
+        *(("fit.converged", value) for value in (3, None, "true")),
+        *(("fit.message", value) for value in (3, None, "\ud800")),
+        *(("fit.objective", value) for value in ("x", True, [1])),
+        *(("fit.iterations", value) for value in (-1, 1.5, None)),
+        *(("feature_names", value) for value in (["a", "a", *PLAIN_NAMES], ["\ud800", "b", *PLAIN_NAMES])),
+        ("scaler", {"name": "evil", "n_features": 13, "shift": [0] * 13, "scale": [1] * 13}),
+        ("scaler.shift", ["0"] * 13),
+        ("scaler.extra", 1),
+        ("params.extra", 1),
+        ("fit.extra", 1),
+    ],
+    ids=str,
+)
+def test_a_field_of_the_wrong_kind_is_named(tmp_path, field, value):
+    """Each was taken: a text for a number, a truth for a version, no parameters at all."""
+    path = tmp_path / "m.json"
+    model = ScaledRanker(RankSVM(C=0.02), "zscore") if field.startswith("scaler.") else RankSVM(C=0.02)
+    save_model(model.fit(DATA.X, DATA.y, DATA.qid), path)
+    state = json.loads(path.read_text())
+    *outer, last = field.split(".")
+    (state[outer[0]] if outer else state)[last] = value
+    path.write_text(json.dumps(state))
+    with pytest.raises(ValueError, match=rf"m\.json is a damaged rankwise model: .*{last}") as caught:
+        load_model(path)
+    assert not any(name in str(caught.value) for name in ("KeyError", "TypeError", "unhashable", "argument"))
+    run("predict", path, "-", stdin="1 qid:1 1:1\n", code=1)
+
+
+@pytest.mark.parametrize("value", [True, "1", 1.5, None, [1]])
+def test_a_version_is_a_number(tmp_path, value):
+    save_model(RANKER, tmp_path / "m.json")
+    state = json.loads((tmp_path / "m.json").read_text()) | {"version": value}
+    (tmp_path / "m.json").write_text(json.dumps(state))
+    with pytest.raises(ValueError, match=r"m\.json has model version .*; this reads version 1"):
+        load_model(tmp_path / "m.json")
+
+
+def test_every_field_must_be_there(tmp_path):
+    save_model(RANKER, tmp_path / "m.json")
+    state = json.loads((tmp_path / "m.json").read_text())
+    for outer in (None, "params", "fit"):
+        for field in state if outer is None else state[outer]:
+            if field in ("format", "version", "stopping", "gap_estimate"):
+                continue
+            changed = json.loads(json.dumps(state))
+            del (changed if outer is None else changed[outer])[field]
+            (tmp_path / "m.json").write_text(json.dumps(changed))
+            with pytest.raises(ValueError, match=rf"damaged rankwise model: .*{field} is (missing|null)"):
+                load_model(tmp_path / "m.json")
+
+
 @pytest.mark.parametrize(
     "params",
     [{"kernel": "precomputed"}, {"kernel": ["rbf"]}, {"kernel_params": {"n_jobs": 9}}, {"n_components": "many"}],
@@ -143,6 +214,7 @@ def refused(folder, text):
     (folder / "manifest.json").write_text(text)
     with pytest.raises(ValueError, match=r"manifest.json is not a manifest of chunks, or is damaged") as caught:
         open_chunks(folder)
+    assert not any(name in str(caught.value) for name in ("KeyError", "TypeError", "AttributeError", "argument"))
     return str(caught.value)
 
 
@@ -187,6 +259,12 @@ def test_every_field_of_a_manifest_is_checked(folder, changed):
         {"rows": 1.5},
         {"extra": 1},
         {"arrays": {}},
+        {"arrays": None},
+        {"arrays": {"y": 3}},
+        {"rows": True},
+        {"crc32": None},
+        {"y": {"offset": "0"}},
+        {"y": {"dtype": None}},
         {"X": {"offset": 10**15}},
         {"X": {"offset": -8}},
         {"X": {"rows": 10**9}},
@@ -196,6 +274,8 @@ def test_every_field_of_a_manifest_is_checked(folder, changed):
         {"y": {"dtype": "<f4"}},
         {"y": {"dtype": "(2,)f8,i4"}},
         {"qid": {"dtype": "|O8"}},
+        {"qid": {"dtype": "<f80"}},
+        {"qid": {"dtype": "<M8[parsec]"}},
         {"qid": {"dtype": "<U99999999999"}},
         {"qid": {"extra": 1}},
     ],

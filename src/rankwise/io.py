@@ -17,7 +17,10 @@ import numpy as np
 from rankwise import __version__
 from rankwise.data.outputs import written_beside
 from rankwise.data.streams import open_bytes
-from rankwise.data.strict_json import is_count, is_number, is_plain, read_json
+from rankwise.data.strict_json import is_number, read_json
+from rankwise.io_fields import TOLD, check_model
+from rankwise.losses import Loss
+from rankwise.metrics import Measure
 
 FORMAT = "rankwise-model"
 VERSION = 1
@@ -31,11 +34,9 @@ KERNEL = {  # score = Σ dual_coef_r · kernel(x, reference_r)
     "KernelRankSVM": "rankwise.estimators.kernel",
     "KernelRankRLS": "rankwise.estimators.kernel_rankrls",
 }
-TOLD = ("gradient_norm", "iterations", "converged", "message", "gap", "gap_estimate")
 OF_THE_RUN = ("callback", "verbose", "n_jobs", "device")  # parameters that say nothing of the model
-FIELDS = {"format", "version", "rankwise", "kind", "params", "n_features", "n_queries", "fit", "scaler"}
-FIELDS |= {"feature_names", "first_index"}
-KERNEL_PARAMS = ("gamma", "degree", "coef0")
+WEIGHTS = dict.fromkeys(LINEAR, ("coef",)) | dict.fromkeys(KERNEL, ("dual_coef", "references"))
+_SHOWN = 40  # characters of a version that a message shows
 MOST_BYTES = 1 << 30  # of a model's text, decompressed: some 50 million numbers
 
 
@@ -51,6 +52,10 @@ def save_model(
     """
     first_index = getattr(model, "first_index_", 1) if first_index is None else first_index
     state = _described(model, feature_names) | {"first_index": first_index}
+    try:
+        check_model(state, WEIGHTS)
+    except ValueError as error:
+        raise ValueError(f"the model cannot be saved: {error}") from None
     text = json.dumps(state, indent=1, allow_nan=False).encode() + b"\n"
     if len(text) > MOST_BYTES:
         raise ValueError(f"the model takes {len(text):,} bytes, and load_model reads {MOST_BYTES:,} at most")
@@ -76,41 +81,14 @@ def load_model(path: str | Path) -> Any:
         raise ValueError(f"{path} is not a rankwise model, or is damaged: {error}") from None
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         raise ValueError(f"{path} is not a rankwise model: its format field is not {FORMAT!r}")
-    if state.get("version") != VERSION:
-        found, by = state.get("version"), state.get("rankwise")
+    if state.get("version") != VERSION or isinstance(state["version"], bool):
+        found, by = state.get("version"), str(state.get("rankwise"))[:_SHOWN]
         raise ValueError(f"{path} has model version {found!r}, written by rankwise {by}; this reads version {VERSION}")
     try:
-        _check_fields(state)
+        check_model(state, WEIGHTS)
         return _revived(state)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise ValueError(f"{path} is a damaged rankwise model: {type(error).__name__} {error}") from None
-
-
-def _check_fields(state: dict[str, Any]) -> None:
-    """Every field is there, no other, and each is of its type; the lengths of arrays are checked as they are read."""
-    if state["kind"] not in LINEAR | KERNEL:
-        raise KeyError(state["kind"])
-    weights = {"coef"} if state["kind"] in LINEAR else {"dual_coef", "references"}
-    if odd := (FIELDS | weights) ^ set(state):
-        raise ValueError(f"{min(odd)!r} is missing or unknown")
-    params, fit, names = state["params"], state["fit"], state["feature_names"]
-    sound = {
-        "params": isinstance(params, dict) and is_plain(params, 3) and not set(params) & set(OF_THE_RUN),
-        "n_features": is_count(state["n_features"]),
-        "n_queries": state["n_queries"] is None or is_count(state["n_queries"]),
-        "fit": fit is None or (isinstance(fit, dict) and is_plain(fit, 1)),
-        "scaler": state["scaler"] is None or isinstance(state["scaler"], dict),
-        "feature_names": names is None or (isinstance(names, list) and all(isinstance(one, str) for one in names)),
-        "first_index": is_count(state["first_index"], 1),
-    }
-    if wrong := [name for name, is_sound in sound.items() if not is_sound]:
-        raise ValueError(f"{wrong[0]} is not what a model holds there")
-    if state["kind"] in KERNEL:
-        given = params.get("kernel_params") or {}
-        if not isinstance(params.get("kernel"), str) or params["kernel"] == "precomputed":
-            raise ValueError("kernel is not the name of a kernel on features")
-        if not isinstance(given, dict) or set(given) - set(KERNEL_PARAMS):
-            raise ValueError(f"kernel_params may hold {', '.join(KERNEL_PARAMS)}")
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{path} is a damaged rankwise model: {error}") from None
 
 
 def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any]:
@@ -119,7 +97,8 @@ def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any
     ranker = ranker.to_local() if hasattr(ranker, "to_local") else ranker  # of a cluster
     kind = type(ranker).__name__
     if kind not in LINEAR | KERNEL:
-        raise ValueError(f"a {kind} cannot be saved: there are {', '.join(LINEAR | KERNEL)}")
+        known = ", ".join([*LINEAR, *KERNEL, "RankSVMCV", "ScaledRanker"])
+        raise ValueError(f"a {kind} cannot be saved: there are {known}")
     if not hasattr(ranker, "coef_" if kind in LINEAR else "dual_coef_"):
         raise ValueError(f"{kind} is not fitted: call fit before saving it")
     if kind in KERNEL and ranker.dual_coef_.ndim == 2:
@@ -138,7 +117,7 @@ def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any
         "version": VERSION,
         "rankwise": __version__,
         "kind": kind,
-        "params": {key: _plain(value) for key, value in ranker.get_params().items() if key not in OF_THE_RUN},
+        "params": {key: _plain(key, value) for key, value in ranker.get_params().items() if key not in OF_THE_RUN},
         "n_features": ranker.n_features_in_,
         "n_queries": getattr(ranker, "n_queries_", None),  # of a single query or not: `score` warns by it
         "fit": fit,
@@ -148,9 +127,16 @@ def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain(key: str, value: Any) -> Any:
+    """A parameter as JSON holds it, None where it cannot."""
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        value = value.tolist()
+    if isinstance(value, Loss | Measure):
+        return str(value)
+    if key == "warm_start" or isinstance(value, bool):  # 1 may be given for true, and true for 1
+        return bool(value) if key == "warm_start" else int(value)
+    if isinstance(value, tuple):
+        return list(value)
     return value if isinstance(value, str | int | float | list | dict | None) else None
 
 
@@ -167,7 +153,7 @@ def _revived(state: dict[str, Any]) -> Any:
     kind = state["kind"]
     ranker = getattr(import_module((LINEAR | KERNEL)[kind]), kind)(**state["params"])
     if kind in LINEAR:
-        ranker.coef_ = _vector(state["coef"], "coef")
+        ranker.coef_ = np.array(state["coef"], dtype=np.float64)
         ranker.n_features_in_ = ranker.coef_.size
     else:
         _revive_kernel(ranker, state)
@@ -196,10 +182,11 @@ def _revived(state: dict[str, Any]) -> Any:
 
 
 def _revive_kernel(ranker: Any, state: dict[str, Any]) -> None:
-    ranker.dual_coef_ = _vector(state["dual_coef"], "dual_coef")
-    references = np.array(state["references"], dtype=np.float64)
-    if references.ndim != 2 or len(references) != ranker.dual_coef_.size or not np.isfinite(references).all():
-        raise ValueError("references are not as many rows of numbers as dual_coef has entries")
+    ranker.dual_coef_ = np.array(state["dual_coef"], dtype=np.float64)
+    rows = state["references"]
+    if len(rows) != ranker.dual_coef_.size or any(len(row) != state["n_features"] for row in rows):
+        raise ValueError("references are not as many rows of n_features numbers as dual_coef has entries")
+    references = np.array(rows, dtype=np.float64).reshape(len(rows), state["n_features"])
     ranker.map_ = ranker.new_map()
     ranker.map_.references = ranker.X_fit_ = references
     ranker.n_features_in_ = references.shape[1]
@@ -210,12 +197,5 @@ def _revive_result(ranker: Any, fit: dict[str, Any]) -> None:
 
     ranker.n_iter_ = fit["iterations"]
     point = ranker.coef_ if hasattr(ranker, "coef_") else ranker.dual_coef_
-    told = {name: fit[name] for name in TOLD}
+    told: dict[str, Any] = {name: fit.get(name) for name in TOLD}
     ranker.result_ = Result(point=point, value=fit["objective"], history=[], **told)
-
-
-def _vector(given: Any, name: str) -> Any:
-    vector = np.array(given, dtype=np.float64)
-    if vector.ndim != 1 or not np.isfinite(vector).all():
-        raise ValueError(f"{name} is not a list of finite numbers")
-    return vector

@@ -19,6 +19,12 @@ def visible(text: str) -> str:
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
+def counted(n: int, what: str) -> str:
+    """1 query, 2 queries."""
+    one = what[:-3] + "y" if what.endswith("ies") else what[:-1]
+    return f"{n:,} {one if n == 1 else what}"
+
+
 def table(rows: Rows, header: Sequence[str]) -> str:
     """Columns set out in plain text."""
     lines = [[visible(cell) for cell in line] for line in (header, *rows)]

@@ -188,3 +188,58 @@ def test_a_write_protected_model_is_not_replaced(files, tmp_path):
     message = unprivileged("train", files / "train.txt", "-o", "model.json", cwd=tmp_path)
     assert message == "rankwise: model.json: it is write-protected\n"
     assert [path.name for path in tmp_path.iterdir()] == ["model.json"]
+
+
+@pytest.mark.parametrize("folder", ["nosuch/..", "nosuch/../nosuch/..", "other.txt/..", "loose/.."])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["convert", "TRAIN", "KEEP"],
+        ["convert", "TRAIN", "OWN"],
+        ["convert", "TRAIN", "KEEP", "--to", "chunks"],
+        ["predict", "MODEL", "TRAIN", "-o", "KEEP"],
+        ["predict", "MODEL", "TRAIN", "--trec", "--qrels", "KEEP"],
+        ["train", "TRAIN", "-o", "KEEP"],
+        ["tune", "TRAIN", "-o", "KEEP"],
+        ["tune", "TRAIN", "-o", "NEW", "--journal", "KEEP"],
+        ["plot", "weights", "MODEL", "-o", "PICTURE"],
+    ],
+)
+def test_a_path_through_a_folder_that_is_not_there_is_refused(files, tmp_path, monkeypatch, folder, args):
+    """`missing/../keep.txt` was checked as the system reads it, and written as `keep.txt`."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(files / "train.txt", "own.txt")
+    for name in ("keep.txt", "picture.png", "other.txt"):
+        (tmp_path / name).write_text("precious")
+    (tmp_path / "loose").symlink_to("nowhere")
+    names = {"TRAIN": "own.txt", "MODEL": files / "model.json", "OWN": f"{folder}/own.txt", "NEW": "new.json"}
+    names |= {"KEEP": f"{folder}/keep.txt", "PICTURE": f"{folder}/picture.png"}
+    before = sorted(path.name for path in tmp_path.iterdir())
+    told = run(*(names.get(one, one) for one in args), code=1).stderr
+    assert f"cannot be written: there is no folder {folder.split('/')[0]}\n" in told
+    assert (tmp_path / "keep.txt").read_text() == (tmp_path / "picture.png").read_text() == "precious"
+    assert (tmp_path / "own.txt").read_bytes() == (files / "train.txt").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_link_to_a_path_through_a_missing_folder_is_refused(files, tmp_path):
+    (tmp_path / "keep.txt").write_text("precious")
+    (tmp_path / "link.txt").symlink_to("nosuch/../keep.txt")
+    assert "there is no folder" in run("convert", files / "train.txt", tmp_path / "link.txt", code=1).stderr
+    assert (tmp_path / "keep.txt").read_text() == "precious"
+
+
+def test_the_parent_of_a_linked_folder_is_where_the_system_finds_it(files, tmp_path):
+    (tmp_path / "far" / "away").mkdir(parents=True)
+    (tmp_path / "near").symlink_to("far/away")
+    (tmp_path / "keep.txt").write_text("precious")
+    run("convert", files / "train.txt", f"{tmp_path}/near/../keep.txt")
+    assert (tmp_path / "keep.txt").read_text() == "precious"
+    assert (tmp_path / "far" / "keep.txt").read_bytes() == (files / "train.txt").read_bytes()
+    assert "keep.txt exists" in run("convert", files / "train.txt", f"{tmp_path}/near/../keep.txt", code=1).stderr
+
+
+@pytest.mark.parametrize("args", [["train", "-o", ""], ["convert", ""], ["tune", "-o", ""]])
+def test_an_empty_name_is_refused(files, args):
+    told = run(args[0], files / "train.txt", *args[1:], code=1).stderr
+    assert "the name of the file to write is empty: give one" in told

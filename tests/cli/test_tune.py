@@ -86,7 +86,10 @@ def test_the_table(files, tmp_path):
     assert lines[0].split()[:3] == ["loss", "C", "ndcg@10"]
     assert len(lines) == 7
     assert sum(line.endswith("<-") for line in lines) == 1
-    assert done.stderr == f"model written to {tmp_path / 'm.json'}\n"
+    chosen = next(line.split() for line in lines if line.endswith("<-"))
+    told = f"loss = {chosen[0]}, C = {chosen[1]} (ndcg@10 {chosen[2]} on 2 folds)"
+    said = done.stderr.splitlines()
+    assert (said[0], said[-1]) == (f"model written to {tmp_path / 'm.json'}", told)
 
 
 def interrupt_after(monkeypatch, count):

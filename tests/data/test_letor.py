@@ -249,7 +249,9 @@ def test_n_features_of_zero_based_text_is_one_less(tmp_path, tiny_pieces):
 def test_missing_values_become_what_is_asked():
     data = b"1 qid:1 1:NULL 2:nan 3:NA 4:-nan 5:Null 6:1 # x\n"
     assert read_letor(io.BytesIO(data), missing=-1).X.tolist() == [[-1, -1, -1, -1, -1, 1]]
-    assert np.isnan(read_letor(io.BytesIO(data), missing=np.nan).X[0, :5]).all()
+    for wrong in (np.nan, np.inf, "0", True, {1: 0.0}, [0.0]):
+        with pytest.raises(ValueError, match=r"^missing must be a finite number, got "):
+            read_letor(io.BytesIO(data), missing=wrong)
 
 
 def test_rows_without_features():

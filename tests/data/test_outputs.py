@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rankwise import make_ranking, open_chunks, write_chunks, write_letor
+from rankwise import RankSVM, make_ranking, open_chunks, save_model, write_chunks, write_data, write_letor
 from rankwise.data.chunk_files import ChunkFile
 from rankwise.data.outputs import (
     TEMPORARY,
@@ -168,3 +168,21 @@ def test_a_link_is_followed_and_a_mode_is_kept(tmp_path):
     assert target.read_text().count("\n") == len(DATA)
     with temporary_folder(tmp_path / "there") as folder:
         assert folder.parent == tmp_path
+
+
+@pytest.mark.parametrize("name", ["keep.txt", "keep.csv", "keep.npz", "keep.parquet", "keep.chunks"])
+def test_no_writer_goes_through_a_folder_that_is_not_there(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text("precious")
+    with pytest.raises(ValueError, match=f"^nosuch/../{name} cannot be written: there is no folder nosuch$"):
+        write_data(f"nosuch/../{name}", DATA)
+    with pytest.raises(ValueError, match="there is no folder nosuch"):
+        save_model(RankSVM().fit(DATA.X, DATA.y, DATA.qid), f"nosuch/../{name}")
+    assert (tmp_path / name).read_text() == "precious"
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_an_empty_name_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="the name of the file to write is empty"):
+        write_letor("", DATA)

@@ -1,11 +1,13 @@
 """RankSVMCV: every fold against a fit of its own, the rules against tables made by hand, scikit-learn's checks."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rankwise import RankSVM, RankSVMCV, ScaledRanker, evaluate, load_model, make_ranking, save_model
-from rankwise.model_selection import LetorFolds, QueryKFold, ranksvm_cv
+from rankwise import KernelRankSVM, RankSVM, RankSVMCV, ScaledRanker, evaluate, load_model, make_ranking, save_model
+from rankwise.model_selection import LetorFolds, QueryKFold, c_path, ranksvm_cv
 from rankwise.model_selection.choice import choose, means_and_errors
 
 DATA = make_ranking(n_queries=30, docs_per_query=10, n_features=5, random_state=1)
@@ -138,6 +140,8 @@ def test_saved_as_the_ranker_it_chose(tmp_path, scaled):
         ({"rule": "worst"}, "rule is 'worst'"),
         ({"measure": "ndgc"}, "did you mean"),
         ({"cv": 31}, "31 folds need as many queries, and there are 30"),
+        ({"ranker": ScaledRanker(RankSVM(), "zscore")}, r"ranker is a ScaledRanker: .* ScaledRanker\(RankSVMCV"),
+        ({"ranker": KernelRankSVM()}, "ranker is a KernelRankSVM: it must be a RankSVM"),
         ({"ranker": RankSVM(costs=np.ones(300))}, "costs of single documents"),
         ({"ranker": RankSVM(costs=lambda i, j: np.ones(i.size))}, "costs of single documents"),
     ],
@@ -145,6 +149,30 @@ def test_saved_as_the_ranker_it_chose(tmp_path, scaled):
 def test_what_cannot_be_is_refused(params, words):
     with pytest.raises(ValueError, match=words):
         RankSVMCV(**params).fit(DATA.X, DATA.y, DATA.qid)
+
+
+@pytest.mark.parametrize("ranker", [ScaledRanker(RankSVM(), "zscore"), KernelRankSVM()])
+def test_a_path_is_that_of_a_ranksvm(ranker):
+    with pytest.raises(ValueError, match="it must be a RankSVM, whose C is chosen"):
+        c_path(DATA.X, DATA.y, DATA.qid, ranker=ranker)
+
+
+@pytest.mark.parametrize(
+    ("Cs", "words"),
+    [
+        ([1e-12, 1e-11, 1e-3], "C = 0.001 is the largest of the values tried: try larger ones too"),
+        ([1e-12, 1e-3, 1e-11, 1e12], ""),
+        ([1e-12, 1e-3], ""),  # two are a choice
+    ],
+)
+def test_a_choice_at_the_end_of_the_grid_is_told(monkeypatch, Cs, words):
+    """The scores are made up, so that the choice is known: the nearer to 0.001 the better."""
+    monkeypatch.setattr(ranksvm_cv, "_judged", lambda valid, coefs, *_: -np.abs(np.log10(np.array(Cs)) + 3))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        RankSVMCV(Cs, cv=2).fit(DATA.X, DATA.y, DATA.qid)
+    told = [str(one.message) for one in caught if "values tried" in str(one.message)]
+    assert [one.removesuffix(" (Cs)") for one in told] == ([words] if words else [])
 
 
 def test_letor_folds_on_mq2008(letor_data):

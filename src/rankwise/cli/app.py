@@ -23,7 +23,7 @@ class Speaking(TyperGroup):
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        with shown_plainly():
+        with shown_plainly(list(ctx.args)):
             return super().invoke(ctx)
 
 

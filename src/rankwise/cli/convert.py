@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -35,6 +34,9 @@ def convert(
         list[str] | None,
         typer.Option(metavar="NAME", help="In a table, a column to take as a feature; may be repeated. All others."),
     ] = None,
+    missing: Annotated[
+        float | None, typer.Option(metavar="X", help="Put this for a feature that is missing; else it is an error.")
+    ] = None,
     float32: Annotated[bool, typer.Option("--float32", help="Features in single precision.")] = False,
     jobs: Jobs = None,
     force: Force = False,
@@ -43,6 +45,7 @@ def convert(
 
     Example: rankwise convert S1.txt S2.txt S3.txt train.parquet
     """
+    from rankwise.data.columns import check_missing
     from rankwise.data.files import format_of
 
     if len(files) < 2:
@@ -51,10 +54,11 @@ def convert(
     for option, kind in (("--to", to), ("--from", from_)):
         if kind is not None and kind not in FORMATS:
             raise typer.BadParameter(f"{kind!r} is none of {', '.join(FORMATS)}", param_hint=option)
+    checked("--missing", check_missing, missing)
     to = to or checked("--to", lambda path: format_of(path, writing=True), target)
     _check(sources, target, to, force)
     began = time.perf_counter()
-    options = {"label": label, "qid": qid, "features": feature, "n_jobs": jobs}
+    options = {"label": label, "qid": qid, "features": feature, "missing": missing, "n_jobs": jobs}
     options |= {"format": from_, "dtype": "float32" if float32 else None}
     data = _to_chunks(sources, target, options) if to == "chunks" else _to_file(sources, target, to, options)
     shape = ((len(data), "documents"), (data.n_queries, "queries"), (data.n_features, "features"))
@@ -92,13 +96,13 @@ def _to_chunks(sources: list[str], target: str, options: dict[str, Any]) -> Any:
     from rankwise.data.chunk_writer import write_chunks
     from rankwise.data.chunks import open_chunks
     from rankwise.data.files import stream_data
-    from rankwise.data.outputs import naming, temporary_file
+    from rankwise.data.outputs import naming, resolved, temporary_file
 
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # Arrow's own reserves a GB of addresses
     with doing(f"writing {target}") as tell, ExitStack() as closing:
         files = sources
         if "-" in sources:  # what is gone through twice needs a file
-            spool, handle = closing.enter_context(temporary_file(Path(os.path.realpath(target))))
+            spool, handle = closing.enter_context(temporary_file(resolved(target)))
             with naming(target), open(handle, "wb", closefd=False) as file:
                 while block := _read_stdin(1 << 20):
                     file.write(block)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankwise import metrics
-from rankwise.cli.speech import answer, doing, table
+from rankwise.cli.speech import answer, counted, doing, table
 from rankwise.cli.targets import check_target
 from rankwise.cli.work import weight_table
 from rankwise.data.letor import write_letor
@@ -28,7 +28,7 @@ def save(folder: str, force: bool) -> None:
         check_target(str(Path(folder) / f"{name}.txt"), [], force)
     for name, part in parts.items():
         write_letor(Path(folder) / f"{name}.txt", part)
-        answer(f"{Path(folder) / name}.txt: {len(part):,} documents, {part.n_queries} queries")
+        answer(f"{Path(folder) / name}.txt: {counted(len(part), 'documents')}, {counted(part.n_queries, 'queries')}")
 
 
 def run() -> None:

@@ -1,5 +1,6 @@
 """What the commands read: ranking files, models, scores, names; each fault is one sentence."""
 
+import codecs
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from rankwise import metrics
-from rankwise.arrays import read_number
+from rankwise.arrays import is_rounded_integer, read_number
 from rankwise.cli.speech import checked, doing, say
 from rankwise.data import files
 from rankwise.data.chunks import open_chunks
@@ -17,11 +18,19 @@ from rankwise.data.matching import Known, ModelColumns, matched, same_columns
 from rankwise.data.outputs import naming
 from rankwise.data.records import RankingData
 from rankwise.data.streams import open_bytes
+from rankwise.io import is_model_file
 from rankwise.stored import is_stored
 
 
 def parse_measures(asked: list[str] | None) -> list[metrics.Measure]:
-    return [checked("--measure", metrics.parse, one) for one in asked or []]
+    return [checked("--measure", _one_measure, one) for one in asked or []]
+
+
+def _one_measure(text: str) -> metrics.Measure:
+    first, comma, rest = text.partition(",")
+    if comma and ":" not in first:  # commas stand between options, behind a colon
+        raise ValueError(f"{text!r} holds a comma: for several measures repeat the option, -m {first} -m {rest}")
+    return metrics.parse(text)
 
 
 def fitting_measures(labels: Any) -> list[str]:
@@ -63,7 +72,7 @@ def _note_zeros(data: RankingData, known: Known, name: str) -> None:
 
 def read_for(model: Any, source: str, **options: Any) -> Any:
     known = ModelColumns.of(model)
-    stored = None if options else left_on_disk(model, [source], known)
+    stored = None if options.get("comments") else left_on_disk(model, [source], known)
     return read_data(source, known, **options) if stored is None else stored
 
 
@@ -110,6 +119,25 @@ def read_names(path: str) -> list[str]:
     return names
 
 
+def check_order(model: str, data: str | None) -> None:
+    """One sentence where a model is given for the data, and something else for the model."""
+    if data not in (None, "-") and is_model_file(str(data)) and not (model != "-" and is_model_file(model)):
+        raise ValueError(f"{data} is a model, and {model} is not: the order is MODEL DATA")
+
+
+def finite_scores(model: Any, data: Any, of: str, on: str) -> Any:
+    """Scores by the model `of` a file `on` another one; one sentence where they overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = scores_of(model, data)
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if bad.size:
+        raise ValueError(
+            f"{of} gives row {bad[0] + 1} of {on} the score {scores[bad[0]]}: "
+            "its weights, or the features, are too large"
+        )
+    return scores
+
+
 def scores_of(model: Any, data: Any) -> Any:
     if is_stored(data):
         return model.predict(data)
@@ -125,6 +153,7 @@ def read_scores(path: str, n: int) -> Any:
     name = "standard input" if path == "-" else path
     with naming(name), nullcontext(sys.stdin.buffer) if path == "-" else open_bytes(Path(path), "rb") as file:
         lines = file.read().split(b"\n")
+    lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
     lines = lines[:-1] if lines and not lines[-1].strip() else lines
     if len(lines) != n:
         raise ValueError(f"{name} holds {len(lines)} scores, the data have {n} documents: one score per line")
@@ -134,4 +163,7 @@ def read_scores(path: str, n: int) -> Any:
         if not np.isfinite(scores[i]):
             found = line[:40].decode(errors="replace")
             raise ValueError(f"{name}, line {i + 1}: expected a score, one finite number per line, found {found!r}")
+        if is_rounded_integer(line.strip()):
+            found = line.strip()[:40].decode()
+            raise ValueError(f"{name}, line {i + 1}: the score {found!r} is rounded by float64: write a smaller number")
     return scores

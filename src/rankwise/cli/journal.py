@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, Self
 
-from rankwise.data.outputs import append, check_folder, locked_file, naming
+from rankwise.data.outputs import append, locked_file, naming, resolved
 from rankwise.data.strict_json import parse_json
 
 FORMAT = "rankwise-journal-1"
@@ -23,8 +23,7 @@ class Journal:
 
     def __init__(self, path: str, job: dict[str, Any]) -> None:
         """Go on with the journal at `path` if there is one, else begin it."""
-        check_folder(path)
-        self.path = Path(path)
+        self.path = resolved(path)
         self.lock = Lock()
         self.closing = ExitStack()
         self.file = self.closing.enter_context(locked_file(self.path))

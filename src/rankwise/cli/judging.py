@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import typer
 
 from rankwise.arrays import Array, Floats
-from rankwise.cli.inputs import is_model, left_on_disk, read_data, read_scores, scores_of
+from rankwise.cli.inputs import check_order, finite_scores, is_model, left_on_disk, read_data, read_scores
 from rankwise.data.matching import ModelColumns
 from rankwise.data.records import RankingData
 from rankwise.data.streams import open_bytes
@@ -38,10 +38,11 @@ class Judge:
             raise typer.BadParameter("give the labels, either by a ranking file (DATA) or by --qrels")
 
     def scored(self, ranker: str) -> Scored:
+        check_order(ranker, self.data)
         if ranker == "-":
             if "-" in (self.data, self.qrels):
                 raise typer.BadParameter("scores and data cannot both come from stdin: give one of them as a file")
-        elif is_run(ranker):
+        elif is_run(ranker) or (self.qrels is not None and not is_model(ranker) and _fields(ranker) != 1):
             return self._run(ranker)
         elif is_model(ranker):
             self._needs_data(ranker, "a model")
@@ -49,7 +50,7 @@ class Judge:
             known = ModelColumns.of(model)
             stored = left_on_disk(model, [str(self.data)], known)
             data = self._data(known=known) if stored is None else stored
-            return Scored(data.y, scores_of(model, data), data.qid)
+            return Scored(data.y, finite_scores(model, data, ranker, str(self.data)), data.qid)
         self._needs_data(ranker, "a file of scores")
         data = self._data()
         return Scored(data.y, read_scores(ranker, len(data)), data.qid)
@@ -75,8 +76,13 @@ class Judge:
 
 def is_run(path: str) -> bool:
     """Whether the first line has as many fields as a TREC run."""
+    return _fields(path) == len(RUN)
+
+
+def _fields(path: str) -> int:
+    """Of the first line; 0 where the file is empty."""
     with open_bytes(Path(path), "rb") as file:
-        return len(file.readline(4096).split()) == len(RUN)
+        return len(file.readline(4096).split())
 
 
 def named(rankers: list[str]) -> dict[str, str]:

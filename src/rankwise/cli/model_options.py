@@ -9,7 +9,9 @@ from rankwise.cli.options import DATA_HELP
 Numbers = list[float] | None
 Names = list[str] | None
 
-DataFiles = Annotated[list[str], typer.Argument(metavar="DATA...", help=DATA_HELP, show_default=False)]
+DataFiles = Annotated[
+    list[str], typer.Argument(metavar="DATA...", help=f"{DATA_HELP} Several files are read as one.", show_default=False)
+]
 ModelOut = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model (JSON).")]
 NamesFile = Annotated[str | None, typer.Option(metavar="FILE", help="Feature names, one per line, for `inspect`.")]
 Float32 = Annotated[bool, typer.Option("--float32", help="Keep features in single precision: half the memory.")]

@@ -7,7 +7,7 @@ import typer
 DATA_HELP = (
     "Ranking file: `label qid:ID index:value ... # comment`, plain or .gz .bz2 .xz .zst; .csv, .tsv, .parquet, .npz; a "
     "folder of chunks; - for text on stdin. Indices count from 1, or from 0 if a 0 occurs. Rows of one id are one "
-    "query, over several files too."
+    "query."
 )
 Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file written by `rankwise train`.")]

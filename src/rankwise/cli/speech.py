@@ -4,16 +4,19 @@ import errno
 import functools
 import json
 import os
+import re
 import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import typer
 
+from rankwise.tables import counted as counted
 from rankwise.tables import table as table
 from rankwise.tables import visible
 
@@ -36,12 +39,6 @@ def answer(text: str, *, aside: bool = False) -> None:
     except OSError as error:
         error.filename = "standard error" if aside else "standard output"
         raise
-
-
-def counted(n: int, what: str) -> str:
-    """1 query, 2 queries."""
-    one = what[:-3] + "y" if what.endswith("ies") else what[:-1]
-    return f"{n:,} {one if n == 1 else what}"
 
 
 def answer_json(result: Any) -> None:
@@ -140,14 +137,30 @@ def _sentence(error: BaseException) -> str:
 
 
 @contextmanager
-def shown_plainly() -> Iterator[None]:
-    """A context in which complaints about arguments show what they quote as every other text is shown."""
+def shown_plainly(words: Sequence[str] = ()) -> Iterator[None]:
+    """A context in which complaints about arguments show what they quote as every other text is shown.
+
+    `words` of the command line, where known, tell whether several values were given in one word: `--C 0.1,1`.
+    """
     try:
         yield
     except Exception as error:
         if hasattr(error, "format_message"):  # a ClickException, click's or one of typer's own
-            vars(error)["message"] = visible(vars(error)["message"])
+            cure = _several_in_one(getattr(error, "param", None), words)
+            vars(error)["message"] = visible(vars(error)["message"] + cure)
         raise
+
+
+def _several_in_one(param: Any, words: Sequence[str]) -> str:
+    options = getattr(param, "opts", [])
+    given = [value for option, value in pairwise(words) if option in options]
+    given += [value for option, _, value in (word.partition("=") for word in words) if option in options]
+    value = next((one for one in given if re.fullmatch(r"[-+.\de]+(,[-+.\de]+)+", one)), None)
+    if value is None:
+        return ""
+    if not param.multiple:
+        return " (it takes one value; `rankwise tune` chooses among several)"
+    return f" (repeat the option: {' '.join(f'{options[0]} {one}' for one in value.split(','))})"
 
 
 def checked(option: str, read: Callable[[Any], Value], given: Any) -> Value:

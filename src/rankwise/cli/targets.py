@@ -11,7 +11,7 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from rankwise.data.outputs import check_writable, is_special
+from rankwise.data.outputs import check_writable, is_special, resolved
 
 Mark = Callable[[str], bool]
 
@@ -20,7 +20,7 @@ def check_target(
     target: str, reads: Iterable[str | None], force: bool, is_ours: Mark | None = None, kind: str = ""
 ) -> None:
     """One sentence where `target` cannot be written, or must not be: `is_ours` tells whether it is of this kind."""
-    if target == "-" or (is_special(target) and not Path(target).is_dir()):
+    if target == "-" or not target or (is_special(target) and not Path(target).is_dir()):
         check_writable(target)
         return
     if Path(target).is_dir():
@@ -49,7 +49,7 @@ def _is_same(read: Any, target: str) -> bool:
 
 def check_distinct(targets: Sequence[str | None]) -> None:
     """One sentence where two of the files to be written are one."""
-    paths = [os.path.realpath(one) for one in targets if one is not None and one != "-" and not is_special(one)]
+    paths = [resolved(one) for one in targets if one is not None and one != "-" and not is_special(one)]
     if len(set(paths)) < len(paths):
         raise ValueError(f"{max(paths, key=paths.count)} is to be written twice: give two names")
 

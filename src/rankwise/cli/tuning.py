@@ -24,7 +24,7 @@ from rankwise.data.outputs import check_writable
 from rankwise.data.records import RankingData
 from rankwise.data.strict_json import is_number
 from rankwise.io import is_model_file, save_model
-from rankwise.model_selection.choice import check_rule, choose, means_and_errors
+from rankwise.model_selection.choice import check_rule, choose, end_of_grid, means_and_errors
 from rankwise.model_selection.path import CS, side_by_side
 from rankwise.model_selection.splits import splits_of
 from rankwise.threads import share
@@ -97,6 +97,12 @@ def tune(asked: Tuning, files: Files, rule: str, jobs: int | None, as_json: bool
         if files.journal is None:
             journal.remove()
     _show(rows, best, str(measure), rule, files.output, as_json)
+    family = families[best["family"]]
+    if note := end_of_grid(family.strength, np.array(family.values), best["value"]):
+        say(f"note: {note}")
+    if not as_json:
+        chosen = ", ".join(f"{option} = {_value(value)}" for option, value in best["options"].items())
+        say(f"{chosen} ({measure} {best['mean']:.4f} on {files.valid or counted(len(folds), 'folds')})")
 
 
 def _families(asked: Tuning, jobs: int | None) -> list[Family]:
@@ -222,9 +228,13 @@ def _show(
     options = list(rows[0]["options"])
     lines = []
     for row in rows:
-        shown = [f"{one:g}" if isinstance(one, float) else str(one) for one in row["options"].values()]
+        shown = [_value(one) for one in row["options"].values()]
         mean = "-" if row["mean"] is None else f"{row['mean']:.4f}"
         numbers = [mean, f"{row['error']:.4f}", f"{row['seconds']:.2f}"]
         lines.append([*shown, *numbers, "<-" if row is best else ""])
     answer(table(lines, [*options, measure, "std. error", "seconds", ""]))
     say(f"model written to {output}")
+
+
+def _value(option: Any) -> str:
+    return f"{option:g}" if isinstance(option, float) else str(option)

@@ -10,6 +10,8 @@ import numpy as np
 
 from rankwise import metrics
 from rankwise.cli.inputs import (
+    check_order,
+    finite_scores,
     fitting_measures,
     left_on_disk,
     names_for,
@@ -120,20 +122,29 @@ def follow(ranker: Any, progress: Any) -> None:
 
 
 def predict(model_file: str, data_file: str, output: str) -> None:
+    check_order(model_file, data_file)
     model = load_model(model_file)
-    data = read_for(model, data_file)
-    lines = "".join(f"{score!r}\n" for score in scores_of(model, data).tolist())
+    data = read_for(model, data_file, needs_labels=False)
+    scores = finite_scores(model, data, model_file, data_file)
     with written_beside(output) as file:
-        file.write(lines.encode())
+        file.write("".join(f"{score!r}\n" for score in scores.tolist()).encode())
+    _tell_written(scores.size, output)
 
 
 def predict_trec(model_file: str, data_file: str, output: str, tag: str, qrels: str | None) -> None:
+    check_order(model_file, data_file)
     model = load_model(model_file)
-    data = read_for(model, data_file, comments=True)
+    data = read_for(model, data_file, comments=True, needs_labels=qrels is not None)
     documents = document_ids(data)
-    write_run(output, scores_of(model, data), data.qid, documents, tag)
+    write_run(output, finite_scores(model, data, model_file, data_file), data.qid, documents, tag)
+    _tell_written(len(data), output)
     if qrels is not None:
         write_qrels(qrels, data.y, data.qid, documents)
+
+
+def _tell_written(n_scores: int, output: str) -> None:
+    if output != "-":
+        say(f"{counted(n_scores, 'scores')} written to {output}")
 
 
 def evaluate(ranker_file: str, judge: Judge, asked: list[str] | None, per_query: bool, as_json: bool) -> None:
@@ -182,7 +193,7 @@ def weight_table(weights: Any, names: list[str], top: int = 0) -> str:
     widest = float(np.abs(weights).max()) or 1.0
     rows = []
     for i in order:
-        bar = ("+" if weights[i] > 0 else "-") * round(BAR * abs(weights[i]) / widest)
+        bar = ("+" if weights[i] > 0 else "-") * round(BAR * (abs(weights[i]) / widest))
         rows.append([names[i], f"{weights[i]:.6g}", bar.ljust(BAR)])
     rest = len(names) - order.size
     more = f"\n... and {rest:,} smaller ones (--top 0 shows all)" if rest else ""

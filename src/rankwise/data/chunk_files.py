@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from rankwise.data.npz import npz_arrays
 from rankwise.data.outputs import new_file, written_beside
 from rankwise.data.records import RankingData
 from rankwise.data.streams import status_of
-from rankwise.data.strict_json import is_count, read_json
+from rankwise.data.strict_json import Rule, check_object, is_count, is_list_of, is_text, read_json
 
 MANIFEST = "manifest.json"
 _FORMAT, _VERSION = "rankwise chunks", 1
@@ -39,6 +40,7 @@ _HEADER = 256  # bytes of an array's header without its spaces, and of what the 
 _MOST_BYTES = 1 << 28  # of a manifest: some 400,000 chunks
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _PLAIN_TYPE = re.compile(r"[<|][biufUSmM]\d{1,9}(\[\w+\])?")  # no objects, and nothing that NumPy evaluates
+_MORE = ("shape", "names", "comments")  # arrays of a chunk that it can do without
 _INDEX = {"indices": np.int32, "indptr": np.int64}
 
 
@@ -224,46 +226,73 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], list[ChunkFile]]:
             f"{path} is of version {manifest.get('version')!r}, this rankwise reads {_VERSION}: convert the data again"
         )
     try:
+        check_object(manifest, _MANIFEST_RULES)
         _check_known(manifest)
-        chunks = [_chunk_file(one, manifest) for one in manifest.pop("chunks")]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        reason = f"{type(error).__name__} {error}"
+        chunks = [_chunk_file(one, f"chunks[{i}]", manifest) for i, one in enumerate(manifest.pop("chunks"))]
+    except ValueError as error:
         raise ValueError(
-            f"{path} is not a manifest of chunks, or is damaged: {reason}: convert the data again"
+            f"{path} is not a manifest of chunks, or is damaged: {error}: convert the data again"
         ) from None
     return manifest, chunks
 
 
+def _are_names(value: Any) -> bool:
+    return value is None or is_list_of(is_text, value)
+
+
+def _is_plain_type(value: Any) -> bool:
+    if not isinstance(value, str) or not _PLAIN_TYPE.fullmatch(value):
+        return False
+    try:
+        np.dtype(value)
+    except (TypeError, ValueError):  # <f80: NumPy knows no such type
+        return False
+    return True
+
+
+_COUNT: Rule = is_count, "a whole number, 0 or more"
+_PLACE: Rule = (lambda value: isinstance(value, dict)), "an object"
+_MANIFEST_RULES: dict[str, Rule] = {
+    "format": (lambda value: isinstance(value, str) and value == _FORMAT, f"{_FORMAT!r}"),
+    "version": _COUNT,
+    "n_features": (partial(is_count, most=2**31), "a whole number from 0 to 2147483648"),
+    "first_index": (partial(is_count, most=1), "0 or 1"),
+    "names": (_are_names, "a list of texts, or null"),
+    "sparse": (lambda value: isinstance(value, bool), "true or false"),
+    "dtype": (lambda value: isinstance(value, str) and value in ("float32", "float64"), "float32 or float64"),
+    "chunks": (lambda value: isinstance(value, list) and bool(value), "a list of chunks"),
+}
+_CHUNK_RULES: dict[str, Rule] = {
+    "file": (lambda value: isinstance(value, str) and bool(_PLAIN_NAME.fullmatch(value)), "a file in this folder"),
+    "rows": (lambda value: is_count(value) and value > 0, "a whole number, 1 or more"),
+    "bytes": _COUNT,
+    "crc32": _COUNT,
+    "arrays": (lambda value: isinstance(value, dict), "an object"),
+}
+_PLACE_RULES: dict[str, Rule] = {
+    "offset": _COUNT,
+    "dtype": (_is_plain_type, "a plain type"),
+    "rows": _COUNT,
+    "columns": _COUNT,
+}
+
+
 def _check_known(manifest: dict[str, Any]) -> None:
     names = manifest["names"]
-    sound = {
-        "format": manifest["format"] == _FORMAT,
-        "n_features": is_count(manifest["n_features"], 2**31),
-        "first_index": is_count(manifest["first_index"], 1),
-        "names": names is None or (isinstance(names, list) and all(isinstance(one, str) for one in names)),
-        "sparse": isinstance(manifest["sparse"], bool),
-        "dtype": isinstance(manifest["dtype"], str) and manifest["dtype"] in ("float32", "float64"),
-        "chunks": isinstance(manifest["chunks"], list) and bool(manifest["chunks"]),
-    }
-    if wrong := [name for name, is_sound in sound.items() if not is_sound]:
-        raise ValueError(f"{wrong[0]} is not what a manifest holds there")
     if names is not None and len(names) != manifest["n_features"]:
         raise ValueError("names and n_features differ")
-    if unknown := set(manifest) - set(sound) - {"version"}:
-        raise ValueError(f"{min(unknown)!r} is unknown")
 
 
-def _chunk_file(entry: dict[str, Any], known: dict[str, Any]) -> ChunkFile:
+def _chunk_file(entry: Any, where: str, known: dict[str, Any]) -> ChunkFile:
     """One chunk, its arrays checked: they are of the right types and sizes, and within the file."""
+    check_object(entry, _CHUNK_RULES, where)
+    needed = ("y", "qid", *(("data", "indices", "indptr") if known["sparse"] else ("X",)))
+    check_object(entry["arrays"], dict.fromkeys((*needed, *_MORE), _PLACE), f"{where}.arrays", _MORE)
+    for name, place in entry["arrays"].items():
+        check_object(place, _PLACE_RULES, f"{where}.arrays.{name}")
     arrays = {name: Place(**place) for name, place in entry["arrays"].items()}
     one = ChunkFile(**{**entry, "arrays": arrays})
-    if not isinstance(one.file, str) or not _PLAIN_NAME.fullmatch(one.file):
-        raise ValueError("a chunk is not a file in this folder")
-    if not all(map(is_count, (one.rows, one.bytes, one.crc32))) or not one.rows:
-        raise ValueError(f"{one.file}: rows, bytes or crc32 is not a count")
     for name, place in arrays.items():
-        if not all(map(is_count, (place.offset, place.rows, place.columns))) or not _PLAIN_TYPE.fullmatch(place.dtype):
-            raise ValueError(f"{one.file}: {name} has no place, or a type that is not plain")
         if place.offset + place.rows * place.row_bytes > one.bytes:
             raise ValueError(f"{one.file}: {name} is not within the file")
     number = np.dtype(known["dtype"])

@@ -24,7 +24,7 @@ from rankwise.arrays import Array
 from rankwise.data.chunk_files import MANIFEST, ChunkFile, is_manifest, write_chunk, write_manifest
 from rankwise.data.chunks import runs
 from rankwise.data.columns import joined
-from rankwise.data.outputs import check_folder, naming, rename, sync_folder, temporary_folder
+from rankwise.data.outputs import naming, rename, resolved, sync_folder, temporary_folder
 from rankwise.data.records import RankingData
 from rankwise.queries import cut, one_type
 
@@ -38,8 +38,7 @@ def write_chunks(folder: Any, blocks: RankingData | Iterable[RankingData], *, ch
     A chunk takes `chunk_bytes` and the rest of a query. A query keeps the order of its rows, and queries come in the
     order of their first rows, wherever the others are. Comments are left out. An older folder of chunks is replaced.
     """
-    check_folder(folder)
-    path = Path(os.path.realpath(folder))
+    path = resolved(folder)
     check_replaceable(folder)
     with naming(folder), temporary_folder(path) as partial:
         known, files = _fill(partial, [blocks] if isinstance(blocks, RankingData) else blocks, chunk_bytes)

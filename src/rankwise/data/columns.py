@@ -15,6 +15,7 @@ from rankwise.queries import one_type
 
 LABEL, QUERY, COMMENT = "label", "qid", "comment"
 INDICES, VALUES = "indices", "values"  # sparse rows: two columns of lists
+FILL_IN = "missing=0.0 in Python, or --missing 0 of `rankwise convert`, puts 0 for a missing feature"
 _SHOWN = 8  # column names that a message shows
 _LONGEST = 60  # characters of each
 
@@ -33,19 +34,35 @@ class Reading:
     label: str = LABEL
     qid: str | None = QUERY
     features: Sequence[str] | None = None
+    needs_labels: bool = True
 
     def __post_init__(self) -> None:
+        check_missing(self.missing)
         if self.dtype is not None and np.dtype(self.dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype must be float32 or float64, got {np.dtype(self.dtype)}")
         if self.n_features is not None and self.n_features < 1:
             raise ValueError(f"n_features must be at least 1, got {self.n_features}")
 
 
+def check_missing(missing: Any) -> None:
+    """One sentence where what is to be put for a missing number is no number."""
+    is_number = isinstance(missing, int | float | np.number) and not isinstance(missing, bool)
+    if missing is not None and not (is_number and np.isfinite(missing)):
+        raise ValueError(f"missing must be a finite number, got {missing!r}")
+
+
+def largest_number(dtype: Any) -> float:
+    """The largest double that does not become infinite in this type."""
+    if np.dtype(dtype) == np.float32:
+        return float(np.nextafter(2.0**128 - 2.0**103, 0))
+    return float(np.finfo(np.float64).max)
+
+
 @dataclass(frozen=True)
 class Columns:
     """The places of the columns of a table; `names` is None where they only number the features from first_index on."""
 
-    label: int
+    label: int | None
     qid: int | None
     comment: int | None
     features: tuple[int, ...]
@@ -59,11 +76,18 @@ def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns
     if len(places) < len(header):
         twice = next(name for name in header if list(header).count(name) > 1)
         raise ValueError(f"{where} has two columns called {twice!r}: every column needs a name of its own")
-    label = _place(places, reading.label, "label", "labels", where)
+    label = places.get(reading.label)
+    if label is None and reading.needs_labels:
+        label = _place(places, reading.label, "label", "labels", where)
     qid = None if reading.qid is None else _place(places, reading.qid, "qid", "query ids", where)
     comment = places.get(COMMENT)
     if reading.features is None:
         features = tuple(i for i in range(len(header)) if i not in (label, qid, comment))
+        if nameless := [i for i in features if not header[i].strip()]:
+            raise ValueError(
+                f"{where}: column {nameless[0] + 1} has no name, as an index has that pandas writes: "
+                "write the table with to_csv(index=False), or name the column"
+            )
     else:
         features = tuple(_place(places, name, "features", "a feature", where) for name in reading.features)
     names = [header[i] for i in features]
@@ -87,6 +111,8 @@ def column_names(data: RankingData) -> list[str]:
     if data.names is None:
         return feature_names(data.n_features, data.first_index)
     taken = {LABEL, QUERY, COMMENT} & set(data.names)
+    if nameless := [i for i, name in enumerate(data.names) if not name.strip()]:
+        raise ValueError(f"the features cannot be columns of a table: column {nameless[0]} of X has no name")
     if taken or len(set(data.names)) < data.n_features:
         raise ValueError(f"the features cannot be columns of a table: {taken or 'a name'} would be there twice")
     return list(data.names)

@@ -131,7 +131,7 @@ def _keep(
             if known < hard.shape[0]:
                 hard[known, 0], hard[known, 1], hard[known, 2], hard[known, 3] = row, role, begin, end
             notes[N_HARD] = known + 1
-        elif abs(value) > rules.largest:
+        elif role != LABEL and abs(value) > rules.largest:
             notes[FAULT] = TOO_LARGE
         if role == LABEL:
             arrays.y[row] = value

@@ -13,7 +13,7 @@ import numpy as np
 
 from rankwise.arrays import Array, is_rounded_integer
 from rankwise.data import csv_kernels as kernels
-from rankwise.data.columns import Columns, Reading, find_columns, plain_ids
+from rankwise.data.columns import FILL_IN, Columns, Reading, find_columns, largest_number, plain_ids
 from rankwise.data.letor_strings import byte_runs
 from rankwise.data.records import RankingData
 from rankwise.data.streams import Chunk, streamed
@@ -22,9 +22,9 @@ from rankwise.threads import share, thread_count
 
 _SHOWN = 40  # bytes of a cell that a message shows
 _EXPECTED = {
-    kernels.NUMBER: "a finite number",
-    kernels.MISSING: "a number (in Python, missing=0.0 says what to put for a missing feature)",
-    kernels.TOO_LARGE: "a number that float64 can hold",
+    kernels.NUMBER: "a finite number (features=[...] in Python, or --feature NAME once per column of `rankwise "
+    "convert`, takes the columns named and leaves out the others)",
+    kernels.MISSING: f"a number ({FILL_IN})",
     kernels.OPEN_QUOTE: "a quote that is closed on the same line",
     kernels.NO_QUERY: "a query id",
     kernels.INEXACT_LABEL: "a label that float64 holds exactly: an integer beyond 2^53 is rounded, and different "
@@ -58,8 +58,12 @@ def csv_blocks(file: Any, name: str, reading: Reading, separator: str) -> Iterat
 
 
 def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout:
+    text = line.removesuffix(b"\n").removesuffix(b"\r").decode(errors="backslashreplace")
+    if "\r" in text:
+        raise ValueError(
+            f"{name}, line 1: the header holds a line end CR, expected LF or CR LF at the end of every line"
+        )
     try:
-        text = line.removesuffix(b"\n").decode(errors="backslashreplace")
         header = next(csv.reader([text], delimiter=separator, strict=True), [])
     except csv.Error as error:
         raise ValueError(f"{name}, line 1: the header cannot be read: {error}") from None
@@ -74,7 +78,7 @@ def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout
         if place is not None:
             roles[place] = role
     missing = 0.0 if reading.missing is None else float(reading.missing)
-    largest = float(np.finfo(np.float64).max)
+    largest = largest_number(reading.dtype or np.float64)
     rules = kernels.Rules(roles, ord(separator), largest, missing, reading.missing is not None)
     return _Layout(header, columns, rules, thread_count(reading.n_jobs))
 
@@ -91,7 +95,8 @@ def _check_cells(chunks: list[Chunk], rows: int, layout: _Layout) -> None:
 
 def _arrays(rows: int, columns: Columns) -> kernels.Arrays:
     places = [np.zeros((rows if place is not None else 0, 2), np.int64) for place in (columns.qid, columns.comment)]
-    return kernels.Arrays(np.empty((rows, len(columns.features))), np.empty(rows), *places)
+    labels = np.empty(rows) if columns.label is not None else np.zeros(rows)
+    return kernels.Arrays(np.empty((rows, len(columns.features))), labels, *places)
 
 
 def _read(chunks: list[Chunk], counts: list[int], layout: _Layout) -> RankingData:
@@ -126,7 +131,8 @@ def _fill(chunk: Chunk, row: int, arrays: kernels.Arrays, layout: _Layout) -> Va
         written = text[begin:end].tobytes()
         value = float(written)
         inexact = role == kernels.LABEL and is_rounded_integer(written)
-        if inexact or not np.isfinite(value):
+        largest = largest_number(np.float64) if role == kernels.LABEL else layout.rules.largest
+        if inexact or abs(value) > largest:
             column = layout.rules.roles.tolist().index(role)
             kind = kernels.INEXACT_LABEL if inexact else kernels.TOO_LARGE
             return _error(chunk, begin, column, kind, layout)
@@ -145,8 +151,14 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
         found = _count_cells(line.decode(errors="replace"), separator)
         return ValueError(f"{where}: found {found} cells, expected {len(layout.header)}, as in the header")
     cell = line[chunk.offset + place - begin :].split(separator.encode())[0].strip()[:_SHOWN]
+    is_label = column == layout.columns.label and kind in (kernels.NUMBER, kernels.MISSING)
+    if kind == kernels.TOO_LARGE:
+        is_single = layout.rules.largest < largest_number(np.float64) and column != layout.columns.label
+        expected = f"a number that {'float32' if is_single else 'float64'} can hold"
+    else:
+        expected = "a label: a finite number" if is_label else _EXPECTED[kind]
     found_text = cell.decode(errors="backslashreplace")
-    return ValueError(f"{where}, column {layout.header[column]!r}: found {found_text!r}, expected {_EXPECTED[kind]}")
+    return ValueError(f"{where}, column {layout.header[column]!r}: found {found_text!r}, expected {expected}")
 
 
 def _count_cells(line: str, separator: str) -> int:

@@ -32,7 +32,7 @@ SUFFIXES = {
 TEXT = ("letor", "csv", "tsv")
 FORMATS = (*TEXT, "parquet", "npz", "chunks")
 _SEPARATOR = {"csv": ",", "tsv": "\t"}
-_ONLY_TABLES = ("label", "qid", "features")
+_ONLY_TABLES = ("label", "qid", "features", "needs_labels")
 
 
 def read_data(source: Any, *, format: str | None = None, **options: Any) -> RankingData:
@@ -45,7 +45,8 @@ def read_data(source: Any, *, format: str | None = None, **options: Any) -> Rank
     Options are those of `read_letor` (n_features, dense, dtype, missing, zero_based, comments, n_jobs); without a dtype
     numbers stay as they are stored, and text is read as float64. Of tables `label` and `qid` name the columns of the
     labels and query ids (qid=None: all rows are one query), and `features` those of X, in this order; without it
-    they are all others, but for one called comment. A column f1, f2, ... has a number rather than a name.
+    they are all others, but for one called comment. A column f1, f2, ... has a number rather than a name. With
+    needs_labels=False a table may lack the labels, as one to predict on does: y is then 0.
     """
     reading = Reading(**options)
     sources, kind = _sources(source, format)

@@ -14,6 +14,7 @@ import numpy as np
 from rankwise.arrays import Array, exact
 from rankwise.data.columns import (
     COMMENT,
+    FILL_IN,
     INDICES,
     LABEL,
     QUERY,
@@ -26,21 +27,30 @@ from rankwise.data.columns import (
 )
 from rankwise.data.records import RankingData
 from rankwise.data.strict_json import is_count, parse_json
+from rankwise.queries import one_column
 
 _METADATA = b"rankwise"
 _ROWS = 4096  # turned from columns into rows at a time, while both are in cache
 
 
 def from_frame(
-    frame: Any, *, label: str = LABEL, qid: str | None = QUERY, features: Sequence[str] | None = None
+    frame: Any,
+    *,
+    label: str = LABEL,
+    qid: str | None = QUERY,
+    features: Sequence[str] | None = None,
+    missing: float | None = None,
 ) -> RankingData:
     """RankingData of a DataFrame (pandas, Polars, an Arrow table, whatever speaks Arrow).
 
     label, qid  the columns of the labels and of the query ids; qid=None: all rows are one query
     features    the columns of X, in this order; None: all others, but for one called `comment`, kept as comments
+    missing     the value to put for a feature that is missing; None: it is an error
     """
+    reading = Reading(label=label, qid=qid, features=features, missing=missing, comments=True)
     table = arrow().table(frame)
-    reading = Reading(label=label, qid=qid, features=features, comments=True)
+    if not table.num_rows:
+        raise ValueError("the frame: there are no rows to read")
     return finished(from_arrow(table, reading, "the frame"), reading, "the frame")
 
 
@@ -93,10 +103,9 @@ def from_arrow(table: Any, reading: Reading, where: str) -> RankingData:
     table = table.select(header)
     sparse = all(name in header and pa.types.is_nested(table.schema.field(name).type) for name in (INDICES, VALUES))
     columns = find_columns(header, replace(reading, features=()) if sparse else reading, where)
-    labels, place = table.column(columns.label), f"{where}, column {reading.label!r}"
-    y = _numbers(pa, labels, None, place)
-    if pa.types.is_integer(labels.type):
-        exact(labels.to_numpy(), place)
+    y = np.zeros(table.num_rows)
+    if columns.label is not None:
+        y = _labels(pa, table.column(columns.label), f"{where}, column {reading.label!r}")
     qid = np.zeros(len(y), np.int64)
     if columns.qid is not None:
         qid = _ids(pa, table.column(columns.qid), f"{where}, column {reading.qid!r}")
@@ -108,6 +117,15 @@ def from_arrow(table: Any, reading: Reading, where: str) -> RankingData:
         return RankingData(X, y, qid, comments, known.get("first_index", 1), known.get("names"))
     X = _dense(pa, table, columns.features, reading, where)
     return RankingData(X, y, qid, comments, columns.first_index, columns.names)
+
+
+def _labels(pa: Any, column: Any, where: str) -> Array:
+    if column.null_count:
+        raise ValueError(f"{where}: row {_first(column.is_null())} has no label: every row needs one")
+    labels = _numbers(pa, column, None, where)
+    if pa.types.is_integer(column.type):
+        exact(column.to_numpy(), where)
+    return labels
 
 
 def _dense(pa: Any, table: Any, features: Sequence[int], reading: Reading, where: str) -> Array:
@@ -173,7 +191,7 @@ def _numbers(pa: Any, column: Any, missing: float | None, where: str, dtype: Any
     if not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
         raise ValueError(f"{where} holds {kind}, expected numbers: leave it out, or make numbers of it")
     if column.null_count and missing is None:
-        raise ValueError(f"{where}: row {_first(column.is_null())} has no number (in Python, missing=0.0 fills one in)")
+        raise ValueError(f"{where}: row {_first(column.is_null())} has no number: {FILL_IN}")
     if column.null_count:
         column = column.fill_null(missing if types.is_floating(kind) else int(missing or 0))
     if types.is_boolean(kind) or types.is_decimal(kind):
@@ -193,7 +211,10 @@ def _ids(pa: Any, column: Any, where: str) -> Array:
         raise ValueError(f"{where}: row {_first(column.is_null())} has no query id")
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        ids: Array = column.to_numpy()
+        try:
+            ids = one_column(column.to_numpy(), len(column))
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
         fits = ids.dtype.kind in "iu" and not (ids.dtype == np.uint64 and ids.size and ids.max() > 2**63 - 1)
         return ids.astype(np.int64) if fits else ids
     coded = column if pa.types.is_dictionary(kind) else column.dictionary_encode()

@@ -62,10 +62,13 @@ def read_letor(
 
 def _checked_dtype(dtype: Any, missing: float | None) -> Any:
     """The type of X, which must hold the value for what is missing."""
+    from rankwise.data.columns import check_missing
+
+    check_missing(missing)
     chosen = np.dtype(dtype)
     if chosen not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {chosen}")
-    if missing is not None and np.isfinite(missing) and abs(missing) > float(np.finfo(chosen).max):
+    if missing is not None and abs(missing) > float(np.finfo(chosen).max):
         raise ValueError(f"missing is {missing}, which {chosen} cannot hold")
     return chosen
 

@@ -3,6 +3,7 @@
 import re
 
 from rankwise.data import letor_kernels as kinds
+from rankwise.data.columns import FILL_IN
 from rankwise.data.letor_error import LetorError
 from rankwise.data.streams import Text
 from rankwise.data.tokens import INDEX_DIGITS, LARGEST_INDEX
@@ -33,7 +34,7 @@ def explain(text: Text, place: int, kind: int, n_features: int | None = None, ze
 
 _EXPECTED = {
     kinds.QUERY: "a query id after qid:, without '#' or control characters, and then a space",
-    kinds.MISSING: "a number after the colon (in Python, missing=0.0 says what to put for a missing one)",
+    kinds.MISSING: f"a number after the colon ({FILL_IN})",
     kinds.TOO_LARGE: "a number that the chosen float type can hold",
     kinds.INDEX_ZERO: "an index of 1 or more: by the model, or by zero_based=False, indices count from 1 "
     "(zero_based=True reads data in which they count from 0)",
@@ -42,6 +43,7 @@ _EXPECTED = {
     WITHOUT_QUERY: "qid: after the label, as in the lines before",
     WITH_QUERY: "no qid:, as in the lines before (give every line one, or none)",
     kinds.QUERY_ENCODING: "a query id in UTF-8",
+    kinds.QUERY_BLANK: "a query id without blanks: this one holds a blank that is not ASCII, a no-break space say",
 }
 
 

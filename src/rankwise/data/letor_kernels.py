@@ -18,6 +18,7 @@ from rankwise.data.tokens import (
     ZERO,
     ends_features,
     ends_token,
+    holds_blank,
     is_digit,
     is_missing,
     is_query,
@@ -32,7 +33,7 @@ from rankwise.jit import kernel
 FAULT, PLACE, N_HARD, WITHOUT_QUERY, WITH_QUERY, TEXT_QUERY, ROWS, ENTRIES, N_NOTES = range(9)
 # kinds of fault
 NONE, LABEL, QUERY, FEATURE, MISSING, TOO_LARGE, NOT_ASCENDING, BEYOND, CHANGED = range(-1, 8)
-INDEX_ZERO, INEXACT_LABEL, QUERY_ENCODING = range(8, 11)
+INDEX_ZERO, INEXACT_LABEL, QUERY_ENCODING, QUERY_BLANK = range(8, 12)
 
 Place = tuple[int, int]  # row and entry
 
@@ -119,6 +120,8 @@ def _fill_query(text: Array, at: int, row: int, queries: Array, notes: Array) ->
         _fault(notes, QUERY_ENCODING, at)
     elif kind == TEXT:
         notes[TEXT_QUERY] = at
+        if holds_blank(text, at + 4, end):
+            _fault(notes, QUERY_BLANK, at)
     return end, True
 
 

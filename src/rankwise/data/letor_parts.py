@@ -9,6 +9,7 @@ import numpy as np
 
 from rankwise.arrays import Array, Floats, is_rounded_integer
 from rankwise.data import letor_kernels as kernels
+from rankwise.data.columns import largest_number
 from rankwise.data.letor_faults import WITH_QUERY, WITHOUT_QUERY, explain
 from rankwise.data.letor_scan import count
 from rankwise.data.letor_strings import read_strings
@@ -123,11 +124,10 @@ def _passing(size: int, dtype: Any) -> Array:
 
 def _rules(options: Options, dense: bool, base: int, n_features: int) -> kernels.Rules:
     last = LARGEST_INDEX + 1 if options.n_features is None else options.n_features - 1
-    largest = float(np.finfo(options.dtype).max)
-    if options.dtype == np.float32:
-        largest = float(np.nextafter(2.0**128 - 2.0**103, 0))  # from there on a double rounds to infinity
     missing = 0.0 if options.missing is None else float(options.missing)
-    return kernels.Rules(dense, base, n_features, last, largest, missing, options.missing is not None)
+    return kernels.Rules(
+        dense, base, n_features, last, largest_number(options.dtype), missing, options.missing is not None
+    )
 
 
 @dataclass(frozen=True)

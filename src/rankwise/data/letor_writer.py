@@ -10,7 +10,7 @@ from rankwise.arrays import Array
 from rankwise.data.records import RankingData
 from rankwise.data.text_rows import Entries, Strings, at_rows, id_runs, row_blocks, row_bytes, strings, write_text
 
-_NOT_IN_IDS = re.compile(r"[\x00-\x20\x7f#]")
+_NOT_IN_IDS = re.compile(r"[\x00-\x20\x7f#]|\s")  # \s: the blanks of other scripts too
 
 
 def write_letor(target: Any, data: Any, y: Any = None, qid: Any = None, comments: Any = None) -> None:

@@ -23,7 +23,7 @@ from rankwise.data.records import RankingData
 from rankwise.memory import check_room
 
 _SPARSE = ("data", "indices", "indptr", "shape")
-_ARRAYS = ("y", "qid", "first_index", "X", *_SPARSE, "names", "comments")
+_ARRAYS = ("y", "qid", "first_index", "X", *_SPARSE, "format", "names", "comments")
 _MUCH = 1 << 24  # characters
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, EOFError, OverflowError, SyntaxError, RuntimeError)
 _SEEN_IN_DAMAGED = (None, errno.EINVAL)  # NumPy raises OSError without a number; a seek before the start is EINVAL
@@ -79,14 +79,18 @@ def read_npz(path: Path, reading: Reading) -> RankingData:
         if getattr(error, "errno", None) not in _SEEN_IN_DAMAGED:
             raise
         raise ValueError(f"{path} is not an NPZ file of plain arrays, or is damaged") from None
+    if not reading.needs_labels and "qid" in arrays:
+        arrays.setdefault("y", np.zeros(arrays["qid"].size))
     lacking = [name for name in ("y", "qid") if name not in arrays]
     if "X" not in arrays:
         lacking += [name for name in _SPARSE if name not in arrays]
     if lacking:
         raise ValueError(f"{path} lacks {', '.join(lacking)}: ranking data are X, y and qid")
     _check_kinds(arrays, path)
+    _check_format(arrays, path)
     try:
-        data = from_npz(arrays)
+        with np.errstate(over="ignore"):  # of a longer float; what becomes infinite is refused
+            data = from_npz(arrays)
         check_finite(data)
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"{path} holds no ranking data, or is damaged: {error}") from None
@@ -110,7 +114,7 @@ def _check_kinds(arrays: dict[str, Array], path: Path) -> None:
     numbers, texts = "biuf", "US"
     wanted = {"X": (2, numbers), "data": (1, numbers), "y": (1, numbers), "qid": (1, numbers + texts)}
     wanted |= {"indices": (1, "iu"), "indptr": (1, "iu"), "shape": (1, "iu"), "first_index": (0, "iu")}
-    wanted |= {"names": (1, "U"), "comments": (1, "U")}
+    wanted |= {"names": (1, "U"), "comments": (1, "U"), "format": (0, "US")}
     for name, array in arrays.items():
         ndim, kinds = wanted[name]
         if array.ndim != ndim or array.dtype.kind not in kinds:
@@ -118,6 +122,18 @@ def _check_kinds(arrays: dict[str, Array], path: Path) -> None:
             raise ValueError(f"{path} holds no ranking data: {name} is an array of {found}")
     if int(arrays.get("first_index", np.array(1))) not in (0, 1):
         raise ValueError(f"{path} holds no ranking data: first_index is {arrays['first_index']}, expected 0 or 1")
+
+
+def _check_format(arrays: dict[str, Array], path: Path) -> None:
+    """One sentence where X is there twice, or is a sparse matrix of another format than CSR."""
+    if "X" in arrays and (both := [name for name in _SPARSE if name in arrays]):
+        raise ValueError(f"{path} holds X and also {', '.join(both)}: ranking data are dense or sparse, not both")
+    stored = arrays.get("format", np.array("csr")).item()
+    name = stored.decode(errors="backslashreplace") if isinstance(stored, bytes) else stored
+    if name != "csr":
+        raise ValueError(
+            f"{path} holds a sparse matrix in the format {name[:40]!r}, expected 'csr': X.tocsr() makes one"
+        )
 
 
 def from_npz(arrays: dict[str, Array]) -> RankingData:

@@ -26,6 +26,7 @@ from rankwise.data.streams import open_bytes
 TEMPORARY = ".rankwise-tmp-"
 _NAME_KEPT = 40  # last characters of the target's name in a temporary one, which must not become too long
 _ATTEMPTS = 100
+_LINKS = 40  # that lead to each other, at most: as in Linux
 
 
 @contextmanager
@@ -40,12 +41,11 @@ def written_beside(target: Any) -> Iterator[BinaryIO]:
             sys.stdout.buffer.flush()
         return
     with naming(target):
+        path = resolved(target)
         if is_special(target):
             with open(target, "wb") as file:
                 yield file
             return
-        check_folder(target)
-        path = Path(os.path.realpath(target))
         with temporary_file(path) as (beside, handle):
             with open_bytes(beside, "wb") as file:
                 yield file
@@ -230,11 +230,33 @@ def is_special(target: Any) -> bool:
     return Path(target).exists() and not Path(target).is_file()
 
 
-def check_folder(target: Any) -> None:
-    """One sentence where the folder to write into is not there."""
-    folder = Path(os.path.realpath(target)).parent
-    if str(target) != "-" and not Path(target).exists() and not folder.is_dir():
-        raise ValueError(f"{target} cannot be written: there is no folder {folder}")
+def resolved(target: Any) -> Path:
+    """The file that the system opens by this name, links followed; one sentence where its folder is not there.
+
+    `os.path.realpath` alone would take `missing/../name` for `name`, which the system does not.
+    """
+    path = str(target)
+    if not path:
+        raise ValueError("the name of the file to write is empty: give one")
+    for _ in range(_LINKS):
+        folder, name = os.path.split(str(Path(path)))
+        _check_folder(folder, target)
+        if name in ("", ".."):
+            return Path(os.path.realpath(path))
+        if not os.path.islink(os.path.join(folder, name)):
+            return Path(os.path.realpath(folder or "."), name)
+        path = os.path.join(folder, os.readlink(os.path.join(folder, name)))
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(target))
+
+
+def _check_folder(folder: str, target: Any) -> None:
+    for one in (*reversed(Path(folder).parents), Path(folder)):
+        try:
+            is_folder = stat.S_ISDIR(os.stat(one).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_folder = False
+        if not is_folder:
+            raise ValueError(f"{target} cannot be written: there is no folder {one}")
 
 
 def check_writable(target: Any) -> None:
@@ -243,8 +265,7 @@ def check_writable(target: Any) -> None:
         with naming("standard output"), suppress(io.UnsupportedOperation):  # it may be an object in memory
             os.write(sys.stdout.fileno(), b"")
         return
-    check_folder(target)
-    path = Path(os.path.realpath(target))
+    path = resolved(target)
     if is_special(target) and not path.is_dir():
         return
     if path.exists() and not os.access(path, os.W_OK):

@@ -30,6 +30,7 @@ def parquet_blocks(path: Path, reading: Reading, rows: int = 1 << 16) -> Iterato
     pa = arrow()
     from pyarrow import parquet
 
+    path.stat()  # Arrow's own words for a missing file are many
     try:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=rows):

@@ -33,8 +33,9 @@ class RankingData:
         object.__setattr__(self, "y", np.asarray(exact(self.y, "y"), dtype=np.float64))
         if len(self.X.shape) != 2:
             raise ValueError(f"X must have rows and columns, got the shape {self.X.shape}")
-        is_list = not hasattr(self.qid, "dtype") and np.shape(self.qid) == (len(self),)
-        object.__setattr__(self, "qid", one_column(self.qid, len(self)) if is_list else np.asarray(self.qid))
+        kind = getattr(getattr(self.qid, "dtype", None), "kind", "")  # of a list none, which NumPy could round
+        is_unsure = kind in ("", "f", "c", "m", "M") and np.shape(self.qid) == (len(self),)
+        object.__setattr__(self, "qid", one_column(self.qid, len(self)) if is_unsure else np.asarray(self.qid))
         for name, column in (("y", self.y), ("qid", self.qid), ("comments", self.comments)):
             if column is not None and np.shape(column) != (len(self),):
                 found = np.shape(column)

@@ -105,6 +105,28 @@ def is_utf8(text: Array, at: int, end: int) -> bool:
 
 
 @kernel
+def holds_blank(text: Array, at: int, end: int) -> bool:
+    """Whether text[at:end], in UTF-8, holds a blank that is not ASCII: the no-break space, or any other of Unicode's.
+
+    Nobody sees it, and no feature would begin behind it.
+    """
+    while at < end:
+        lead = text[at]
+        if lead >= 0xC2:
+            second, third = text[at + 1], text[at + 2]
+            if lead == 0xC2 and (second == 0x85 or second == 0xA0):
+                return True
+            if lead == 0xE1 and second == 0x9A and third == 0x80:
+                return True
+            if lead == 0xE2 and second == 0x80 and (third <= 0x8A or third == 0xA8 or third == 0xA9 or third == 0xAF):
+                return True
+            if (lead == 0xE2 and second == 0x81 and third == 0x9F) or (lead == 0xE3 and second == third == 0x80):
+                return True
+        at += 1
+    return False
+
+
+@kernel
 def is_missing(text: Array, at: int) -> bool:
     """Whether nan, na or null stands here, in capitals or not; C's printf also writes -nan."""
     if text[at] == MINUS or text[at] == PLUS:

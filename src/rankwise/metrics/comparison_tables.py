@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rankwise.tables import Rows, latex_table, latex_text, markdown_table, table, visible
+from rankwise.tables import Rows, counted, latex_table, latex_text, markdown_table, table, visible
 
 if TYPE_CHECKING:
     from rankwise.metrics.comparison import Comparison, Contrast
@@ -76,7 +76,7 @@ def _differences(found: "Comparison", style: Style) -> tuple[Rows, list[str]]:
 
 
 def _title(found: "Comparison") -> str:
-    return f"{found.evaluations[found.baseline].query_ids.size:,} queries, baseline {visible(found.baseline)}"
+    return f"{counted(found.evaluations[found.baseline].query_ids.size, 'queries')}, baseline {visible(found.baseline)}"
 
 
 def _legend(found: "Comparison") -> str:

@@ -12,6 +12,7 @@ from rankwise.arrays import Array, Floats, finite
 from rankwise.device import library_of, to_host
 from rankwise.metrics.measures import Measure, parse, void
 from rankwise.queries import Queries
+from rankwise.tables import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,10 +69,10 @@ class Evaluation(Mapping[str, float]):
         return plain
 
     def __repr__(self) -> str:
-        counted = self.counted
+        judged = self.counted
         width = max(len("measure"), *map(len, self.means))
-        lines = [f"{name:<{width}}  {mean:8.4f}  {counted[name]:9,}" for name, mean in self.means.items()]
-        title = f"{self.n_documents:,} documents in {self.query_ids.size:,} queries"
+        lines = [f"{name:<{width}}  {mean:8.4f}  {judged[name]:9,}" for name, mean in self.means.items()]
+        title = f"{counted(self.n_documents, 'documents')} in {counted(self.query_ids.size, 'queries')}"
         return "\n".join([title, f"{'measure':<{width}}  {'mean':>8}  {'queries':>9}", *lines])
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
 
+from rankwise.arrays import read_number
+
 
 @dataclass(frozen=True)
 class Option:
@@ -119,7 +121,7 @@ def parse(text: str | Measure) -> Measure:
     head, colon, tail = text.strip().lower().partition(":")
     name, at, cutoff = head.partition("@")
     if name not in FAMILIES:
-        raise ValueError(f"unknown measure {text!r}: {_suggest(name, FAMILIES)}")
+        raise ValueError(f"unknown measure {text!r}: {_suggest_measure(name)}")
     family = FAMILIES[name]
     dialect, given = _parts(tail.split(",") if colon else [], name, family)
     base = family.base(dialect)
@@ -134,6 +136,11 @@ def _cutoff(text: str | None, name: str, family: Family) -> int | None:
         return None
     if family.cutoff == "none":
         raise ValueError(f"{name} takes no cutoff, but got {name}@{text}")
+    first, comma, rest = text.partition(",")
+    if comma and first.isdigit():
+        raise ValueError(
+            f"{name}@{text} holds a comma: give {name}@{first} and {rest} one by one, options behind a colon"
+        )
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise ValueError(f"the cutoff of {name}@{text} must be a whole number from 1")
     return int(text)
@@ -148,6 +155,8 @@ def _parts(parts: Iterable[str], name: str, family: Family) -> tuple[str | None,
         if equals:
             if option not in family.options:
                 raise ValueError(f"{name} has no option {option!r}: {_suggest(option, family.options)}")
+            if option in given:
+                raise ValueError(f"{name} got {option} twice: give it once")
             given[option] = _value(value, option, name, family.options[option])
         elif not family.dialects or option not in DIALECTS:
             known = (*(DIALECTS if family.dialects else ()), *(f"{o}={v}" for o, v in family.options.items()))
@@ -163,13 +172,18 @@ def _value(text: str, option: str, name: str, allowed: Option) -> str:
     if text in allowed.values:
         return text
     if allowed.number:
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
+        number = read_number(text.encode())
         if math.isfinite(number):
             return str(int(number)) if number.is_integer() else repr(number)
     raise ValueError(f"{name} cannot have {option}={text}: expected {option}={allowed}")
+
+
+def _suggest_measure(word: str) -> str:
+    """What to write instead; the cutoff of ndcg10 was meant to be @10."""
+    name = word.rstrip("0123456789")
+    if name != word and name in FAMILIES and FAMILIES[name].cutoff != "none":
+        return f"did you mean {name}@{word.removeprefix(name)}?"
+    return _suggest(word, FAMILIES)
 
 
 def _suggest(word: str, known: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ import numpy as np
 from rankwise.arrays import Floats
 
 RULES = ("best", "one-se")
+GRID = 3  # values that are a grid, whose end says something; two are a choice
 
 
 def means_and_errors(values: Floats) -> tuple[Floats, Floats]:
@@ -40,3 +41,13 @@ def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> 
         return best
     near = np.flatnonzero(scores >= scores[best] - errors[best])
     return int(near[np.argmin(simplest_first[near])])
+
+
+def end_of_grid(name: str, values: Floats, chosen: float) -> str:
+    """What to do where the value chosen for `name` is the smallest or the largest that was tried; "" elsewhere."""
+    tried = np.unique(values)
+    if tried.size < GRID or tried[0] < chosen < tried[-1]:
+        return ""
+    least = chosen <= tried[0]
+    which, more = ("smallest", "smaller") if least else ("largest", "larger")
+    return f"{name} = {chosen:g} is the {which} of the values tried: try {more} ones too"

@@ -60,7 +60,7 @@ def c_path(
     chosen = check_strengths(Cs)
     if direction not in DIRECTIONS:
         raise ValueError(f"direction is {direction!r}: there are 'up' and 'down'")
-    template = RankSVM() if ranker is None else clone(ranker)
+    template = template_of(ranker)
     warn_of_query_ids(X, qid)
     X, y, sample_weight = template._check_fit(X, y, sample_weight)
     order = np.argsort(chosen, kind="stable")[:: 1 if direction == "up" else -1]
@@ -140,6 +140,15 @@ class _Known:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._expansion, name)
+
+
+def template_of(ranker: Any) -> RankSVM:
+    """A copy of the ranker whose C is to change, or one sentence."""
+    if not isinstance(ranker, RankSVM | None):
+        cure = 'it must be a RankSVM, whose C is chosen; to scale features take ScaledRanker(RankSVMCV(), "zscore")'
+        raise ValueError(f"ranker is a {type(ranker).__name__}: {cure}")
+    copied: RankSVM = RankSVM() if ranker is None else clone(ranker)
+    return copied
 
 
 def check_strengths(Cs: Any) -> Floats:

@@ -1,18 +1,18 @@
 """RankSVMCV: RankSVM with C chosen by cross-validation over folds of whole queries, along a warm-started path."""
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 
 from rankwise.arrays import Floats
 from rankwise.estimators.base import Ranker, warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.features import Features
 from rankwise.metrics import evaluate, parse
-from rankwise.model_selection.choice import check_rule, choose, means_and_errors
-from rankwise.model_selection.path import check_strengths, for_selection, side_by_side, walk
+from rankwise.model_selection.choice import check_rule, choose, end_of_grid, means_and_errors
+from rankwise.model_selection.path import check_strengths, for_selection, side_by_side, template_of, walk
 from rankwise.model_selection.splits import Split, splits_of
 from rankwise.queries import Queries
 from rankwise.threads import share
@@ -102,10 +102,12 @@ class RankSVMCV(Ranker):
         best = choose(self.scores_, self.standard_errors_, self.Cs_, self.rule)
         self.C_, self.best_score_ = float(self.Cs_[best]), float(self.scores_[best])
         self.cv_results_ = _results(self.Cs_, values)
+        if note := end_of_grid("C", self.Cs_, self.C_):
+            warnings.warn(f"{note} (Cs)", stacklevel=3)
         return best
 
     def _template(self) -> RankSVM:
-        template = RankSVM() if self.ranker is None else clone(self.ranker)
+        template = template_of(self.ranker)
         costs = template.costs
         if callable(costs) or sparse.issparse(costs) or (not isinstance(costs, str) and np.ndim(costs) == 1):
             raise ValueError("costs of single documents or pairs cannot be cut into folds: give a name or a table")

@@ -1,0 +1,5 @@
+"""`python -m rankwise`: the `rankwise` command."""
+
+from rankwise.cli import main
+
+main()

@@ -1,0 +1,176 @@
+"""What must not come in by a file or a frame: ids that are missing, columns without a name, numbers that do not fit."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rankwise import RankingData, from_frame, load_sample, read_data, write_data
+from rankwise.data.letor import read_letor
+
+X = np.array([[1.0, 2.0], [3.0, 4.0]])
+SPARSE = {"data": np.ones(2), "indices": np.arange(2), "indptr": np.arange(3), "shape": np.array([2, 2])}
+
+
+def saved(path, **changed):
+    np.savez(path, **{"X": X, "y": np.array([1.0, 0.0]), "qid": np.array([1, 1])} | changed)
+    return path
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 2.0**53])
+def test_an_npz_file_with_a_missing_query_id_is_refused_when_it_is_read(tmp_path, wrong):
+    """It was read, and written to CSV as a query called nan, before anybody looked."""
+    path = saved(tmp_path / "nq.npz", qid=np.array([wrong, 1.0]))
+    with pytest.raises(ValueError, match=r"nq\.npz holds no ranking data, or is damaged: qid "):
+        read_data(path)
+
+
+def test_no_ranking_data_have_a_missing_query_id(tmp_path):
+    with pytest.raises(ValueError, match=r"qid of row 1 is missing \(nan\)"):
+        RankingData(X, [1, 0], np.array([1.0, np.nan]))
+    with pytest.raises(ValueError, match=r"qid of row 0 is missing \(NaT\)"):
+        RankingData(X, [1, 0], np.array(["NaT", "2020-01-01"], "M8[D]"))
+
+
+def test_a_float_column_of_arrow_with_a_nan_id_is_refused():
+    import pyarrow as pa
+
+    table = pa.table({"label": [1.0, 0.0], "qid": pa.array([1.0, float("nan")]), "f1": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"the frame, column 'qid': qid of row 1 is missing"):
+        from_frame(table)
+
+
+def test_an_npz_file_with_a_dense_and_a_sparse_matrix_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"holds X and also data, indices, indptr, shape: .* not both"):
+        read_data(saved(tmp_path / "both.npz", **SPARSE))
+
+
+@pytest.mark.parametrize("name", ["coo", b"csc", "", "\x1b"])
+def test_a_sparse_matrix_that_is_not_called_csr_is_refused(tmp_path, name):
+    np.savez(tmp_path / "d.npz", y=np.zeros(2), qid=np.ones(2), format=np.array(name), **SPARSE)
+    with pytest.raises(ValueError, match=r"d\.npz holds a sparse matrix in the format .*, expected 'csr'"):
+        read_data(tmp_path / "d.npz")
+    for right in ("csr", b"csr"):
+        np.savez(tmp_path / "d.npz", y=np.zeros(2), qid=np.ones(2), format=np.array(right), **SPARSE)
+        assert read_data(tmp_path / "d.npz").X.nnz == 2
+
+
+@pytest.mark.parametrize("name", ["X", "y"])
+def test_a_longer_float_beyond_float64_is_one_error_without_a_warning(tmp_path, name):
+    huge = np.array([[1, 2], [3, 4]] if name == "X" else [1, 2], np.longdouble) * np.longdouble("1e4000")
+    path = saved(tmp_path / "d.npz", **{name: huge})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=r"d\.npz holds no ranking data"):
+            read_data(path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
+def test_a_column_without_a_name_is_refused(tmp_path, suffix):
+    """The index that DataFrame.to_csv() writes became a feature."""
+    path = tmp_path / f"t.{suffix}"
+    frame = pd.DataFrame({"": [0, 1], "label": [1, 0], "qid": [1, 1], "f1": [5, 6]})
+    if suffix == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.iloc[:, 1:].to_csv(path, sep="," if suffix == "csv" else "\t")
+    with pytest.raises(ValueError, match=r"column 1 has no name, .* to_csv\(index=False\), or name the column"):
+        read_data(path)
+    assert read_data(path, features=["f1"]).X.tolist() == [[5], [6]]
+
+
+def test_a_feature_without_a_name_is_not_written_to_a_table(tmp_path):
+    for name in ("t.csv", "t.parquet"):
+        with pytest.raises(ValueError, match="column 1 of X has no name"):
+            write_data(tmp_path / name, RankingData(X, [1, 0], [1, 1], names=["a", " "]))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("blank", [chr(code) for code in range(0x80, 0x3001) if chr(code).isspace()])
+def test_a_query_id_with_a_blank_that_is_not_ascii_is_refused(tmp_path, blank):
+    """`1 qid:1<no-break space>1:5` had the id "1 1:5"."""
+    path = tmp_path / "t.txt"
+    path.write_text(f"0 qid:2 1:1\n1 qid:1{blank}1:5\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"line 2, column 3: .* expected a query id without blanks"):
+        read_letor(path)
+    with pytest.raises(ValueError, match="cannot be written"):
+        write_data(path, RankingData(X, [1, 0], np.array(["a", f"a{blank}b"])))
+
+
+def test_letters_beside_those_blanks_are_letters_of_an_id(tmp_path):
+    letters = "".join(chr(code) for code in range(0xA1, 0x3100) if chr(code).isprintable() and not chr(code).isspace())
+    path = tmp_path / "t.txt"
+    path.write_text(f"1 qid:{letters} 1:5\n", encoding="utf-8")
+    assert read_letor(path).qid.tolist() == [letters]
+
+
+def test_a_number_too_large_for_float32_in_a_table_is_named_by_line_and_column(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("label,qid,f1,f2\n1e39,1,1,3.4028235677973362e38\n0,1,1,-1e39\n")
+    with pytest.raises(ValueError, match=r"t\.csv, line 3, column 'f2': found '-1e39', expected .* float32 can hold"):
+        read_data(path, dtype="float32")
+    assert read_data(path).X[1, 1] == -1e39
+
+
+def test_an_empty_frame_is_refused():
+    frame = pd.DataFrame({"label": [1.0], "qid": [1], "f1": [1.0]})
+    with pytest.raises(ValueError, match="the frame: there are no rows to read"):
+        from_frame(frame.iloc[:0])
+
+
+def test_a_frame_takes_the_advice_of_its_own_error():
+    frame = pd.DataFrame({"label": [1.0, 0.0], "qid": [1, 1], "f1": [1.0, None], "f2": [None, 2.0]})
+    with pytest.raises(ValueError, match=r"column 'f1': row 1 has no number: missing=0\.0 in Python"):
+        from_frame(frame)
+    assert from_frame(frame, missing=-1.5).X.tolist() == [[1, -1.5], [-1.5, 2]]
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), {"f1": 0.0}, "0", [0.0], True])
+def test_what_is_put_for_missing_features_is_a_finite_number(tmp_path, wrong):
+    frame = pd.DataFrame({"label": [1.0, 0.0], "qid": [1, 1], "f1": [1.0, None]})
+    with pytest.raises(ValueError, match=r"^missing must be a finite number, got "):
+        from_frame(frame, missing=wrong)
+    for name in ("t.csv", "t.txt", "t.parquet", "t.npz"):
+        with pytest.raises(ValueError, match=r"^missing must be a finite number, got "):
+            read_data(tmp_path / name, missing=wrong)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_missing_label_is_not_told_to_be_filled_in(tmp_path, suffix):
+    frame = pd.DataFrame({"label": [1.0, None], "qid": [1, 1], "f1": [1.0, 2.0]})
+    path = tmp_path / f"t.{suffix}"
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    with pytest.raises(ValueError, match=r"column 'label': .*label") as caught:
+        read_data(path)
+    assert "missing=" not in str(caught.value)
+
+
+def test_a_header_with_other_line_ends_is_told_in_our_own_words(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"label,qid,f1\r1,1,2\r\n0,1,3\n")
+    with pytest.raises(ValueError, match=r"line 1: the header holds a line end CR, expected LF or CR LF"):
+        read_data(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_bytes(b"label,qid,f1\r\n1,1,2\n0,1,3\r\n")
+    assert read_data(tmp_path / "t.csv").X.tolist() == [[2], [3]]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.npz", "t.txt"])
+def test_a_file_that_is_not_there_is_told_by_the_system(tmp_path, name):
+    with pytest.raises(FileNotFoundError) as caught:
+        read_data(tmp_path / name)
+    assert (caught.value.filename, caught.value.strerror) == (str(tmp_path / name), "No such file or directory")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "npz"])
+def test_a_table_without_labels_is_read_where_none_are_needed(tmp_path, suffix):
+    data, path = load_sample().select(slice(4)), tmp_path / f"t.{suffix}"
+    if suffix == "npz":
+        np.savez(path, X=data.X, qid=data.qid)
+    else:
+        frame = pd.DataFrame(data.X, columns=[f"f{i + 1}" for i in range(13)]).assign(qid=data.qid)
+        frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    with pytest.raises(ValueError, match=r"has no column 'label' for labels|lacks y"):
+        read_data(path)
+    found = read_data(path, needs_labels=False)
+    assert found.y.tolist() == [0, 0, 0, 0]
+    assert found.X.tolist() == data.X.tolist()
