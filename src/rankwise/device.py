@@ -59,8 +59,17 @@ def fused(x: Any) -> bool:
 
 
 def length_of(v: Any) -> float:
-    """|v|."""
-    return float(namespace(v).linalg.norm(v))
+    """|v|, also where the squares of its entries would overflow."""
+    norm = float(namespace(v).linalg.norm(v))
+    if norm < float("inf"):
+        return norm
+    largest = float(abs(v).max())
+    return largest * float(namespace(v).linalg.norm(v / largest)) if largest < float("inf") else norm
+
+
+def half_square(length: float) -> float:
+    """Half of its square; inf, not an error, where that overflows."""
+    return 0.5 * length * length
 
 
 def some_rows(x: Any, rows: Any) -> Any:

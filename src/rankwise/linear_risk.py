@@ -103,7 +103,7 @@ class LinearExpansion:
         A hinge has its slope up to the corner, so that pairs which rounding alone puts beyond it count too.
         """
         near = self if self.of.risk.loss.smooth else self.of.with_loss(losses.beyond(-NEAR_CORNER)).at(w)
-        return self.of.total(lambda i: near.parts[i].sizes(w), self.gradient.shape[0] + 1)
+        return self.of.total(lambda i: near.parts[i].sizes(w), self.gradient.shape[0] + 2)
 
 
 class Ray:

@@ -34,6 +34,11 @@ class Loss:
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def bend(self) -> float:
+        """At most its curvature, as a share of its value for equal scores."""
+        return sum(abs(piece.curvature) for piece in self.pieces) / float(self(np.zeros(1))[0])
+
     def __call__(self, margin: Array) -> Array:
         u = 1.0 - margin
         total: Array = 0.0 * u

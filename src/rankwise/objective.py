@@ -1,12 +1,13 @@
 """The objective of a linear ranker: f(w) = ½|w|² + C · risk(X w)."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from rankwise import losses
 from rankwise.arrays import Array, Floats
-from rankwise.device import length_of
+from rankwise.device import half_square, length_of
 from rankwise.features import Features
 from rankwise.linear_risk import LinearExpansion, LinearRisk, Ray
 from rankwise.losses import Loss
@@ -68,7 +69,7 @@ class RegularizedRisk:
         return self.data.zero
 
     def at(self, w: Floats) -> "Expansion":
-        return Expansion(w, self.C, self.data.at(w))
+        return Expansion(w, self.C, self.data.at(w), self.loss)
 
     def eased(self, share: float) -> "RegularizedRisk":
         """The same with this share of C."""
@@ -101,6 +102,7 @@ class Expansion:
     point: Floats
     C: float
     risk: LinearExpansion
+    loss: Loss
 
     @property
     def value(self) -> float:
@@ -124,14 +126,24 @@ class Expansion:
         """A proven bound on f(w) - min f: ½|∇f|², as f is 1-strongly convex, and what rounding may have hidden."""
         in_gradient, in_value = self.errors()
         reach: float = length_of(self.gradient) + in_gradient
-        return 0.5 * reach * reach + in_value
+        return half_square(reach) + in_value
 
     def errors(self) -> tuple[float, float]:
         """Bounds on the rounding errors of ∇f, by its length, and of f, from the sizes of what was added up."""
-        sizes = self.risk.sizes(self.point)
-        in_gradient = ROUNDING * (length_of(self.point) + self.C * length_of(sizes[:-1]))
-        in_value = ROUNDING * (0.5 * length_of(self.point) ** 2 + self.C * (float(sizes[-1]) + float(self.risk.terms)))
+        sizes = self._sizes
+        in_gradient = ROUNDING * (length_of(self.point) + self.C * length_of(sizes[:-2]))
+        in_value = ROUNDING * (
+            half_square(length_of(self.point)) + self.C * (float(sizes[-2]) + float(self.risk.terms))
+        )
         return in_gradient, in_value
+
+    def unseen(self) -> float:
+        """The share of f(0) that pairs may add which only rounding makes seem satisfied: δ² times the curvature."""
+        return 2.0 * self.loss.bend * ROUNDING**2 * float(self._sizes[-1])
+
+    @cached_property
+    def _sizes(self) -> Floats:
+        return self.risk.sizes(self.point)
 
     def hessian(self, v: Array) -> Floats:
         """∇²f v, for a vector or a matrix of columns."""

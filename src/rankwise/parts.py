@@ -76,11 +76,12 @@ def sizes(features: Features, curvatures: Floats, w: Floats) -> Floats:
 
     `curvatures` are the sums of |b| + |c| over the pairs of each document. A score is off by ε size_i, where
     size_i = |x_i|·|w|; this moves ∂/∂w_j by ε Σ_i curvature_i size_i |x_ij| (the first entries) and the value by at
-    most ε Σ_i curvature_i size_i² (the last one). Sums over pairs have sizes of their own: 1 is added for the margin.
+    most ε Σ_i curvature_i size_i² (the last but one). Sums over pairs have sizes of their own: 1 is added for the
+    margin. The last is Σ_i size_i², for pairs that are satisfied by less than that.
     """
     rows = features.loaded()
     scores = rows.absolute_dot(abs(w)) + 1.0
     added = curvatures * scores
     in_gradient = rows.absolute_transposed_dot(added)
     xp = namespace(in_gradient)
-    return xp.concat((in_gradient, xp.reshape(added @ scores, (1,))))  # type: ignore[no-any-return]
+    return xp.concat((in_gradient, xp.stack((added @ scores, scores @ scores))))  # type: ignore[no-any-return]

@@ -165,8 +165,9 @@ def _alone(truth: Truth, fit: Fit, narrow: bool) -> list[str]:
             return [fit.error]
         return [] if _extreme(truth, narrow) else [f"needless: {fit.error}"]
     result, wrong = fit.result, []
-    numbers = [result.value, result.gradient_norm, result.gap, result.gap_estimate]
-    if not np.isfinite([one for one in numbers if one is not None]).all() or not np.isfinite(fit.coef).all():
+    numbers = [result.value, result.gradient_norm]
+    bounds = [one for one in (result.gap, result.gap_estimate) if one is not None]  # inf: none that rounding leaves
+    if not np.isfinite(numbers).all() or np.isnan(bounds).any() or not np.isfinite(fit.coef).all():
         wrong.append(f"not finite: {numbers}, {fit.coef}")
     return wrong
 

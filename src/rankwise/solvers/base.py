@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rankwise.arrays import Array, Floats
-from rankwise.device import length_of, on_device_of
+from rankwise.device import half_square, length_of, on_device_of
 
 RULES = ("gap", "gradient")
 CORNER = 16 * float(np.finfo(float).eps)  # share of f(0): covers pairs that only rounding makes seem satisfied
@@ -63,7 +63,8 @@ Callback = Callable[[Step], Any]  # a true answer stops the solver
 class Result:
     """Where a solver ended.
 
-    gap           a proven bound on value - optimum, rounding included; None where the solver has none
+    gap           a proven bound on value - optimum, rounding included; inf where rounding leaves none; None where
+                  the solver has none
     gap_estimate  what value - optimum is estimated to be; None where the solver has no estimate
     dual          the proof of the gap, where the solver works in the dual
     """
@@ -129,15 +130,15 @@ class Journal:
 
     def seems_near(self, here: Any, estimate: float) -> bool:
         """Whether an estimate would end the run and the gradient would not, so that it is worth a second look."""
-        proven = 0.5 * length_of(here.gradient) ** 2
+        proven = half_square(length_of(here.gradient))
         return self.rule == "gap" and self.near(here.value, SHRINKS * estimate) and not self.near(here.value, proven)
 
     def beyond_proof(self, here: Any) -> bool:
-        """Whether rounding alone may make the proven bound larger than the tolerance allows."""
+        """Whether only an estimate can tell more: of the gradient rounding alone is left, but not of the value."""
         if not hasattr(here, "errors"):
-            return False
+            return True
         in_gradient, in_value = here.errors()
-        return not self.near(here.value, 0.5 * in_gradient**2 + in_value)
+        return bool(length_of(here.gradient) <= 10.0 * in_gradient and in_value <= 0.1 * here.value)
 
     def enough(self, value: float) -> float | None:
         """The decrease still possible at which to stop; None where the gradient decides."""
@@ -155,17 +156,22 @@ class Journal:
         if self.rule == "gradient":
             self.converged = norm <= self.tol * self.norm_at_zero
         else:
-            self.converged = self.near(here.value, min(0.5 * norm * norm, estimate))
+            self.converged = self.near(here.value, min(half_square(norm), estimate))
         if stopped and not self.converged:
             self.message = "stopped by the callback"
         elif self.stalls and step.iteration - self.progress >= STALLED and not self.converged:
             self.message = "rounding allows no further decrease"
         return not (self.converged or self.message)
 
+    def bounded(self, here: Any, gap: float) -> float:
+        """A bound on the gap with what pairs may add that only rounding makes seem satisfied."""
+        unseen: float = here.unseen()
+        return gap + (CORNER + unseen) * self.value_at_zero
+
     def result(self, here: Any, message: str = "") -> Result:
         last = self.history[-1]
-        gap = here.certified_gap() + CORNER * self.value_at_zero if hasattr(here, "certified_gap") else None
-        estimate = min(self.estimate, 0.5 * last.gradient_norm**2)
+        gap = self.bounded(here, here.certified_gap()) if hasattr(here, "certified_gap") else None
+        estimate = min(self.estimate, half_square(last.gradient_norm))
         if self.converged:
             message = self._reason(here.value, last.gradient_norm, gap, estimate)
         return Result(

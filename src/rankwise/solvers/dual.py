@@ -21,7 +21,7 @@ from rankwise.objective import ROUNDING, RegularizedRisk
 from rankwise.pairs.composite import adjacent
 from rankwise.pairs.sampling import PairSampler
 from rankwise.preferences import Preferences
-from rankwise.solvers.base import CORNER, Callback, Journal, Result, converged_by, relative, require, within
+from rankwise.solvers.base import Callback, Journal, Result, converged_by, relative, require, within
 
 BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the order of a pass, and the matrix in the end
 LISTABLE = 5_000_000  # pairs that are listed unasked
@@ -74,10 +74,15 @@ class DualCoordinateAscent:
                 journal.message = f"max_iter = {self.max_iter} passes were not enough: the relative gap is {share:.3g}"
             if journal.message:
                 result = replace(journal.result(here), message=journal.message, converged=done)
-                proven = gap + _rounding(ascent, here) + CORNER * journal.value_at_zero
+                proven = journal.bounded(here, gap + _rounding(ascent, here))
                 return replace(result, gap=proven, gap_estimate=gap, dual=ascent.matrix())
             ascent.go()
-            here = objective.at(ascent.w)
+            with np.errstate(over="ignore", invalid="ignore"):
+                there = objective.at(ascent.w)
+            if np.isfinite(there.value):
+                here = there
+            else:
+                journal.message = "the objective overflows: scale the features"
 
 
 def _rounding(ascent: "Ascent", here: Any) -> float:

@@ -97,7 +97,9 @@ class Newton:
     def _at_rest(self, objective: Objective, journal: Journal, here: Expansion, attainable: float) -> Result:
         """Where the line search finds no decrease, only rounding is left, or another solver."""
         journal.estimate = attainable
-        journal.converged = journal.rule == "gap" and journal.near(here.value, attainable)
+        journal.converged = (
+            journal.rule == "gap" and journal.near(here.value, attainable) and journal.beyond_proof(here)
+        )
         result = journal.result(here, "the line search failed: rounding allows no further decrease")
         left = self.max_iter - result.iterations
         hopeful = left > 0 and near_separable(result.value, journal.value_at_zero) and can_help(self.rescue, objective)

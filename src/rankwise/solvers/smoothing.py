@@ -18,7 +18,7 @@ import numpy as np
 from scipy import optimize
 
 from rankwise.arrays import Floats
-from rankwise.device import length_of
+from rankwise.device import half_square, length_of
 from rankwise.solvers.base import (
     CORNER,
     Callback,
@@ -171,7 +171,7 @@ class _Run:
             enough = max(SETTLED * min(expected, here.value), precise)
             step = model.minimum(here, enough)
             self.left = step.attainable
-            if step.attainable <= enough and (sound or 0.5 * length_of(here.gradient) ** 2 <= enough):
+            if step.attainable <= enough and (sound or half_square(length_of(here.gradient)) <= enough):
                 break
             there, length = self._advance(smooth, here, step.step)
             if there is None:
@@ -183,7 +183,7 @@ class _Run:
     def polish(self, smooth: Any, model: Model, here: Expansion) -> Expansion:
         """Steps at the same width until the gradient no longer spoils the certificate."""
         for _ in range(POLISH):
-            if self.near(0.5 * length_of(here.gradient) ** 2, 0.1) or self.iterations >= self.options.max_iter:
+            if self.near(half_square(length_of(here.gradient)), 0.1) or self.iterations >= self.options.max_iter:
                 break
             step = model.minimum(here, 0.1 * self.options.tol * self.scale(self.gap))
             self.left = step.attainable
@@ -206,13 +206,13 @@ class _Run:
         self.norm = length_of(here.gradient)
         self.slack = max(here.hinge_slack(hinge.value), 0.0)
         self._keep_scaled(hinge)
-        bound = hinge.value - self.slack - 0.5 * self.norm**2
+        bound = hinge.value - self.slack - half_square(self.norm)
         # Away from the optimum the slack is off by more than what is left there: then it is not believed.
         settled = left <= SETTLED * (self.slack if not polished else self.options.tol * self.scale(self.gap))
         self.estimate = max(self.value - (hinge.value - self.slack - left), left) if settled else np.inf
         if polished or self.near(self.value - bound):
             in_gradient, in_value = here.errors()
-            self.floor = 0.5 * in_gradient**2 + in_value
+            self.floor = half_square(in_gradient) + in_value
             rounding = in_gradient * self.norm + self.floor
             self.bound, self.rounding = max((self.bound, self.rounding), (bound - rounding, rounding))
         self.estimate = min(self.estimate, self.gap)
@@ -242,7 +242,7 @@ class _Run:
         if self.certified:  # rounding is bounded apart, as in the other solvers
             gap = self.gap if self.near(self.gap) else max(self.gap - self.rounding, 0.0)
             self.message = converged_by("certified", gap, self.scale(gap), tol)
-        elif rounded and 0.5 * self.norm**2 <= self.floor and self.near(self.estimate):  # all that is left is rounding
+        elif rounded and half_square(self.norm) <= self.floor <= 0.1 * self.value and self.near(self.estimate):
             self.message = converged_by("estimated", self.estimate, self.scale(self.estimate), tol)
         elif stopped:
             self.message = "stopped by the callback"
