@@ -17,6 +17,8 @@ from rankwise.device import half_square, length_of, on_device_of
 
 RULES = ("gap", "gradient")
 CORNER = 16 * float(np.finfo(float).eps)  # share of f(0): covers pairs that only rounding makes seem satisfied
+AT_ROUNDING = 10.0  # times its rounding error: a gradient so small cannot be made much smaller
+VISIBLE = 0.1  # share of the value up to which its rounding error leaves something to estimate
 NEGLIGIBLE = 1e-9  # share of the value that rounding may take where there is nothing to gain
 STALLED = 100  # steps without a smaller value or gradient: only rounding is left
 SMALLEST = 1e-150  # the square of a gradient below this underflows
@@ -138,7 +140,7 @@ class Journal:
         if not hasattr(here, "errors"):
             return True
         in_gradient, in_value = here.errors()
-        return bool(length_of(here.gradient) <= 10.0 * in_gradient and in_value <= 0.1 * here.value)
+        return bool(length_of(here.gradient) <= AT_ROUNDING * in_gradient and in_value <= VISIBLE * here.value)
 
     def enough(self, value: float) -> float | None:
         """The decrease still possible at which to stop; None where the gradient decides."""

@@ -21,6 +21,7 @@ from rankwise.arrays import Floats
 from rankwise.device import half_square, length_of
 from rankwise.solvers.base import (
     CORNER,
+    VISIBLE,
     Callback,
     Expansion,
     Objective,
@@ -242,7 +243,7 @@ class _Run:
         if self.certified:  # rounding is bounded apart, as in the other solvers
             gap = self.gap if self.near(self.gap) else max(self.gap - self.rounding, 0.0)
             self.message = converged_by("certified", gap, self.scale(gap), tol)
-        elif rounded and half_square(self.norm) <= self.floor <= 0.1 * self.value and self.near(self.estimate):
+        elif rounded and half_square(self.norm) <= self.floor <= VISIBLE * self.value and self.near(self.estimate):
             self.message = converged_by("estimated", self.estimate, self.scale(self.estimate), tol)
         elif stopped:
             self.message = "stopped by the callback"
