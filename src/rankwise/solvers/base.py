@@ -262,14 +262,13 @@ def went_as_predicted(predicted: float, gained: float) -> bool:
     return low * predicted <= gained <= high * predicted
 
 
-def agreed(before: float, now: float, value: float) -> float:
-    """The estimate of the gap after a step: a tenth of what the model allowed `before`, if the new model agrees.
+def agrees(before: float, now: float, value: float) -> bool:
+    """Whether the model at a new point predicts at most a tenth of what the model `before` the step allowed.
 
     A model that is right about the pairs predicts much less after its step. Where it does not, the step has come to
     where other pairs are active, and much more may be gained in the end than either model says.
     """
-    expected = max(SHRINKS * before, NOTHING * abs(value))
-    return expected if now <= expected else np.inf
+    return now <= max(SHRINKS * before, NOTHING * abs(value))
 
 
 def require(here: Any, solver: str, *needs: str) -> None:

@@ -23,7 +23,7 @@ from rankwise.solvers.base import (
     Objective,
     Result,
     Step,
-    agreed,
+    agrees,
     decrease,
     require,
     went_as_predicted,
@@ -78,7 +78,7 @@ class Newton:
             if journal.seems_near(here, estimate):
                 if journal.beyond_proof(here):
                     step = model.minimum(here, journal.enough(here.value))
-                    estimate = agreed(estimate, step.predicted, here.value)
+                    estimate = estimate if agrees(estimate, step.predicted, here.value) else np.inf
                 else:  # little is left to do, so that the last Hessian serves again, and then there is a proof
                     step, estimate = model.as_before(here), np.inf
             if not journal.goes_on(here, detail, estimate):

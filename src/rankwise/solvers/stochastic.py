@@ -16,7 +16,7 @@ import numpy as np
 
 from rankwise.arrays import Floats
 from rankwise.objective import RegularizedRisk
-from rankwise.solvers.base import Callback, Journal, Result, agreed, decrease, require, went_as_predicted
+from rankwise.solvers.base import Callback, Journal, Result, agrees, decrease, require, went_as_predicted
 from rankwise.solvers.conjugate import ModelStep, conjugate_gradients, make_preconditioner
 from rankwise.solvers.stochastic_draws import Draws, Pairs, Queries
 
@@ -122,7 +122,8 @@ def _attainable(objective: RegularizedRisk, here: Any, journal: Journal) -> floa
     there = objective.at(here.point + model.step)
     if not went_as_predicted(model.predicted, decrease(here, there)):
         return np.inf
-    return agreed(model.attainable, _model(objective, there, journal).predicted, here.value)
+    now = _model(objective, there, journal).predicted
+    return model.attainable if agrees(model.attainable, now, here.value) else np.inf
 
 
 def update(

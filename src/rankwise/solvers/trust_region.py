@@ -12,12 +12,13 @@ import numpy as np
 from rankwise.arrays import Floats
 from rankwise.device import length_of
 from rankwise.solvers.base import (
+    SHRINKS,
     Callback,
     Expansion,
     Journal,
     Objective,
     Result,
-    agreed,
+    agrees,
     decrease,
     require,
     went_as_predicted,
@@ -59,7 +60,7 @@ class TrustRegion:
         while True:
             if journal.seems_near(here, estimate):
                 model = conjugate_gradients(here, precondition, radius, journal.enough(here.value))
-                estimate = agreed(estimate, model.predicted, here.value)
+                estimate = SHRINKS * estimate if agrees(estimate, model.predicted, here.value) else np.inf
             if not journal.goes_on(here, detail, estimate):
                 return journal.result(here)
             if len(journal.history) > self.max_iter:
