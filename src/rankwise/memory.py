@@ -22,13 +22,14 @@ def memory_at_hand() -> float:
     return min(bounds)
 
 
-def check_room(n_bytes: int, what: str, cure: str) -> None:
+def check_room(n_bytes: int, what: str, cure: str, copies: int = 1) -> None:
     """One sentence where so much does not fit into memory; a single number in a file can ask for it."""
-    if n_bytes > _SMALL and n_bytes > (at_hand := memory_at_hand()):
+    if n_bytes > _SMALL and n_bytes > (at_hand := memory_at_hand() / copies):
         told = f"takes {n_bytes / 1e9:,.1f} GB where {at_hand / 1e9:,.1f} GB of memory are at hand"
+        told += f" for each of {copies} copies" if copies > 1 else ""
         raise MemoryError(f"{what} {told}: {cure}")
 
 
-def check_dense_room(rows: int, n_features: int, item_bytes: int) -> None:
+def check_dense_room(rows: int, n_features: int, item_bytes: int, copies: int = 1) -> None:
     what = f"an array of {rows:,} rows and {n_features:,} features"
-    check_room(rows * n_features * item_bytes, what, "read it sparse, or number the features without gaps")
+    check_room(rows * n_features * item_bytes, what, "read it sparse, or number the features without gaps", copies)

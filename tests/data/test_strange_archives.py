@@ -16,6 +16,7 @@ from rankwise import RankSVM, make_ranking
 from rankwise.data.chunk_writer import write_chunks
 from rankwise.data.chunks import open_chunks
 from rankwise.data.files import read_data, write_data
+from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
 
 GOOD = {"y": np.arange(3.0), "qid": np.array([1, 1, 2])}
@@ -191,3 +192,10 @@ def test_a_damaged_parquet_file_is_named(tmp_path):
             refusals.append(str(error))
     assert len(refusals) > 20
     assert all("d.parquet" in one and "\n" not in one for one in refusals)
+
+
+def test_a_stream_whose_parts_fit_into_memory_only_once_is_refused(monkeypatch):
+    """A part is copied when parts are joined: an index of 2^31 - 1 took twice its 17 GB, and the process was killed."""
+    monkeypatch.setattr("rankwise.memory.memory_at_hand", lambda: 1.5 * 8 * 10**8)
+    with pytest.raises(MemoryError, match="read it sparse, or number the features without gaps"):
+        read_letor(io.BytesIO(b"1 qid:1 100000000:1\n"), dense=True)

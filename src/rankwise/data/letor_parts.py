@@ -89,6 +89,8 @@ def read_part(texts: list[Text], options: Options, seen: Seen, *, whole: bool, w
     dense = options.is_dense(rows, n_features, entries) if whole else options.dense is True or full
     work = _Filling(chunks, counts, options, _rules(options, dense, base, n_features))
     try:
+        if not whole:  # a part, which is copied when the parts are joined
+            check_dense_room(rows, n_features if dense else 0, np.dtype(options.dtype).itemsize, copies=2)
         arrays = make_room((rows, n_features), entries, dense, options.dtype, np.zeros if whole else _passing)
     except MemoryError:
         work.into(make_room((rows, 0), 0, True, options.dtype), seen)  # a malformed line can look like a large index
