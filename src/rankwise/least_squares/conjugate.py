@@ -91,7 +91,7 @@ def _alike(largest: Floats) -> bool:
 
 
 def _squared_error(g: Floats, alpha: float, diagonal: Floats, smallest: float | None) -> float:
-    """Bounded, or estimated by the smallest eigenvalue of the steps taken."""
+    """The bound, or the estimate by the smallest eigenvalue seen in the steps, where that is less."""
     bound = float(g @ g) / alpha
     return bound if smallest is None else min(bound, float(g @ (g / diagonal)) / smallest)
 
