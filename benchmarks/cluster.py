@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from rankwise import RankSVM
-from rankwise.problems import PAIR_WORK
+from rankwise.objective.building import PAIR_WORK
 from rankwise.solvers import WORTH_SAMPLING
 from rankwise.solvers.conjugate import sample_size
 
@@ -106,8 +106,8 @@ def timed(ranker: Any, X: Any, y: Any, qid: Any) -> dict[str, Any]:
 
 def speeds(dtype: Any) -> tuple[float, float]:
     """Bytes a second of one core in a pass, and operations a second where a Hessian is written out."""
-    from rankwise.losses import parse
-    from rankwise.problems import build
+    from rankwise.objective.building import build
+    from rankwise.objective.losses import parse
 
     rows = sizes(0.1, dtype)[1]
     X, y, qid = block(0, rows, dtype)

@@ -13,8 +13,9 @@ import warnings
 import numpy as np
 import torch
 
-from rankwise import Preferences, losses
-from rankwise.problems import build
+from rankwise import Preferences
+from rankwise.objective import losses
+from rankwise.objective.building import build
 from rankwise.solvers import make_solver
 
 SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)  # of documents by level, about those of a search engine's judgements

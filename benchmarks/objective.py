@@ -57,8 +57,8 @@ class Objective:
         return {"value": result.value, "bound": result.value - gap}
 
     def problem(self) -> Any:
-        from rankwise import losses
-        from rankwise.problems import build
+        from rankwise.objective import losses
+        from rankwise.objective.building import build
 
         return build(self.X, self.y, self.qid, loss=losses.parse(self.loss), C=self.C)
 

@@ -17,8 +17,9 @@ from threadpoolctl import threadpool_limits
 
 from experiments.lee_lin_data import ORIGINALS, PAIRS, load, scaled
 from experiments.units import Unit
-from rankwise import RankingData, evaluate, losses
-from rankwise.problems import Pairing, build
+from rankwise import RankingData, evaluate
+from rankwise.objective import losses
+from rankwise.objective.building import Pairing, build
 from rankwise.solvers import SMOOTH, Step, make_solver
 
 MOST_POINTS = 40  # at which test measures are computed

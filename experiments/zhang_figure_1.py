@@ -10,7 +10,7 @@ from experiments.pages import Report, Table
 from experiments.pictures import COLOURS, legend_below, panels
 from experiments.units import Unit
 from rankwise import RankSVM
-from rankwise.analysis import dual_spectrum
+from rankwise.papers.dual_spectrum import dual_spectrum
 
 TITLE = "Zhang et al., figure 1: the spectrum of the dual coefficients"
 NEEDS = ("ohsumed", "mq2007", "mq2008")

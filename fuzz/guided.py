@@ -13,7 +13,7 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 import atheris
 import numpy as np
 
-with atheris.instrument_imports(include=["rankwise.data", "rankwise.io", "fuzz.references"]):
+with atheris.instrument_imports(include=["rankwise.data", "rankwise.model_io.files", "fuzz.references"]):
     from fuzz import targets
     from rankwise.data import streams
 

@@ -19,7 +19,6 @@ from scipy.sparse import issparse
 
 from fuzz import references
 from fuzz.references import RefusedError
-from rankwise import memory
 from rankwise.data import streams
 from rankwise.data.chunk_writer import write_chunks
 from rankwise.data.chunks import open_chunks
@@ -27,6 +26,7 @@ from rankwise.data.columns import column_names
 from rankwise.data.files import read_data, stream_data, write_data
 from rankwise.data.letor import LetorError, read_letor
 from rankwise.data.trec import read_qrels, read_run
+from rankwise.foundation import memory
 
 _MEMORY = "/dev/shm"
 FOLDER = Path(tempfile.mkdtemp(prefix="rankwise-fuzz-", dir=_MEMORY if os.path.isdir(_MEMORY) else None))
@@ -252,7 +252,7 @@ def _folder():
 
 def model(data):
     """Model files, changed: the numbers that JSON holds, or refused."""
-    from rankwise.io import load_model
+    from rankwise.model_io.files import load_model
 
     path = FOLDER / "model.json"
     path.write_bytes(data)
@@ -283,7 +283,7 @@ def saved_models():
     from rankwise import RankRLS, RankSVM
     from rankwise.estimators.kernel import KernelRankSVM
     from rankwise.estimators.scaled import ScaledRanker
-    from rankwise.io import save_model
+    from rankwise.model_io.files import save_model
 
     X, y = np.arange(12.0).reshape(6, 2) % 5, np.arange(6) % 3
     path = FOLDER / "seed.json"

@@ -25,14 +25,15 @@ from scipy import sparse
 from typer.testing import CliRunner
 
 import rankwise
-from rankwise import RankingData, RankRLS, RankRLSCV, RankSVM, RankSVMCV, losses
+from rankwise import RankingData, RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from rankwise.cli.app import app
 from rankwise.data.files import SUFFIXES, format_of
 from rankwise.data.streams import COMPRESSED
-from rankwise.problems import build
-from rankwise.queries import Queries
+from rankwise.foundation.texts import table
+from rankwise.objective import losses
+from rankwise.objective.building import build
+from rankwise.pairs.queries import Queries
 from rankwise.solvers import SMOOTH
-from rankwise.tables import table
 
 LOSSES = "squared_hinge", "hinge", "huber:1.0", "logistic:0.001", "squared"
 QUICK = "newton", "newton-cg", "trust-region", "bundle", "dual"  # the solvers that --quick leaves

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from rankwise import RankSVM, make_ranking
-from rankwise.analysis import dual_spectrum
+from rankwise.papers.dual_spectrum import dual_spectrum
 
 
 def planted(values, n):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from rankwise import RankSVM, open_chunks, write_chunks
-from rankwise.centring import shifted
 from rankwise.data.records import RankingData
-from rankwise.features import Features
+from rankwise.objective.centring import shifted
+from rankwise.objective.rows import MemoryRows
 
 RNG = np.random.default_rng(0)
 STARTS = np.array([0, 3, 4, 9])
@@ -57,7 +57,7 @@ def test_ordinary_rows_are_not_copied(kind):
 def test_the_given_rows_stay_as_they_are():
     X = ROWS + 1e9
     before = X.copy()
-    assert Features(X).centred(STARTS).X is not X
+    assert MemoryRows(X).centred(STARTS).X is not X
     np.testing.assert_array_equal(X, before)
 
 

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from rankwise import KernelRankRLS, Preferences, RankRLS, RankRLSCV, RankSVM, evaluate
-from rankwise.arrays import exact, finite
 from rankwise.data.files import read_data, write_data
 from rankwise.data.frame import from_frame
 from rankwise.data.records import RankingData
 from rankwise.estimators.factorized import FactorizedRankSVM
 from rankwise.estimators.kernel import KernelRankSVM
-from rankwise.queries import Queries, id_array, one_type
+from rankwise.foundation.arrays import exact, finite
+from rankwise.pairs.queries import Queries, id_array, one_type
 
 NOW = 1_700_000_000_000_000_000  # nanoseconds since 1970: float64 tells times apart that are 256 of them apart
 TIMES = NOW + np.array([3, 1, 2, 0, 3, 1])

@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import rbf_kernel
 
-from rankwise.kernels import Kernel, KernelMap, landmarks
-from rankwise.kernels import map as maps
+from rankwise.kernel_maps import Kernel, KernelMap, landmarks
+from rankwise.kernel_maps import map as maps
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))

@@ -1,6 +1,8 @@
-"""A module imports only from modules above it in this list (docs/tour.md tells what each is for)."""
+"""Imports point one way: a room imports only from rooms above it in this list, and within a room there is no cycle."""
 
 import ast
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -9,45 +11,21 @@ import rankwise
 
 ROOT = Path(rankwise.__file__).parent
 
-ROOMS = [
-    "",  # the package itself: the version
-    "tables",
-    "names",
-    "memory",
-    "device",
-    "device_kernels",
-    "arrays",
-    "jit_cache",
-    "jit",
-    "threads",
-    "queries",
+ROOMS = [  # docs/tour.md tells what each is for
+    "",  # the package itself: the version and the public names
+    "foundation",
     "pairs",
-    "costs",
-    "preferences",
-    "losses",
-    "risk",
-    "row_kernels",
-    "centring",
-    "device_features",
-    "device_sparse",
-    "features",
-    "stored",
-    "parts",
-    "fused",
-    "linear_risk",
     "objective",
-    "problems",
     "solvers",
     "least_squares",
-    "kernels",
+    "kernel_maps",
     "metrics",
     "preprocessing",
     "estimators",
-    "analysis",
+    "papers",
     "data",
     "model_selection",
-    "io_fields",
-    "io",
+    "model_io",
     "distributed",
     "report",
     "cli",
@@ -57,27 +35,42 @@ ROOMS = [
 MODULES = sorted(ROOT.rglob("*.py"))
 
 
+def name_of(path: Path) -> str:
+    return ".".join(("rankwise", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+
+
 def room(module: str) -> int:
     return ROOMS.index(module.split(".")[1] if "." in module else "")
 
 
-def imports(path: Path):
+@cache
+def imports(path: Path) -> set[str]:
+    """The modules of rankwise that a module imports, at its top or within a function."""
+    found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 submodule = ROOT.parent / node.module.replace(".", "/") / f"{alias.name}"
                 is_module = submodule.with_suffix(".py").exists() or submodule.is_dir()
-                yield f"{node.module}.{alias.name}" if is_module else node.module
+                found.add(f"{node.module}.{alias.name}" if is_module else node.module)
+    return {name for name in found if name.split(".")[0] == "rankwise"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_point_upwards(path):
-    here = "rankwise." + ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix("__init__").rstrip(".")
     for name in imports(path):
-        if name.split(".")[0] == "rankwise":
-            assert room(name) <= room(here.rstrip(".")), f"{here} must not import {name}"
+        assert room(name) <= room(name_of(path)), f"{name_of(path)} must not import {name}"
+
+
+@pytest.mark.xfail(strict=True, reason="four small cycles are left: data (2), metrics, distributed")
+def test_no_cycle_within_a_room():
+    graph = {name_of(path): imports(path) - {name_of(path), "rankwise"} for path in MODULES}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
 def test_every_room_is_listed():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rankwise import losses
+from rankwise.objective import losses
 
 GRID = np.linspace(-3, 3, 1201)
 

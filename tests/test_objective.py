@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from strategies import problems as problems_of
 
-from rankwise import Preferences, features, losses, parts, problems
-from rankwise.fused import FusedPart
-from rankwise.risk import PairwiseRisk
+from rankwise import Preferences
+from rankwise.objective import building, chunks, losses
+from rankwise.objective import rows as stored_rows
+from rankwise.objective.fused import FusedChunk
+from rankwise.objective.risks import PairwiseRisk
+from rankwise.objective.rows import MemoryRows
 
 LOSSES = ["squared_hinge", "huber:0.5", "huber:3.0", "logistic:0.01", "squared"]
 
@@ -50,12 +53,12 @@ def test_the_bound_is_one_whatever_the_width(width):
     rng = np.random.default_rng(0)
     X, y, q, _ = make(200, 5)
     X, w, C = 1e3 * X, rng.normal(size=5) / 1e3, 0.1
-    here = problems.build(X, y, q, loss=losses.huber(width), C=C).at(w)
+    here = building.build(X, y, q, loss=losses.huber(width), C=C).at(w)
     pairs = np.array(oracle.pairs(y, q))
     differences = X[pairs[:, 0]] - X[pairs[:, 1]]
     alpha = C * np.clip((1 - differences @ w) / width, 0, 1)
     exact = alpha.sum() - 0.5 * np.sum((alpha @ differences) ** 2)
-    hinge = problems.build(X, y, q, loss=losses.hinge(), C=C).at(w)
+    hinge = building.build(X, y, q, loss=losses.hinge(), C=C).at(w)
     gradient_error, value_error = here.errors()
     bound = hinge.value - here.hinge_slack(hinge.value) - 0.5 * (np.linalg.norm(here.gradient) + gradient_error) ** 2
     assert bound - value_error <= exact + 1e-12 * abs(exact)
@@ -85,7 +88,7 @@ def test_derivatives(name):
     X, y, q, w = make()
     loss = losses.parse(name)
     check_derivatives(PairwiseRisk(Preferences(y, q, w), loss), rng.normal(size=len(y)), rng, step=1e-7)
-    check_derivatives(problems.build(X, y, q, w, loss=loss, C=0.3), 0.3 * rng.normal(size=X.shape[1]), rng, step=1e-7)
+    check_derivatives(building.build(X, y, q, w, loss=loss, C=0.3), 0.3 * rng.normal(size=X.shape[1]), rng, step=1e-7)
 
 
 FORMS = {
@@ -109,9 +112,9 @@ def test_every_form_of_the_matrix_gives_the_same(form, block_bytes, monkeypatch)
     X, y, q, w = make()
     X = X.astype(np.float32).astype(np.float64)
     point, V = np.array([0.3, -1, 0.5, 0.1]), np.eye(4)
-    whole = problems.build(X, y, q, w, loss=losses.huber(0.5), C=0.7).at(point)
-    monkeypatch.setattr(features, "BLOCK_BYTES", block_bytes)
-    here = problems.build(FORMS[form](X), y, q, w, loss=losses.huber(0.5), C=0.7).at(point)
+    whole = building.build(X, y, q, w, loss=losses.huber(0.5), C=0.7).at(point)
+    monkeypatch.setattr(stored_rows, "BLOCK_BYTES", block_bytes)
+    here = building.build(FORMS[form](X), y, q, w, loss=losses.huber(0.5), C=0.7).at(point)
     assert here.value == pytest.approx(whole.value, rel=1e-12)
     np.testing.assert_allclose(here.gradient, whole.gradient, rtol=1e-10)
     matrix = np.column_stack([whole.hessian(e) for e in V])
@@ -121,11 +124,11 @@ def test_every_form_of_the_matrix_gives_the_same(form, block_bytes, monkeypatch)
 
 def test_one_large_query_among_small_ones(monkeypatch):
     """A query of many blocks is worked on by all threads together, and the bits do not depend on how many they are."""
-    monkeypatch.setattr(features, "BLOCK_BYTES", 512)
-    monkeypatch.setattr(problems, "WORTH_THREADS", 0)
+    monkeypatch.setattr(stored_rows, "BLOCK_BYTES", 512)
+    monkeypatch.setattr(building, "WORTH_THREADS", 0)
     rng = np.random.default_rng(3)
     X, y, q = rng.normal(size=(400, 4)), rng.integers(0, 3, 400), np.repeat([0, 1, 2, 3], [20, 320, 28, 32])
-    built = [problems.build(X, y, q, loss=losses.squared_hinge(), C=1.0, n_jobs=j) for j in (1, 2, 3)]
+    built = [building.build(X, y, q, loss=losses.squared_hinge(), C=1.0, n_jobs=j) for j in (1, 2, 3)]
     assert [part.large for part in built[0].data.parts].count(True) == 1
     point = rng.normal(size=4)
     looks = [one.at(point) for one in built]
@@ -141,10 +144,10 @@ def test_one_large_query_among_small_ones(monkeypatch):
 
 @pytest.mark.parametrize("d", [3, 60])
 def test_hessian_matrix_of_a_part_wider_than_a_group_of_columns(d, monkeypatch):
-    monkeypatch.setattr(features, "BLOCK_BYTES", 512)
+    monkeypatch.setattr(stored_rows, "BLOCK_BYTES", 512)
     rng = np.random.default_rng(d)
     X, y, q = rng.normal(size=(50, d)), rng.integers(0, 3, 50), rng.integers(0, 4, 50)
-    here = problems.build(X, y, q, loss=losses.squared_hinge(), C=1.0).at(np.zeros(d))
+    here = building.build(X, y, q, loss=losses.squared_hinge(), C=1.0).at(np.zeros(d))
     np.testing.assert_allclose(here.hessian_matrix(), here.hessian(np.eye(d)), rtol=1e-10, atol=1e-10)
 
 
@@ -164,9 +167,9 @@ def test_one_pass_gives_what_the_parts_of_it_give(problem, name, margins, form):
         labels[order], None if queries is None else queries[order], None if weights is None else weights[order]
     )
     risk = PairwiseRisk(preferences, losses.parse(name), rng.integers(0, 3, len(labels)) / 2 if margins else None)
-    rows = features.Features(X if form == "dense" else sparse.csr_array(X))
+    rows = MemoryRows(X if form == "dense" else sparse.csr_array(X))
     point, v = rng.integers(-2, 3, 3) / 2, rng.normal(size=3)
-    fused, plain = FusedPart(rows, risk).at(point), parts.Part(rows, risk, False).at(point)
+    fused, plain = FusedChunk(rows, risk).at(point), chunks.Chunk(rows, risk, False).at(point)
     close = {"rtol": 1e-11, "atol": 1e-10}
     np.testing.assert_allclose(fused.sums[:-1], plain.sums[:-1], **close)
     assert fused.sums[-1] >= plain.sums[-1] * (1 - 1e-12)  # sizes: query by query they cancel less
@@ -182,7 +185,7 @@ def test_a_sample_estimates_the_whole(sizes):
     rng = np.random.default_rng(0)
     q = np.repeat(np.arange(len(sizes)), sizes)
     X, y = rng.normal(size=(q.size, 3)), rng.integers(0, 4, q.size)
-    whole = problems.build(X, y, q, loss=losses.squared_hinge(), C=1.0)
+    whole = building.build(X, y, q, loss=losses.squared_hinge(), C=1.0)
     point = np.array([0.1, -0.2, 0.3])
     samples = [whole.sampled(600, seed) for seed in range(60)]
     assert all(200 <= one.features.n_rows <= 1300 for one in samples)
@@ -192,7 +195,7 @@ def test_a_sample_estimates_the_whole(sizes):
 
 def test_a_sample_large_enough_is_the_whole():
     X, y, q, w = make()
-    whole = problems.build(X, y, q, w, loss=losses.squared_hinge(), C=0.5)
+    whole = building.build(X, y, q, w, loss=losses.squared_hinge(), C=0.5)
     sample, point = whole.sampled(10_000, 0), np.array([0.1, -0.2, 0.3, 0.4])
     assert sample.at(point).value == pytest.approx(whole.at(point).value, rel=1e-12)
     np.testing.assert_allclose(sample.at(point).gradient, whole.at(point).gradient, rtol=1e-10)

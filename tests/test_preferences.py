@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rankwise import Preferences
-from rankwise.queries import Queries, cut
+from rankwise.pairs.queries import Queries, cut
 
 
 def test_ids_of_any_type_in_any_order():

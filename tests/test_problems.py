@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from strategies import problems as problems_of
 
-from rankwise import RankSVM, losses, make_ranking
-from rankwise.costs import separable
-from rankwise.preferences import Preferences
-from rankwise.problems import Pairing, build
-from rankwise.queries import Queries
+from rankwise import RankSVM, make_ranking
+from rankwise.objective import losses
+from rankwise.objective.building import Pairing, build
+from rankwise.pairs.costs import separable
+from rankwise.pairs.preferences import Preferences
+from rankwise.pairs.queries import Queries
 
 DATA = make_ranking(n_queries=12, docs_per_query=10, n_features=4, n_levels=4, random_state=0)
 X, Y, QID = DATA.X, DATA.y, DATA.qid

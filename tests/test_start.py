@@ -105,7 +105,9 @@ importlib.import_module = import_module
 import doubling
 assert doubling.double(2) == 4
 """
-    (tmp_path / "doubling.py").write_text("from rankwise.jit import kernel\n@kernel\ndef double(x): return 2 * x\n")
+    (tmp_path / "doubling.py").write_text(
+        "from rankwise.foundation.jit import kernel\n@kernel\ndef double(x): return 2 * x\n"
+    )
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

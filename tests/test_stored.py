@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rankwise import features, losses, problems
+from rankwise.objective import building, losses
+from rankwise.objective import rows as features
+from rankwise.objective.stored import StoredRows
 from rankwise.solvers import Newton, TrustRegion
-from rankwise.stored import StoredFeatures
 
 
 class Rows:
     """Rows in memory that act as if they were on disk, and count what is read."""
 
     def __init__(self, X):
-        self.X, self.shape, self.nbytes, self.size = X, X.shape, features.Features(X).nbytes, X.size
+        self.X, self.shape, self.nbytes, self.size = X, X.shape, features.MemoryRows(X).nbytes, X.size
         self.read = 0
 
     def load(self, low, high):
@@ -35,7 +36,7 @@ def test_a_pass_reads_every_row_once(form, long, monkeypatch):
     X, y, q = make(form)
     q = np.where(q < 20, 0, q) if long else q
     source, options = Rows(X), {"loss": losses.squared_hinge(), "C": 0.3}
-    stored, memory = problems.build(source, y, q, **options), problems.build(X, y, q, **options)
+    stored, memory = building.build(source, y, q, **options), building.build(X, y, q, **options)
     point, v = np.linspace(-1, 1, 5), np.ones(5)
     here, expected = stored.at(point), memory.at(point)
     assert source.read == y.size
@@ -53,7 +54,7 @@ def test_a_pass_reads_every_row_once(form, long, monkeypatch):
 def test_the_same_model(form, solver):
     X, y, q = make(form)
     options = {"loss": losses.squared_hinge(), "C": 0.3}
-    stored, memory = (solver(problems.build(rows, y, q, **options)) for rows in (Rows(X), X))
+    stored, memory = (solver(building.build(rows, y, q, **options)) for rows in (Rows(X), X))
     np.testing.assert_array_equal(stored.point, memory.point)
 
 
@@ -61,7 +62,7 @@ def test_the_same_model(form, solver):
 def test_rows_by_number(form):
     X, _, _ = make(form)
     rows = np.array([7, 3, 4, 5, 0, 1, 9, 8, 2])
-    stored = StoredFeatures(Rows(X), 0, X.shape[0], 1)
+    stored = StoredRows(Rows(X), 0, X.shape[0], 1)
     found, expected = stored.select(slice(10, 40), 1).select(rows, 1).X, X[10:40][rows]
     assert (found != expected).sum() == 0
-    np.testing.assert_array_equal(stored.scores(np.arange(5.0)), features.Features(X).scores(np.arange(5.0)))
+    np.testing.assert_array_equal(stored.scores(np.arange(5.0)), features.MemoryRows(X).scores(np.arange(5.0)))

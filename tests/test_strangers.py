@@ -183,7 +183,7 @@ def test_kernels_of_a_model_are_those_on_features(tmp_path, params):
 
 
 def test_a_model_that_decompresses_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("rankwise.io.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("rankwise.model_io.files.MOST_BYTES", 1 << 20)
     (tmp_path / "bomb.json.gz").write_bytes(gzip.compress(b" " * (1 << 26)))
     with pytest.raises(ValueError, match=r"bomb.json.gz is not a rankwise model, .*: it has more than 1,048,576 bytes"):
         load_model(tmp_path / "bomb.json.gz")

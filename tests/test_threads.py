@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from rankwise.threads import share, thread_count
+from rankwise.foundation.threads import share, thread_count
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

@@ -61,8 +61,9 @@ def _problem(n: int, n_levels: int | None) -> tuple[Any, Any, Any]:
 
 
 def _evaluation(scheme: str, problem: tuple[Any, Any, Any]) -> Callable[[], Any]:
-    from rankwise import Preferences, losses
-    from rankwise.risk import PairwiseRisk
+    from rankwise import Preferences
+    from rankwise.objective import losses
+    from rankwise.objective.risks import PairwiseRisk
 
     labels, scores, direction = problem
     risk = PairwiseRisk(Preferences(labels, engine=scheme, n_jobs=1), losses.parse("squared_hinge"))

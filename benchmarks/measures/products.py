@@ -16,8 +16,8 @@ PIECES = 16  # of the rows, that the threads of a plain pass take one by one
 
 def bandwidth(folder: str, quick: bool) -> Iterator[dict[str, Any]]:
     """∇²f v of dense data, against a plain sum over X with all cores."""
-    from rankwise import losses
-    from rankwise.problems import build
+    from rankwise.objective import losses
+    from rankwise.objective.building import build
 
     data = load(Path(folder))
     total = repeated(lambda: _by_threads(lambda rows: data.X[rows].sum(), len(data.y)), 9, 5.0)
@@ -38,20 +38,20 @@ def bandwidth(folder: str, quick: bool) -> Iterator[dict[str, Any]]:
 
 def sparse_products(folder: str, quick: bool) -> Iterator[dict[str, Any]]:
     """∇²f v of sparse data, against X v and Xᵀ g alone: SciPy's on one and on all cores, and our own."""
-    from rankwise import losses
-    from rankwise.features import Features
-    from rankwise.problems import build
-    from rankwise.threads import thread_count
+    from rankwise.foundation.threads import thread_count
+    from rankwise.objective import losses
+    from rankwise.objective.building import build
+    from rankwise.objective.rows import MemoryRows
 
     data = load(Path(folder))
     X, n = data.X, len(data.y)
     rng = np.random.default_rng(0)
     v, g = rng.normal(size=X.shape[1]), rng.normal(size=n)
-    own = Features(X, thread_count())
+    own = MemoryRows(X, thread_count())
     passes: dict[str, Callable[[], Any]] = {
         "SciPy, one core": lambda: (X @ v, X.T @ g),
         "SciPy, rows shared by all cores": _shared_products(X, v, g),
-        "rankwise.Features, all cores": lambda: (own.dot(v), own.transposed_dot(g)),
+        "rankwise.MemoryRows, all cores": lambda: (own.dot(v), own.transposed_dot(g)),
     }
     plain = {}
     for name, work in passes.items():
@@ -84,7 +84,7 @@ def million(folder: str, quick: bool) -> Iterator[dict[str, Any]]:
 
 
 def _by_threads(work: Callable[[slice], Any], n: int) -> list[Any]:
-    from rankwise.threads import share, thread_count
+    from rankwise.foundation.threads import share, thread_count
 
     step = -(-n // PIECES)
     return share(work, [slice(first, min(first + step, n)) for first in range(0, n, step)], thread_count())
@@ -92,7 +92,7 @@ def _by_threads(work: Callable[[slice], Any], n: int) -> list[Any]:
 
 def _shared_products(X: Any, v: Any, g: Any) -> Callable[[], Any]:
     """The rows cut once, a part for each core: a sum of X.shape[1] numbers a part is part of the price."""
-    from rankwise.threads import share, thread_count
+    from rankwise.foundation.threads import share, thread_count
 
     edges = np.linspace(0, X.shape[0], thread_count() + 1).astype(int)
     parts = [(X[a:b], g[a:b]) for a, b in pairwise(edges)]

@@ -1,48 +1,114 @@
 """Learning to rank from every preference pair, in linearithmic time.
 
-The public names below are imported on first use, so that `import rankwise` costs nothing.
+The public names below are imported on first use, so that `import rankwise` costs nothing; type checkers see them all.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankwise import distributed, metrics, model_selection, preprocessing, report, solvers
+    from rankwise.data.chunk_writer import write_chunks
+    from rankwise.data.chunks import open_chunks
+    from rankwise.data.files import read_data, stream_data, write_data
+    from rankwise.data.frame import from_frame, to_frame
+    from rankwise.data.letor import read_letor, write_letor
+    from rankwise.data.records import RankingData
+    from rankwise.data.sample import load_sample
+    from rankwise.data.synthetic import make_ranking
+    from rankwise.estimators.factorized import FactorizedRankSVM
+    from rankwise.estimators.kernel import KernelRankSVM
+    from rankwise.estimators.kernel_rankrls import KernelRankRLS
+    from rankwise.estimators.rankrls import RankRLS
+    from rankwise.estimators.rankrls_cv import RankRLSCV
+    from rankwise.estimators.ranksvm import RankSVM
+    from rankwise.estimators.scaled import ScaledRanker
+    from rankwise.metrics import compare, evaluate
+    from rankwise.model_io.files import load_model, save_model
+    from rankwise.model_selection.ranksvm_cv import RankSVMCV
+    from rankwise.objective import losses
+    from rankwise.pairs.preferences import Preferences
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "Preferences": "preferences",
-    "RankingData": "data.records",
-    "read_letor": "data.letor",
-    "write_letor": "data.letor",
-    "read_data": "data.files",
-    "write_data": "data.files",
-    "stream_data": "data.files",
-    "from_frame": "data.frame",
-    "to_frame": "data.frame",
-    "write_chunks": "data.chunk_writer",
-    "open_chunks": "data.chunks",
-    "make_ranking": "data.synthetic",
-    "load_sample": "data.sample",
-    "evaluate": "metrics",
-    "compare": "metrics",
-    "RankSVM": "estimators.ranksvm",
-    "RankSVMCV": "model_selection.ranksvm_cv",
+_HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), as above
+    "FactorizedRankSVM": "estimators.factorized",
+    "KernelRankRLS": "estimators.kernel_rankrls",
+    "KernelRankSVM": "estimators.kernel",
+    "Preferences": "pairs.preferences",
     "RankRLS": "estimators.rankrls",
     "RankRLSCV": "estimators.rankrls_cv",
-    "KernelRankSVM": "estimators.kernel",
-    "KernelRankRLS": "estimators.kernel_rankrls",
-    "FactorizedRankSVM": "estimators.factorized",
+    "RankSVM": "estimators.ranksvm",
+    "RankSVMCV": "model_selection.ranksvm_cv",
+    "RankingData": "data.records",
     "ScaledRanker": "estimators.scaled",
-    "save_model": "io",
-    "load_model": "io",
+    "compare": "metrics",
+    "distributed": "",
+    "evaluate": "metrics",
+    "from_frame": "data.frame",
+    "load_model": "model_io.files",
+    "load_sample": "data.sample",
+    "losses": "objective",
+    "make_ranking": "data.synthetic",
+    "metrics": "",
+    "model_selection": "",
+    "open_chunks": "data.chunks",
+    "preprocessing": "",
+    "read_data": "data.files",
+    "read_letor": "data.letor",
+    "report": "",
+    "save_model": "model_io.files",
+    "solvers": "",
+    "stream_data": "data.files",
+    "to_frame": "data.frame",
+    "write_chunks": "data.chunk_writer",
+    "write_data": "data.files",
+    "write_letor": "data.letor",
 }
 
-__all__ = ["__version__", *_HOME]
+__all__ = [
+    "FactorizedRankSVM",
+    "KernelRankRLS",
+    "KernelRankSVM",
+    "Preferences",
+    "RankRLS",
+    "RankRLSCV",
+    "RankSVM",
+    "RankSVMCV",
+    "RankingData",
+    "ScaledRanker",
+    "__version__",
+    "compare",
+    "distributed",
+    "evaluate",
+    "from_frame",
+    "load_model",
+    "load_sample",
+    "losses",
+    "make_ranking",
+    "metrics",
+    "model_selection",
+    "open_chunks",
+    "preprocessing",
+    "read_data",
+    "read_letor",
+    "report",
+    "save_model",
+    "solvers",
+    "stream_data",
+    "to_frame",
+    "write_chunks",
+    "write_data",
+    "write_letor",
+]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'rankwise' has no attribute {name!r}")
-    value = getattr(import_module(f"rankwise.{_HOME[name]}"), name)
+    home = ".".join(filter(None, ("rankwise", _HOME[name])))
+    module = import_module(home)
+    value = vars(module)[name] if name in vars(module) else import_module(f"{home}.{name}")
     globals()[name] = value
     return value
 

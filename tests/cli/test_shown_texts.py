@@ -12,7 +12,7 @@ from commands import RANKWISE, run, write_sample
 
 from rankwise import RankingData, load_sample, write_chunks, write_data, write_letor
 from rankwise.cli.speech import doing
-from rankwise.tables import latex_text, markdown_table, table, visible
+from rankwise.foundation.texts import latex_text, markdown_table, table, visible
 
 NASTY = [
     "\x1b[31mred",

@@ -70,14 +70,14 @@ def test_the_rows_are_those_of_memory(tmp_path_factory, data, chunk_bytes, block
 
 def test_parts_are_those_of_the_objective(tmp_path):
     """The same cuts as in memory, so sums are added in the same order."""
-    from rankwise.features import BLOCK_BYTES, LEAST_BLOCK, Features
-    from rankwise.queries import cut
+    from rankwise.objective.rows import BLOCK_BYTES, LEAST_BLOCK, MemoryRows
+    from rankwise.pairs.queries import cut
 
     data = make_ranking(300, 50, 70, dtype=np.float32, random_state=0)
     write_chunks(tmp_path / "chunks", data, chunk_bytes=100_000)
     found = open_chunks(tmp_path / "chunks")
     parts = found.parts(min(BLOCK_BYTES, max(LEAST_BLOCK, found.nbytes // 8)))
-    assert [(one.first, one.last) for one in parts] == cut(found.starts, Features(data.X).block_rows)
+    assert [(one.first, one.last) for one in parts] == cut(found.starts, MemoryRows(data.X).block_rows)
     assert len(parts) > 1
     assert len(found.files) > 5
 

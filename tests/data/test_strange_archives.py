@@ -69,7 +69,7 @@ def test_a_header_that_promises_more_than_the_file_holds_is_refused(tmp_path):
 
 
 def test_an_archive_that_unpacks_to_more_than_memory_is_refused(tmp_path, monkeypatch):
-    from rankwise import memory
+    from rankwise.foundation import memory
 
     path = tmp_path / "data.npz"
     np.savez_compressed(path, **GOOD, X=np.zeros((3, 10**7)))
@@ -196,6 +196,6 @@ def test_a_damaged_parquet_file_is_named(tmp_path):
 
 def test_a_stream_whose_parts_fit_into_memory_only_once_is_refused(monkeypatch):
     """A part is copied when parts are joined: an index of 2^31 - 1 took twice its 17 GB, and the process was killed."""
-    monkeypatch.setattr("rankwise.memory.memory_at_hand", lambda: 1.5 * 8 * 10**8)
+    monkeypatch.setattr("rankwise.foundation.memory.memory_at_hand", lambda: 1.5 * 8 * 10**8)
     with pytest.raises(MemoryError, match="read it sparse, or number the features without gaps"):
         read_letor(io.BytesIO(b"1 qid:1 100000000:1\n"), dense=True)

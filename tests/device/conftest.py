@@ -5,7 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from rankwise.device import move
+from rankwise.foundation.devices import move
 
 
 def _places():

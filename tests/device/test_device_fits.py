@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rankwise import KernelRankSVM, RankRLS, RankSVM, evaluate, losses, problems
-from rankwise.device import library_of, to_host
+from rankwise import KernelRankSVM, RankRLS, RankSVM, evaluate
+from rankwise.foundation.devices import library_of, to_host
 from rankwise.model_selection import c_path
+from rankwise.objective import building, losses
 
 
 def make(n=400, d=7, seed=0):
@@ -31,8 +32,8 @@ def test_the_objective_is_the_same(put, form, name):
     X, y, q, weights = make()
     X = FORMS[form](X)
     loss = losses.parse(name)
-    here = problems.build(X, y, q, weights, loss=loss, C=0.3)
-    there = problems.build(put(X), put(y), put(q), put(weights), loss=loss, C=0.3)
+    here = building.build(X, y, q, weights, loss=loss, C=0.3)
+    there = building.build(put(X), put(y), put(q), put(weights), loss=loss, C=0.3)
     rng = np.random.default_rng(1)
     w, v = rng.normal(size=(2, X.shape[1]))
     a, b = here.at(w), there.at(put(w))

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from strategies import problems, thresholds
 
 from rankwise import Preferences
-from rankwise.device import library_of, to_host
+from rankwise.foundation.devices import library_of, to_host
 from rankwise.pairs import portable
 
 few = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rankwise import RankingData, RankSVM, losses, make_ranking, read_letor
+from rankwise import RankingData, RankSVM, make_ranking, read_letor
+from rankwise.objective import losses
+from rankwise.objective.building import Pairing, build
 from rankwise.pairs.schemes import SCHEMES
 from rankwise.preprocessing import FeatureScaler
-from rankwise.problems import Pairing, build
 from rankwise.solvers import SMOOTH, SOLVERS
 
 EVERY_LOSS = ["hinge", "squared_hinge", "huber:0.5", "logistic:0.01", "squared"]

@@ -8,10 +8,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import problems
 
-from rankwise import Preferences, RankSVM, evaluate, losses, make_ranking
+from rankwise import Preferences, RankSVM, evaluate, make_ranking
 from rankwise.estimators.factorization import FactorizedRisk
 from rankwise.estimators.factorized import FactorizedRankSVM
-from rankwise.features import Features
+from rankwise.objective import losses
+from rankwise.objective.rows import MemoryRows
 
 DATA = make_ranking(n_queries=25, docs_per_query=12, n_features=6, random_state=0)
 FIT = {"C": 0.01, "random_state": 0, "n_components": 3}
@@ -30,7 +31,7 @@ def naive(X, y, qid, V, C, shape):
 
 
 def objective(X, y, qid, C, loss):
-    return FactorizedRisk(Features(X), Preferences(y, qid), losses.parse(loss), C)
+    return FactorizedRisk(MemoryRows(X), Preferences(y, qid), losses.parse(loss), C)
 
 
 @given(problem=problems(max_documents=15))

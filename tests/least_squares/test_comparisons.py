@@ -8,7 +8,7 @@ from strategies import problems
 
 from rankwise import Preferences
 from rankwise.least_squares.comparisons import compare
-from rankwise.queries import Queries
+from rankwise.pairs.queries import Queries
 
 CHOICES = [(ties, scaling) for ties in ("include", "exclude") for scaling in ("pairs", "query")]
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from strategies import problems, thresholds
 
 from rankwise import Preferences
-from rankwise.losses import huber, squared_hinge
+from rankwise.objective.losses import huber, squared_hinge
+from rankwise.objective.risks import PairwiseRisk
 from rankwise.pairs import explicit, swept
 from rankwise.pairs import tree_kernels as trees
 from rankwise.pairs.schemes import SCHEMES, make_engine
-from rankwise.risk import PairwiseRisk
 
 PAPERS = [name for name in SCHEMES if name not in ("auto", "compiled", "portable")]
 schemes = pytest.mark.parametrize("scheme", PAPERS)

@@ -8,8 +8,9 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 from strategies import problems
 
-from rankwise import losses, make_ranking
-from rankwise.problems import Pairing, build, build_from_pairs
+from rankwise import make_ranking
+from rankwise.objective import losses
+from rankwise.objective.building import Pairing, build, build_from_pairs
 from rankwise.solvers import Newton, dual
 from rankwise.solvers.dual import DualCoordinateAscent
 

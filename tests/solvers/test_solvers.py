@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from rankwise import losses, make_ranking
-from rankwise.problems import build
+from rankwise import make_ranking
+from rankwise.objective import losses
+from rankwise.objective.building import build
 from rankwise.solvers import SMOOTH, Newton, Smoothing, TrustRegion, cheapest
 
 RNG = np.random.default_rng(0)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rankwise import losses, make_ranking
-from rankwise.problems import Pairing, build, build_from_pairs
+from rankwise import make_ranking
+from rankwise.objective import losses
+from rankwise.objective.building import Pairing, build, build_from_pairs
 from rankwise.solvers import Newton
 from rankwise.solvers.stochastic import Stochastic, StochasticState, Walk, update
 from rankwise.solvers.stochastic_draws import Pairs

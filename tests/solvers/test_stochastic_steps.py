@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rankwise import losses, make_ranking
+from rankwise import make_ranking
+from rankwise.objective import losses
+from rankwise.objective.building import build
 from rankwise.pairs.sampling import PairSampler
-from rankwise.problems import build
 from rankwise.solvers.stochastic import StochasticState, Walk
 from rankwise.solvers.stochastic_draws import Pairs, Queries
 

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise import RankSVM, losses
+from rankwise import RankSVM
 from rankwise.data.frame import RankingData
+from rankwise.objective import losses
 from rankwise.solvers import RANDOM, SMOOTH, SOLVERS
 from rankwise.solvers.dual import bounded
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise import losses
+from rankwise.objective import losses
 
 Long = np.longdouble
 EPS = float(np.finfo(Long).eps)

@@ -14,7 +14,7 @@ from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_
 from rankwise.cli.models import make_model
 from rankwise.cli.speech import checked, doing
 from rankwise.cli.work import Outcome, Training, follow, tell
-from rankwise.io import save_model
+from rankwise.model_io.files import save_model
 
 LOCAL = "local:"
 PATIENCE = 10  # seconds for a scheduler to answer
@@ -61,7 +61,7 @@ def connected(where: str) -> Iterator[Any]:
     """A client of the scheduler at an address, or of `local:N` worker processes that live as long."""
     from distributed import Client, LocalCluster
 
-    from rankwise.threads import thread_count
+    from rankwise.foundation.threads import thread_count
 
     if where.startswith(LOCAL):
         n = checked("--dask", _count, where.removeprefix(LOCAL))

@@ -14,7 +14,7 @@ from rankwise.data.letor import write_letor
 from rankwise.data.records import RankingData
 from rankwise.data.sample import SAMPLE_FEATURES, load_sample
 from rankwise.estimators.ranksvm import RankSVM
-from rankwise.preferences import Preferences
+from rankwise.pairs.preferences import Preferences
 
 MEASURES = ["ndcg@10", "map", "pairwise-accuracy"]
 SHOWN = 5

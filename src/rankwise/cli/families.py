@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from rankwise.arrays import Floats
 from rankwise.cli.inputs import scores_of
 from rankwise.data.records import RankingData
 from rankwise.estimators.ranksvm import RankSVM
-from rankwise.features import Features
+from rankwise.foundation.arrays import Floats
 from rankwise.metrics import Measure, evaluate
 from rankwise.model_selection.path import for_selection, walk
+from rankwise.objective.rows import MemoryRows
 from rankwise.preprocessing import make_scaler
 
 
@@ -75,7 +75,7 @@ class Family:
             scaler = make_scaler(self.model.scaler)
             X = scaler.fit_transform(X, qid=train.qid)
             judged = scaler.transform(judged, qid=valid.qid)
-        rows = Features(judged, n_jobs)
+        rows = MemoryRows(judged, n_jobs)
         ranker = for_selection(self.ranker, n_jobs)
         X, y, _ = ranker._check_fit(X, train.y, None)
         for result in walk(ranker, (X, y, train.qid, None), Cs, start):

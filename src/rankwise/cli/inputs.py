@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 
 from rankwise import metrics
-from rankwise.arrays import is_rounded_integer, read_number
 from rankwise.cli.speech import checked, doing, say
 from rankwise.data import files
 from rankwise.data.chunks import open_chunks
@@ -18,8 +17,9 @@ from rankwise.data.matching import Known, ModelColumns, matched, same_columns
 from rankwise.data.outputs import naming
 from rankwise.data.records import RankingData
 from rankwise.data.streams import open_bytes
-from rankwise.io import is_model_file
-from rankwise.stored import is_stored
+from rankwise.foundation.arrays import is_rounded_integer, read_number
+from rankwise.model_io.files import is_model_file
+from rankwise.objective.stored import is_stored
 
 
 def parse_measures(asked: list[str] | None) -> list[metrics.Measure]:

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import typer
 
-from rankwise.arrays import Array, Floats
 from rankwise.cli.inputs import check_order, finite_scores, is_model, left_on_disk, read_data, read_scores
 from rankwise.data.matching import ModelColumns
 from rankwise.data.records import RankingData
 from rankwise.data.streams import open_bytes
 from rankwise.data.trec import RUN, document_ids, join, read_qrels, read_run, scores_for
-from rankwise.io import load_model
+from rankwise.foundation.arrays import Array, Floats
+from rankwise.model_io.files import load_model
 
 
 class Scored(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
-from rankwise import losses
 from rankwise.cli.speech import checked
+from rankwise.objective import losses
 
 MODELS = {  # model -> (module, class), without and with a kernel
     "ranksvm": (("ranksvm", "RankSVM"), ("kernel", "KernelRankSVM")),
@@ -50,12 +50,12 @@ def _estimator(name: str, given: dict[str, Any]) -> Any:
 
 
 def _check(name: str, given: dict[str, Any]) -> None:
-    from rankwise.costs import known as known_costs
-    from rankwise.device import check_device
     from rankwise.estimators.base import positive, whole
+    from rankwise.foundation.devices import check_device
+    from rankwise.foundation.threads import thread_count
+    from rankwise.objective.building import NORMALIZATIONS, RESCALINGS
+    from rankwise.pairs.costs import known as known_costs
     from rankwise.pairs.schemes import SCHEMES
-    from rankwise.problems import NORMALIZATIONS, RESCALINGS
-    from rankwise.threads import thread_count
 
     checks: dict[str, Any] = {
         "C": partial(positive, "C"),
@@ -91,7 +91,7 @@ def _solves(loss: losses.Loss, solver: str) -> None:
 
 
 def _known_kernel(name: str) -> None:
-    from rankwise.kernels import Kernel
+    from rankwise.kernel_maps import Kernel
 
     if name == "precomputed":
         raise ValueError("a kernel computed elsewhere cannot come from a file of features: use KernelRankSVM in Python")

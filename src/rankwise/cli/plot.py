@@ -54,7 +54,7 @@ def weights(
     Example: rankwise plot weights model.json -o weights.png
     """
     _checked(output, data_out, [model], force)
-    from rankwise.io import load_model
+    from rankwise.model_io.files import load_model
     from rankwise.report import WeightsDisplay
 
     _written(WeightsDisplay.from_estimator(load_model(model), top=top), output, data_out)

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 import typer
 
-from rankwise.tables import counted as counted
-from rankwise.tables import table as table
-from rankwise.tables import visible
+from rankwise.foundation.texts import counted as counted
+from rankwise.foundation.texts import table as table
+from rankwise.foundation.texts import visible
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Value = TypeVar("Value")

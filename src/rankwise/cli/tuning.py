@@ -23,11 +23,11 @@ from rankwise.data.matching import ModelColumns
 from rankwise.data.outputs import check_writable
 from rankwise.data.records import RankingData
 from rankwise.data.strict_json import is_number
-from rankwise.io import is_model_file, save_model
+from rankwise.foundation.threads import share
+from rankwise.model_io.files import is_model_file, save_model
 from rankwise.model_selection.choice import check_rule, choose, end_of_grid, means_and_errors
 from rankwise.model_selection.path import CS, side_by_side
 from rankwise.model_selection.splits import splits_of
-from rankwise.threads import share
 
 Fold = tuple[Any, Any]  # the rows to train on, the rows to judge by or the validation data themselves
 

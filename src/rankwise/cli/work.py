@@ -28,9 +28,9 @@ from rankwise.cli.targets import check_target
 from rankwise.data.matching import ModelColumns
 from rankwise.data.outputs import written_beside
 from rankwise.data.trec import document_ids, write_qrels, write_run
-from rankwise.io import is_model_file, load_model, save_model
-from rankwise.stored import is_stored
-from rankwise.tables import visible
+from rankwise.foundation.texts import visible
+from rankwise.model_io.files import is_model_file, load_model, save_model
+from rankwise.objective.stored import is_stored
 
 BAR = 24  # characters of the longest weight's bar
 

@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array
 from rankwise.data.columns import check_finite
 from rankwise.data.npz import npz_arrays
 from rankwise.data.outputs import new_file, written_beside
 from rankwise.data.records import RankingData
 from rankwise.data.streams import status_of
 from rankwise.data.strict_json import Rule, check_object, is_count, is_list_of, is_text, read_json
+from rankwise.foundation.arrays import Array
 
 MANIFEST = "manifest.json"
 _FORMAT, _VERSION = "rankwise chunks", 1

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Ints
 from rankwise.data.chunk_files import ChunkFile, write_chunk
 from rankwise.data.chunk_writer import chunk_name
 from rankwise.data.chunks import ChunkedData
 from rankwise.data.records import RankingData
-from rankwise.queries import Queries, cut
+from rankwise.foundation.arrays import Array, Ints
+from rankwise.pairs.queries import Queries, cut
 
 
 def gather(

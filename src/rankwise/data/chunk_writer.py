@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array
 from rankwise.data.chunk_files import MANIFEST, ChunkFile, is_manifest, write_chunk, write_manifest
 from rankwise.data.chunks import runs
 from rankwise.data.columns import joined
 from rankwise.data.outputs import naming, rename, resolved, sync_folder, temporary_folder
 from rankwise.data.records import RankingData
-from rankwise.queries import cut, one_type
+from rankwise.foundation.arrays import Array
+from rankwise.pairs.queries import cut, one_type
 
 CHUNK_BYTES = 1 << 26
 _CHUNK = re.compile(r"chunk-[0-9a-f-]+\.npz")

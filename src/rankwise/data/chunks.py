@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
 from rankwise.data.chunk_files import ChunkFile, OpenChunk, read_manifest
 from rankwise.data.columns import check_finite
 from rankwise.data.npz import check_columns, check_rows
 from rankwise.data.records import RankingData
-from rankwise.queries import cut, one_type
-from rankwise.threads import share, thread_count
+from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.threads import share, thread_count
+from rankwise.pairs.queries import cut, one_type
 
 _ATTEMPTS = 10  # to open a folder that another process replaces meanwhile
 PART_BYTES = 1 << 22  # rows of X read together: they stay in cache
@@ -160,7 +160,7 @@ class ChunkedData:
         return self._csr(data, indices, np.concatenate([[0], *ends]))
 
     def load(self, low: int, high: int) -> Any:
-        """The same, as `rankwise.stored` asks for them."""
+        """The same, as `rankwise.objective.stored` asks for them."""
         return self.rows(low, high)
 
     def _pieces(self, low: int, high: int) -> Iterator[tuple[OpenChunk, int, int]]:

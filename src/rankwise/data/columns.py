@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array
 from rankwise.data.records import RankingData
-from rankwise.memory import check_dense_room
-from rankwise.names import by_number, feature_names, numbered
-from rankwise.queries import one_type
+from rankwise.foundation.arrays import Array
+from rankwise.foundation.memory import check_dense_room
+from rankwise.foundation.names import by_number, feature_names, numbered
+from rankwise.pairs.queries import one_type
 
 LABEL, QUERY, COMMENT = "label", "qid", "comment"
 INDICES, VALUES = "indices", "values"  # sparse rows: two columns of lists

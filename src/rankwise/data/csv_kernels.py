@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from rankwise.arrays import LARGEST_EXACT, Array
 from rankwise.data.decimals import EXACT, HARD, UNREADABLE, read_decimal
 from rankwise.data.tokens import NEWLINE, RETURN, SPACE, next_line
-from rankwise.jit import kernel
+from rankwise.foundation.arrays import LARGEST_EXACT, Array
+from rankwise.foundation.jit import kernel
 
 # what a column is, where it is no feature
 LABEL, QUERY, COMMENT, NOTHING = -1, -2, -3, -4

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, is_rounded_integer
 from rankwise.data import csv_kernels as kernels
 from rankwise.data.columns import FILL_IN, Columns, Reading, find_columns, largest_number, plain_ids
 from rankwise.data.letor_strings import byte_runs
 from rankwise.data.records import RankingData
 from rankwise.data.streams import Chunk, streamed
-from rankwise.queries import id_array
-from rankwise.threads import share, thread_count
+from rankwise.foundation.arrays import Array, is_rounded_integer
+from rankwise.foundation.threads import share, thread_count
+from rankwise.pairs.queries import id_array
 
 _SHOWN = 40  # bytes of a cell that a message shows
 _EXPECTED = {

@@ -10,8 +10,8 @@ What remains (ties, subnormals, overflow) is marked HARD, and the caller asks Py
 
 import numpy as np
 
-from rankwise.arrays import Array
-from rankwise.jit import kernel
+from rankwise.foundation.arrays import Array
+from rankwise.foundation.jit import kernel
 
 EXACT, HARD, UNREADABLE = 0, 1, 2
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, exact
 from rankwise.data.columns import (
     COMMENT,
     FILL_IN,
@@ -27,7 +26,8 @@ from rankwise.data.columns import (
 )
 from rankwise.data.records import RankingData
 from rankwise.data.strict_json import is_count, parse_json
-from rankwise.queries import one_column
+from rankwise.foundation.arrays import Array, exact
+from rankwise.pairs.queries import one_column
 
 _METADATA = b"rankwise"
 _ROWS = 4096  # turned from columns into rows at a time, while both are in cache

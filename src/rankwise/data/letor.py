@@ -49,7 +49,7 @@ def read_letor(
     lines that begin with '#' are skipped.
     """
     from rankwise.data.letor_parts import Options, counts_from
-    from rankwise.threads import thread_count
+    from rankwise.foundation.threads import thread_count
 
     chosen = _checked_dtype(dtype, missing)
     if n_features is not None and n_features < 1:

@@ -7,7 +7,7 @@ import numpy as np
 from rankwise.data.letor_kernels import Arrays
 from rankwise.data.letor_parts import Options, Part, make_room, matrix
 from rankwise.data.records import RankingData
-from rankwise.queries import one_type
+from rankwise.pairs.queries import one_type
 
 
 def join(parts: list[Part], options: Options) -> RankingData:

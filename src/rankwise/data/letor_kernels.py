@@ -6,7 +6,6 @@ fault and leaves its kind and place in `notes`. A chunk is an array of bytes who
 
 from typing import Any, NamedTuple
 
-from rankwise.arrays import LARGEST_EXACT, Array
 from rankwise.data.decimals import HARD, UNREADABLE, read_decimal
 from rankwise.data.tokens import (
     COLON,
@@ -27,7 +26,8 @@ from rankwise.data.tokens import (
     skip_space,
     token_end,
 )
-from rankwise.jit import kernel
+from rankwise.foundation.arrays import LARGEST_EXACT, Array
+from rankwise.foundation.jit import kernel
 
 # what `notes` holds: places in the chunk, -1 where there is none; how many numbers are left to Python, rows and entries
 FAULT, PLACE, N_HARD, WITHOUT_QUERY, WITH_QUERY, TEXT_QUERY, ROWS, ENTRIES, N_NOTES = range(9)

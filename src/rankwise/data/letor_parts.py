@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, is_rounded_integer
 from rankwise.data import letor_kernels as kernels
 from rankwise.data.columns import largest_number
 from rankwise.data.letor_faults import WITH_QUERY, WITHOUT_QUERY, explain
@@ -15,8 +14,9 @@ from rankwise.data.letor_scan import count
 from rankwise.data.letor_strings import read_strings
 from rankwise.data.streams import Chunk, Text, changed
 from rankwise.data.tokens import LARGEST_INDEX
-from rankwise.memory import check_dense_room
-from rankwise.threads import share
+from rankwise.foundation.arrays import Array, Floats, is_rounded_integer
+from rankwise.foundation.memory import check_dense_room
+from rankwise.foundation.threads import share
 
 _PLACES = (kernels.PLACE, kernels.WITH_QUERY, kernels.WITHOUT_QUERY)
 

@@ -5,7 +5,6 @@
 
 import numpy as np
 
-from rankwise.arrays import Array
 from rankwise.data.tokens import (
     COLON,
     HASH,
@@ -20,7 +19,8 @@ from rankwise.data.tokens import (
     skip_space,
     token_end,
 )
-from rankwise.jit import kernel
+from rankwise.foundation.arrays import Array
+from rankwise.foundation.jit import kernel
 
 _BLOCK = 64  # bytes looked at together; below 256, so that a byte holds the count
 

@@ -13,7 +13,7 @@ from rankwise.data.letor_parts import Options, Seen, counts_from, read_part
 from rankwise.data.letor_scan import count
 from rankwise.data.records import RankingData
 from rankwise.data.streams import Text, changed, open_bytes, status_of, streamed
-from rankwise.threads import share, thread_count
+from rankwise.foundation.threads import share, thread_count
 
 Progress = Callable[[int, int | None], None]
 

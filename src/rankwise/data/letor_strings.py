@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from rankwise.arrays import Array
 from rankwise.data.letor_scan import mark_runs, spans
 from rankwise.data.streams import Chunk, changed
-from rankwise.queries import id_array
+from rankwise.foundation.arrays import Array
+from rankwise.pairs.queries import id_array
 
 
 def read_strings(chunks: list[Chunk], rows: list[int], ids: bool, comments: bool) -> tuple[Array | None, Array | None]:

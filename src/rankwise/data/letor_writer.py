@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array
 from rankwise.data.records import RankingData
 from rankwise.data.text_rows import Entries, Strings, at_rows, id_runs, row_blocks, row_bytes, strings, write_text
+from rankwise.foundation.arrays import Array
 
 _NOT_IN_IDS = re.compile(r"[\x00-\x20\x7f#]|\s")  # \s: the blanks of other scripts too
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from rankwise.data.records import RankingData
-from rankwise.names import by_number, feature_names
+from rankwise.foundation.names import by_number, feature_names
 
 _SHOWN = 4  # names that a message shows
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array
 from rankwise.data.columns import Reading, check_finite, finished
 from rankwise.data.outputs import naming, written_beside
 from rankwise.data.records import RankingData
-from rankwise.memory import check_room
+from rankwise.foundation.arrays import Array
+from rankwise.foundation.memory import check_room
 
 _SPARSE = ("data", "indices", "indptr", "shape")
 _ARRAYS = ("y", "qid", "first_index", "X", *_SPARSE, "format", "names", "comments")

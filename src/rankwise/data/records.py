@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, exact
-from rankwise.queries import Queries, one_column
+from rankwise.foundation.arrays import Array, Floats, exact
+from rankwise.pairs.queries import Queries, one_column
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,9 +8,9 @@ multiples of 4 is exact. Written as Python's repr writes it, but a whole number 
 
 import numpy as np
 
-from rankwise.arrays import Array
 from rankwise.data.decimals import multiply
-from rankwise.jit import kernel
+from rankwise.foundation.arrays import Array
+from rankwise.foundation.jit import kernel
 
 LONGEST = 24  # bytes of the longest number, as in -2.2250738585072014e-308
 SINGLE, DOUBLE = 23, 52  # bits stored of the significand

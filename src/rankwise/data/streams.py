@@ -21,8 +21,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rankwise.arrays import Array
 from rankwise.data.letor_error import LetorError
+from rankwise.foundation.arrays import Array
 
 CHUNK = 1 << 20  # bytes that one thread takes at a time
 PIECE = 1 << 23  # bytes read from a stream at a time

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, Ints
 from rankwise.data.records import RankingData
-from rankwise.threads import share, thread_count
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.threads import share, thread_count
 
 BLOCK_VALUES = 1 << 20
 FAMILIES = 4  # features of a family share one hidden cause, hence are correlated

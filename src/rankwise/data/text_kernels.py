@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from rankwise.arrays import Array
 from rankwise.data.shortest import DOUBLE, LONGEST, SINGLE, write_decimal, write_integer
 from rankwise.data.text_rows import Entries, Strings
-from rankwise.jit import kernel
+from rankwise.foundation.arrays import Array
+from rankwise.foundation.jit import kernel
 
 _COLON = ord(":")
 _INDEX_BYTES = 12  # separator, index, colon

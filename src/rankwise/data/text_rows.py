@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankwise.arrays import Array
 from rankwise.data.outputs import written_beside
-from rankwise.threads import share, thread_count
+from rankwise.foundation.arrays import Array
+from rankwise.foundation.threads import share, thread_count
 
 BLOCK = 1 << 17  # entries made into text at a time by one thread
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rankwise.arrays import Array
-from rankwise.jit import kernel
+from rankwise.foundation.arrays import Array
+from rankwise.foundation.jit import kernel
 
 TAB, NEWLINE, RETURN, SPACE, HASH, COLON, MINUS, PLUS, ZERO = (ord(c) for c in "\t\n\r #:-+0")
 LARGEST_INDEX = 2**31 - 1

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, finite, is_rounded_integer, read_number
 from rankwise.data.outputs import written_beside
 from rankwise.data.records import RankingData
 from rankwise.data.streams import open_bytes, streamed
-from rankwise.queries import Queries, id_array
+from rankwise.foundation.arrays import Array, Floats, finite, is_rounded_integer, read_number
+from rankwise.pairs.queries import Queries, id_array
 
 RUN = ("qid", "Q0", "docid", "rank", "score", "tag")
 QRELS = ("qid", "0", "docid", "label")

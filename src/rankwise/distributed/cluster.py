@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.arrays import Array, Floats
 from rankwise.distributed.spread import Spread
-from rankwise.features import Features
-from rankwise.names import by_number
+from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.names import by_number
+from rankwise.objective.rows import MemoryRows
 
 
 def current_client(given: Any = None) -> Any:
@@ -115,4 +115,4 @@ def scores_of_frame(frame: Any, coef: Floats) -> Any:
 
 
 def scores_of_block(block: Any, coef: Floats) -> Floats:
-    return Features(block).scores(coef) if block.shape[0] else np.zeros(0)
+    return MemoryRows(block).scores(coef) if block.shape[0] else np.zeros(0)

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Floats
 from rankwise.distributed.cluster import current_client
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.spread import Columns, spread
-from rankwise.features import Features
+from rankwise.foundation.arrays import Floats
 from rankwise.metrics import Evaluation, Measure, parse
 from rankwise.metrics.evaluation import measured, warn_of_void
-from rankwise.queries import one_type
+from rankwise.objective.rows import MemoryRows
+from rankwise.pairs.queries import one_type
 
 Measures = str | Measure | Iterable[str | Measure]
 
@@ -52,7 +52,7 @@ def judged(
 def judge(rows: Rows, columns: Columns, coef: Floats, asked: list[Measure]) -> Evaluation:
     """The content of a partition."""
     data, (lowest, highest) = rows.data, columns.labels
-    scores = Features(data.X).scores(coef)
+    scores = MemoryRows(data.X).scores(coef)
     exact = [settled(one, highest) for one in asked]
     if any(one.name == "auc" for one in asked) and not np.isin(data.y, (lowest, highest)).all():
         raise ValueError("auc needs two labels, and there are more: take pairwise-accuracy:ties=half for graded labels")

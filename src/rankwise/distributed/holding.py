@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rankwise.arrays import Array
 from rankwise.distributed.rows import in_band
 from rankwise.distributed.tree import Nodes, add, merge
+from rankwise.foundation.arrays import Array
 
 KEPT = 2  # states: where a solver stands, and where it tries to go
 

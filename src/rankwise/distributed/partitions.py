@@ -12,10 +12,10 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-from rankwise.arrays import Array
 from rankwise.distributed.errors import gone_scheduler, telling
 from rankwise.distributed.holding import Post, Reply, Request, answer, content_of
 from rankwise.distributed.tree import Nodes, merge, missing, total
+from rankwise.foundation.arrays import Array
 
 FAN_OUT = 8  # workers that the client, or a worker, sends a request to
 CHECK = 1.0  # seconds after which to see whether a worker that has not answered still lives

@@ -4,8 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankwise import losses
-from rankwise.arrays import Floats, Ints
 from rankwise.distributed.cluster import OnCluster
 from rankwise.distributed.evaluation import settled
 from rankwise.distributed.ranksvm import check_options
@@ -13,12 +11,14 @@ from rankwise.distributed.results import with_traffic
 from rankwise.distributed.risk import Content, build_rows, distributed_objective, itself
 from rankwise.distributed.spread import Spread, spread
 from rankwise.estimators.ranksvm import RankSVM
-from rankwise.features import Features
+from rankwise.foundation.arrays import Floats, Ints
 from rankwise.metrics import Measure, evaluate, parse
 from rankwise.model_selection.choice import check_rule
 from rankwise.model_selection.path import check_strengths, follow, for_selection
 from rankwise.model_selection.ranksvm_cv import RankSVMCV
 from rankwise.model_selection.splits import splits_of
+from rankwise.objective import losses
+from rankwise.objective.rows import MemoryRows
 
 
 class DaskRankSVMCV(OnCluster, RankSVMCV):
@@ -92,7 +92,7 @@ def judge(content: Content, coefs: Floats, measure: Measure) -> Floats:
         return np.zeros((len(coefs), 2))
     data, n_jobs = rows.data.select(weighs), content.unit.features.n_threads
     sums = np.empty((len(coefs), 2))
-    for i, scores in enumerate(Features(data.X, n_jobs).dot(coefs.T).T):
+    for i, scores in enumerate(MemoryRows(data.X, n_jobs).dot(coefs.T).T):
         found = evaluate(data.y, scores, data.qid, measure, n_jobs=n_jobs)
         (values,) = found.per_query.values()
         (weights,) = found.weights.values() or (np.ones(values.size),)

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
 from rankwise.distributed.risk import itself
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.spread import Columns, Spread
+from rankwise.foundation.arrays import Array, Floats
 from rankwise.least_squares.regression import Expansion, Regression, expansion, narrowed, regression
 from rankwise.least_squares.units import Units
 

@@ -1,6 +1,6 @@
 """risk(X w) as a function of w, X in partitions on the workers of a cluster.
 
-It offers what `linear_risk.LinearRisk` does, and every partition is one: their values, gradients and Hessians are
+It offers what `linear_risk.Sum` does, and every partition is one: their values, gradients and Hessians are
 added up.
 """
 
@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
 from rankwise.distributed.partitions import State
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.samples import sampled
 from rankwise.distributed.spread import Columns, Spread
-from rankwise.linear_risk import LinearExpansion, LinearRisk, Ray
-from rankwise.losses import Loss
-from rankwise.objective import RegularizedRisk
-from rankwise.problems import Pairing, build
+from rankwise.foundation.arrays import Array, Floats
+from rankwise.objective.building import Pairing, build
+from rankwise.objective.losses import Loss
+from rankwise.objective.regularized import Objective
+from rankwise.objective.sums import Ray, Sum, SumExpansion
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Scores:
 class Content:
     """Of a partition: the objective at C = 1, whose data are looked at, and the rows it was made from."""
 
-    unit: RegularizedRisk
+    unit: Objective
     rows: Rows | None
 
 
@@ -67,7 +67,7 @@ class DistributedRisk:
 
 @dataclass(frozen=True)
 class DistributedExpansion:
-    """As `linear_risk.LinearExpansion`; one round of messages an answer."""
+    """As `linear_risk.SumExpansion`; one round of messages an answer."""
 
     state: State
     gradient: Floats
@@ -76,16 +76,16 @@ class DistributedExpansion:
     terms: float
 
     def hessian(self, v: Array) -> Floats:
-        return self.state.ask(LinearExpansion.hessian, v)
+        return self.state.ask(SumExpansion.hessian, v)
 
     def half_hessian(self) -> Floats:
-        return self.state.ask(LinearExpansion.half_hessian)
+        return self.state.ask(SumExpansion.half_hessian)
 
     def diagonal(self) -> Floats:
-        return self.state.ask(LinearExpansion.diagonal)
+        return self.state.ask(SumExpansion.diagonal)
 
     def sizes(self, w: Floats) -> Floats:
-        return self.state.ask(LinearExpansion.sizes, w)
+        return self.state.ask(SumExpansion.sizes, w)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class DistributedRay:
         return float(self.state.ask(slope_of, t))
 
 
-def expand(content: Content, loss: Loss, w: Floats) -> LinearExpansion:
+def expand(content: Content, loss: Loss, w: Floats) -> SumExpansion:
     return _data(content, loss).at(w)
 
 
@@ -104,7 +104,7 @@ def draw(content: Content, loss: Loss, start: Floats, direction: Floats) -> Ray:
     return _data(content, loss).along(start, direction)
 
 
-def sums_of(here: LinearExpansion) -> Floats:
+def sums_of(here: SumExpansion) -> Floats:
     return np.append(here.gradient, (here.value, here.moment, here.terms))
 
 
@@ -112,7 +112,7 @@ def slope_of(ray: Ray, t: float) -> Array:
     return np.array(ray.slope(t))
 
 
-def _data(content: Content, loss: Loss) -> LinearRisk:
+def _data(content: Content, loss: Loss) -> Sum:
     unit = content.unit
     return unit.data if unit.loss == loss else unit.data.with_loss(loss)
 
@@ -124,11 +124,11 @@ def build_rows(rows: Rows, _: Columns, loss: Loss, pairing: Pairing, n_jobs: int
     return Content(build(data.X, data.y, data.qid, rows.weight, **options), rows)
 
 
-def distributed_objective(data: Spread, loss: Loss, C: float, normalize: str) -> RegularizedRisk:
+def distributed_objective(data: Spread, loss: Loss, C: float, normalize: str) -> Objective:
     """½|w|² + C · risk(X w) of data that `build_rows` made."""
     n_with_pairs, norm = data.partitions.state(itself).ask(counts, normalize)
     risk: Any = DistributedRisk(data, Scores(loss, bool(n_with_pairs)))
-    return RegularizedRisk(risk, C if normalize == "sum" else C / (float(norm) or 1.0))
+    return Objective(risk, C if normalize == "sum" else C / (float(norm) or 1.0))
 
 
 def itself(content: Any) -> Any:

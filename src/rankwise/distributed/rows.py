@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rankwise.arrays import Array, Floats, Ints
 from rankwise.data.columns import joined
 from rankwise.data.matching import Known, matched
 from rankwise.data.records import RankingData
-from rankwise.queries import Queries
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.pairs.queries import Queries
 
 
 def owned(array: Array) -> Array:

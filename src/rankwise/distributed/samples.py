@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from rankwise.arrays import Floats, Ints
 from rankwise.distributed.holding import Partition
 from rankwise.distributed.rows import nbytes
 from rankwise.distributed.spread import Spread
-from rankwise.linear_risk import LinearRisk
-from rankwise.objective import RegularizedRisk
-from rankwise.queries import draw
-from rankwise.risk import PairwiseRisk
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.objective.regularized import Objective
+from rankwise.objective.risks import PairwiseRisk
+from rankwise.objective.sums import Sum
+from rankwise.pairs.queries import draw
 
 Drawn = tuple[Ints, Ints, Ints, Floats]  # queries, rows, rows of each query, scales of the rows: see `queries.draw`
 
@@ -47,12 +47,12 @@ def _shares(data: Spread, n_rows: int, seed: int) -> list[Drawn]:
 
 def sample(partition: Partition, queries: Ints, rows: Ints, sizes: Ints, scales: Floats) -> Partition:
     """The rows drawn of a partition."""
-    unit: RegularizedRisk = partition.content.unit
+    unit: Objective = partition.content.unit
     risk, threads = unit.risk, unit.features.n_threads
     if not isinstance(risk, PairwiseRisk):  # a list of pairs is taken whole
         return partition
     preferences = risk.preferences.sampled(queries, rows, sizes, scales, threads)
     risk = replace(risk, preferences=preferences, margins=None if risk.margins is None else risk.margins[rows])
     features = unit.features.select(rows, threads)
-    content = replace(partition.content, unit=RegularizedRisk(LinearRisk(features, risk), unit.C), rows=None)
+    content = replace(partition.content, unit=Objective(Sum(features, risk), unit.C), rows=None)
     return Partition(content, nbytes(features.X) + 40 * rows.size)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rankwise.arrays import Array, exact
 from rankwise.data.records import RankingData
 from rankwise.distributed.errand import Errand
 from rankwise.distributed.rows import Rows, owned, threads
-from rankwise.queries import one_column
+from rankwise.foundation.arrays import Array, exact
+from rankwise.pairs.queries import one_column
 
 QUERY = "qid"  # a column of this name holds the query ids, as in XGBoost
 

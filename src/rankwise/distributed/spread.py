@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Ints
 from rankwise.data.matching import places
 from rankwise.distributed.errand import Errand
 from rankwise.distributed.errors import telling
@@ -19,7 +18,8 @@ from rankwise.distributed.holding import Partition
 from rankwise.distributed.partitions import Partitions
 from rankwise.distributed.rows import Facts, Rows, facts_of, fitted, nbytes, parted, together
 from rankwise.distributed.sources import load
-from rankwise.queries import Queries
+from rankwise.foundation.arrays import Array, Ints
+from rankwise.pairs.queries import Queries
 
 MOST_PIECES = 1 << 16  # of a shuffle: more of them keep the scheduler busy for minutes
 

@@ -7,7 +7,7 @@ few nodes that are left, so the result is the same to the last bit however parti
 
 from collections.abc import Iterable, Mapping
 
-from rankwise.arrays import Array
+from rankwise.foundation.arrays import Array
 
 Node = tuple[int, int]
 Nodes = dict[Node, Array]

@@ -8,16 +8,16 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, _get_feature_names, check_is_fitted, validate_data
 
-from rankwise.arrays import Floats, exact, finite
-from rankwise.device import library_of, move, on_device_of, to_host
-from rankwise.device_sparse import rows_on_device
 from rankwise.estimators.on_device import check_fit, check_rows
-from rankwise.features import Features
-from rankwise.memory import memory_at_hand
+from rankwise.foundation.arrays import Floats, exact, finite
+from rankwise.foundation.devices import library_of, move, on_device_of, to_host
+from rankwise.foundation.memory import memory_at_hand
+from rankwise.foundation.names import QUERY_IDS, by_number
 from rankwise.metrics import evaluate
-from rankwise.names import QUERY_IDS, by_number
-from rankwise.queries import Queries
-from rankwise.stored import StoredFeatures, is_stored
+from rankwise.objective.device_sparse import rows_on_device
+from rankwise.objective.rows import MemoryRows
+from rankwise.objective.stored import StoredRows, is_stored
+from rankwise.pairs.queries import Queries
 
 VECTORS = 12  # as long as X is wide, that a solver holds at a time
 
@@ -66,7 +66,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         check_columns(self, X)
         if is_stored(X):
-            found = StoredFeatures(X, 0, X.shape[0], 1).scores(self.coef_)
+            found = StoredRows(X, 0, X.shape[0], 1).scores(self.coef_)
             if not np.isfinite(found).all():
                 X.check_finite()
             return found
@@ -74,7 +74,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             scores: Floats = rows_on_device(check_rows(self, X, reset=False)).scores(on_device_of(X, self.coef_))
             return scores
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return Features(X).scores(to_host(self.coef_))
+        return MemoryRows(X).scores(to_host(self.coef_))
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """The mean NDCG@10 over queries, each weighing as much as its documents do on average (docs/metrics.md)."""

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from rankwise.arrays import Floats
-from rankwise.features import Features
-from rankwise.losses import Loss
-from rankwise.preferences import Preferences
-from rankwise.risk import PairwiseRisk
+from rankwise.foundation.arrays import Floats
+from rankwise.objective.losses import Loss
+from rankwise.objective.risks import PairwiseRisk
+from rankwise.objective.rows import MemoryRows
+from rankwise.pairs.preferences import Preferences
 from rankwise.solvers import Step
 
 WINDOW = 10  # the objective's fall is judged over so many iterations
@@ -35,7 +35,7 @@ class Point:
 class FactorizedRisk:
     """L(V) = ½|w(V)|² + C risk(X w(V))."""
 
-    def __init__(self, features: Features, preferences: Preferences, loss: Loss, C: float) -> None:
+    def __init__(self, features: MemoryRows, preferences: Preferences, loss: Loss, C: float) -> None:
         self.features = features
         self.risk = PairwiseRisk(preferences, loss)
         self.C = C

@@ -15,16 +15,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from rankwise import losses
-from rankwise.arrays import Array, Floats
 from rankwise.estimators.base import Ranker, positive, warn_of_query_ids
 from rankwise.estimators.factorization import FactorizedRisk, Progress, descend, quasi_newton
-from rankwise.features import Features
+from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.threads import thread_count
 from rankwise.metrics import evaluate, parse
-from rankwise.preferences import Preferences
-from rankwise.queries import Queries
+from rankwise.objective import losses
+from rankwise.objective.rows import MemoryRows
+from rankwise.pairs.preferences import Preferences
+from rankwise.pairs.queries import Queries
 from rankwise.solvers import Result
-from rankwise.threads import thread_count
 
 START = 0.1  # standard deviation of the scores that the random start gives
 
@@ -139,7 +139,7 @@ class FactorizedRankSVM(Ranker):
         preferences = Preferences(y[kept], queries.codes[kept], n_jobs=self.n_jobs)
         if not preferences.any:
             warnings.warn("no preference pair: in every query all labels are equal; all weights are 0", stacklevel=2)
-        objective = FactorizedRisk(Features(X[kept], thread_count(self.n_jobs)), preferences, loss, C)
+        objective = FactorizedRisk(MemoryRows(X[kept], thread_count(self.n_jobs)), preferences, loss, C)
         start = self._start(objective, kept, int(n_components), random)
         progress = Progress(tol, _validator(validation, str(measure)), int(patience))
         if self.solver == "gd":
@@ -194,5 +194,5 @@ def _validator(data: Any, measure: str) -> Callable[[Floats], float] | None:
     if data is None:
         return None
     X, y, qid = data
-    features = Features(X)
+    features = MemoryRows(X)
     return lambda w: evaluate(y, features.dot(w[:, None])[:, 0], qid, measure)[measure]

@@ -10,12 +10,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
-from rankwise.arrays import Array, Floats, Ints, finite
-from rankwise.device import library_of, to_host
 from rankwise.estimators.base import Ranker, check_columns, positive, warn_of_query_ids
 from rankwise.estimators.on_device import check_rows
 from rankwise.estimators.ranksvm import RankSVM
-from rankwise.kernels import Kernel, KernelMap
+from rankwise.foundation.arrays import Array, Floats, Ints, finite
+from rankwise.foundation.devices import library_of, to_host
+from rankwise.kernel_maps import Kernel, KernelMap
 from rankwise.solvers import Callback, Result
 
 SYMMETRY = 1e-8  # share of the largest value by which a precomputed kernel may fail to be symmetric

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
-from rankwise.arrays import Floats
-from rankwise.device import library_of, to_host
 from rankwise.estimators.base import positive, warn_of_query_ids
 from rankwise.estimators.kernel import KernelRanker
 from rankwise.estimators.rankrls import prepared, told, warn_of_error
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import library_of, to_host
 from rankwise.least_squares.paths import TRUSTED, by_factors, by_normal
 from rankwise.least_squares.regression import regression
 from rankwise.least_squares.solving import from_normal, stably

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from rankwise.arrays import finite
-from rankwise.device import finite_rows, is_sparse, library_of, namespace, on_device_of, to_host
+from rankwise.foundation.arrays import finite
+from rankwise.foundation.devices import finite_rows, is_sparse, library_of, namespace, on_device_of, to_host
 
 
 def check_fit(ranker: Any, X: Any, y: Any, sample_weight: Any, reset: bool) -> tuple[Any, Any, Any]:

@@ -8,18 +8,18 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise import losses
-from rankwise.arrays import Array, Floats
-from rankwise.device import library_of
 from rankwise.estimators.base import Ranker, positive, warn_of_query_ids
 from rankwise.estimators.on_device import bring_back
+from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.devices import library_of
 from rankwise.least_squares.conjugate import by_conjugate_gradients
 from rankwise.least_squares.pairwise import pairwise
 from rankwise.least_squares.regression import Regression, cheapest, regression
 from rankwise.least_squares.solving import ENOUGH, Solution, by_dual, by_primal
 from rankwise.least_squares.units import LEAST as LEAST_ALPHA
-from rankwise.preferences import Preferences
-from rankwise.queries import Queries
+from rankwise.objective import losses
+from rankwise.pairs.preferences import Preferences
+from rankwise.pairs.queries import Queries
 from rankwise.solvers import make_solver
 from rankwise.solvers.base import Result
 

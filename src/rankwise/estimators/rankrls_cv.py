@@ -4,16 +4,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankwise.arrays import Floats
 from rankwise.estimators.base import Ranker, positive, warn_of_query_ids
 from rankwise.estimators.rankrls import in_rows_given, prepared, told
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.threads import share, thread_count
 from rankwise.least_squares.leave_pair_out import LeftOutPairs, leave_pair_out
 from rankwise.least_squares.leave_query_out import leave_query_out
 from rankwise.least_squares.paths import TRUSTED, path
 from rankwise.least_squares.regression import MOST_BYTES, Regression
 from rankwise.least_squares.solving import Solution
 from rankwise.metrics import evaluate, parse
-from rankwise.threads import share, thread_count
 
 ALPHAS = tuple(2.0**k for k in range(-15, 11))
 SQUARED_ERROR = "squared-error"

@@ -11,16 +11,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from rankwise import losses
-from rankwise.device import library_of, on_device_of
 from rankwise.estimators.base import Ranker, check_room_for_weights, positive, warn_of_query_ids, whole
 from rankwise.estimators.on_device import bring_back
-from rankwise.objective import RegularizedRisk
-from rankwise.problems import Pairing, build, build_from_pairs, query_weights
-from rankwise.queries import Queries
+from rankwise.foundation.devices import library_of, on_device_of
+from rankwise.objective import losses
+from rankwise.objective.building import Pairing, build, build_from_pairs, query_weights
+from rankwise.objective.regularized import Objective
+from rankwise.objective.stored import is_stored
+from rankwise.pairs.queries import Queries
 from rankwise.solvers import Callback, Result, Step, make_solver
 from rankwise.solvers.stochastic import StochasticState, update
-from rankwise.stored import is_stored
 
 SPLINE_SHARE = 0.5  # of the objective, that the error of a spline may be without a word
 STOCHASTIC = {"auto": "pairs", "sgd": "pairs", "sgd-queries": "queries"}  # solvers that partial_fit can go on with
@@ -68,7 +68,7 @@ class RankSVM(Ranker):
         All pairs, or only those of neighbouring levels of a query.
     costs : default=None
         What having a pair the wrong way round costs, δ_ij: "gain", "dcg", "ndcg", one number a document, a table by
-        level, a sparse n × n matrix, or a callable (see `rankwise.costs` and `rankwise.problems.Pairing`).
+        level, a sparse n × n matrix, or a callable (see `rankwise.pairs.costs`).
     rescaling : {"slack", "margin"}, default="slack"
         Whether δ_ij multiplies the loss, or sqrt(δ_ij) is the margin asked for.
     normalize_pairs : {"sum", "mean", "query", "svm-rank"}, default="sum"
@@ -214,7 +214,7 @@ class RankSVM(Ranker):
         options: Any = {"tol": tol, "max_iter": max_iter, "random_state": seed, "stopping": self.stopping}
         return make_solver(self.solver, losses.parse(self.loss), X, **options)
 
-    def _solve(self, solver: Any, objective: RegularizedRisk) -> Self:
+    def _solve(self, solver: Any, objective: Objective) -> Self:
         for left_over in ("_state", "dual_coef_"):
             self.__dict__.pop(left_over, None)
         if not objective.any:
@@ -247,7 +247,7 @@ class RankSVM(Ranker):
         self.n_iter_ = self._state.steps
         return self
 
-    def _objective(self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Any = None) -> RegularizedRisk:
+    def _objective(self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Any = None) -> Objective:
         if query_weight is not None:
             by_row = query_weights(query_weight, Queries(qid, X.shape[0]))
             by_row = on_device_of(X, by_row) if library_of(X) else by_row
@@ -282,7 +282,7 @@ class RankSVM(Ranker):
         self.__dict__.pop("first_index_", None)
         return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
 
-    def _keep(self, result: Result, objective: RegularizedRisk) -> None:
+    def _keep(self, result: Result, objective: Objective) -> None:
         self.result_ = result
         self.coef_ = result.point
         self.n_iter_ = result.iterations
@@ -301,7 +301,7 @@ class RankSVM(Ranker):
         return self.callback(step) if self.callback is not None else None
 
 
-def _warn_of_spline(objective: RegularizedRisk, result: Result) -> None:
+def _warn_of_spline(objective: Objective, result: Result) -> None:
     """A spline is within its error for each pair; with many pairs, near separability, the sum may be off by much."""
     error = objective.loss.error
     if not error or not hasattr(objective.risk, "weight"):

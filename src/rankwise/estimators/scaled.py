@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.arrays import Array, Floats
 from rankwise.estimators.base import check_columns, warn_of_query_ids
+from rankwise.foundation.arrays import Array, Floats
 from rankwise.preprocessing import make_scaler
 
 

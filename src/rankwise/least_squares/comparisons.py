@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, Ints
-from rankwise.queries import Queries
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.pairs.queries import Queries
 
 TIES = ("include", "exclude")
 SCALINGS = ("pairs", "query")

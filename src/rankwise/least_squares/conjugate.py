@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from rankwise.arrays import Floats
+from rankwise.foundation.arrays import Floats
 from rankwise.least_squares.solving import (
     ENOUGH,
     Solution,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.arrays import Floats, Ints
+from rankwise.foundation.arrays import Floats, Ints
 from rankwise.least_squares.regression import Regression
 from rankwise.solvers.spectral import Spectrum, decompose, left_out
 

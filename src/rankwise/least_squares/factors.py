@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from rankwise.arrays import Floats, Ints
+from rankwise.foundation.arrays import Floats, Ints
 
 EPS = float(np.finfo(float).eps)
 DEPENDENT = 64 * EPS  # times √rows: what is left of a column below this share of it is rounding

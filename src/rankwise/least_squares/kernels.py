@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, Ints
-from rankwise.jit import kernel
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.jit import kernel
 
 
 @kernel

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankwise.arrays import Floats, Ints
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.threads import one_blas_thread
 from rankwise.least_squares.comparisons import compare
 from rankwise.least_squares.factors import factorise
 from rankwise.least_squares.regression import Regression, narrowed
-from rankwise.queries import Queries
+from rankwise.pairs.queries import Queries
 from rankwise.solvers.spectral import Spectrum, decompose, downdated
-from rankwise.threads import one_blas_thread
 
 MOST_PAIRS = 100_000  # of more pairs, so many are drawn
 REFITS = 200, 2_000  # models fitted for real where no formula holds, at least and at most

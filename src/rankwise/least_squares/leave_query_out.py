@@ -9,13 +9,13 @@ again.
 import numpy as np
 from scipy import linalg
 
-from rankwise.arrays import Array, Floats, Ints
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.threads import one_blas_thread, share
 from rankwise.least_squares.factors import factorise
 from rankwise.least_squares.paths import Path
 from rankwise.least_squares.regression import Regression, Rows, narrowed
 from rankwise.least_squares.solving import unit_diagonal
 from rankwise.solvers.spectral import Spectrum, left_out, reduction_pays
-from rankwise.threads import one_blas_thread, share
 
 LEAST_SHARE = np.log(1e-6)  # of what the other queries contribute, over all directions; below it models are refitted
 # If a query's common score is larger than this many times the differences within it, only the differences are returned.

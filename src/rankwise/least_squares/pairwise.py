@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from rankwise import losses
-from rankwise.device import device_of, namespace, on_device_of, some_rows, to_host
-from rankwise.device_sparse import rows_on_device
+from rankwise.foundation.devices import device_of, namespace, on_device_of, some_rows, to_host
 from rankwise.least_squares.comparisons import check_options
-from rankwise.linear_risk import LinearRisk
-from rankwise.objective import RegularizedRisk
-from rankwise.preferences import Preferences
-from rankwise.queries import Queries
-from rankwise.risk import PairwiseRisk
+from rankwise.objective import losses
+from rankwise.objective.device_sparse import rows_on_device
+from rankwise.objective.regularized import Objective
+from rankwise.objective.risks import PairwiseRisk
+from rankwise.objective.sums import Sum
+from rankwise.pairs.preferences import Preferences
+from rankwise.pairs.queries import Queries
 
 
-def pairwise(X: Any, y: Any, qid: Any, weights: Any, alpha: float, *, ties: str, scaling: str) -> RegularizedRisk:
+def pairwise(X: Any, y: Any, qid: Any, weights: Any, alpha: float, *, ties: str, scaling: str) -> Objective:
     """½|w|² + 1/(2α) risk(X w); its optimum is that of RankRLS."""
     check_options(ties, scaling)
     xp, groups = namespace(y), Queries(qid, X.shape[0])
@@ -36,4 +36,4 @@ def pairwise(X: Any, y: Any, qid: Any, weights: Any, alpha: float, *, ties: str,
         weights = on_device_of(y, omega / np.sqrt(np.where(totals > 0, totals, 1.0))[groups.codes])
     order = y if ties == "exclude" else xp.arange(y.shape[0], dtype=xp.float64, device=device_of(y))
     risk = PairwiseRisk(Preferences(order, groups, weights), losses.squared(), margins=y)
-    return RegularizedRisk(LinearRisk(features, risk), 1.0 / (2.0 * alpha))
+    return Objective(Sum(features, risk), 1.0 / (2.0 * alpha))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankwise.arrays import Floats
+from rankwise.foundation.arrays import Floats
 from rankwise.least_squares.contrasts import Contrasts
 from rankwise.least_squares.factors import factorise
 from rankwise.least_squares.regression import Regression

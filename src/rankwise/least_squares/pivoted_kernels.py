@@ -6,8 +6,8 @@ beside which the squares of such a column are nothing.
 
 import numpy as np
 
-from rankwise.arrays import Floats, Ints
-from rankwise.jit import kernel
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.jit import kernel
 from rankwise.solvers.spectral_kernels import dot
 
 

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from rankwise.arrays import Floats, Ints
-from rankwise.features import BLOCK_BYTES, Features, in_order, lanes
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.threads import one_blas_thread, share, thread_count
 from rankwise.least_squares.comparisons import Comparisons, Shifts, compare
 from rankwise.least_squares.twofold import TwofoldRows
 from rankwise.least_squares.units import Units, largest_values
-from rankwise.queries import Queries, cut
-from rankwise.threads import one_blas_thread, share, thread_count
+from rankwise.objective.rows import BLOCK_BYTES, MemoryRows, in_order, lanes
+from rankwise.pairs.queries import Queries, cut
 
 PRODUCTS = 200  # products with XᵀLX that conjugate gradients typically take
 MATRIX_GAIN = 8  # how many times faster an operation is inside a matrix product
@@ -72,7 +72,7 @@ class Regression:
 
     def __init__(
         self,
-        features: Features,
+        features: MemoryRows,
         labels: Floats,
         starts: Ints,
         comparisons: Comparisons,
@@ -289,7 +289,7 @@ def regression(
     units = units or Units.of(largest, labels)
     if units.x != 1.0:
         X = X.astype(np.float64) * units.x
-    return Regression(Features(X, thread_count(n_jobs)), labels, groups.starts, comparisons, largest * units.x, units)
+    return Regression(MemoryRows(X, thread_count(n_jobs)), labels, groups.starts, comparisons, largest * units.x, units)
 
 
 def cheapest(n_rows: int, n_features: int, n_stored: int) -> str:

@@ -13,10 +13,10 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
-from rankwise.arrays import Floats
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.threads import enough_blas_threads
 from rankwise.least_squares.factors import factorise
 from rankwise.least_squares.regression import MATRIX_GAIN, MOST_BYTES, Expansion
-from rankwise.threads import enough_blas_threads
 
 EPS = float(np.finfo(float).eps)
 GOAL = 1e-10  # the error of scores relative to their size

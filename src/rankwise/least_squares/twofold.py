@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rankwise.arrays import Floats, Ints
-from rankwise.features import Features, lanes
-from rankwise.threads import share
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.threads import share
+from rankwise.objective.rows import MemoryRows, lanes
 
 DENSE_BYTES = 1 << 28  # up to which a sparse X is made dense
 
@@ -16,7 +16,7 @@ DENSE_BYTES = 1 << 28  # up to which a sparse X is made dense
 class TwofoldRows:
     """The rows X of queries that begin at the rows `starts`; each less the first of its query, if X is dense."""
 
-    def __init__(self, features: Features, starts: Ints) -> None:
+    def __init__(self, features: MemoryRows, starts: Ints) -> None:
         self.features = features
         self.bases = np.repeat(starts[:-1], np.diff(starts))  # for each row, the first of its query
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, Ints
-from rankwise.jit import kernel
-from rankwise.row_kernels import columns, feature, values
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.jit import kernel
+from rankwise.objective.row_kernels import columns, feature, values
 
 SPLIT = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
 

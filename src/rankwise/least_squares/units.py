@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from rankwise.arrays import Floats
+from rankwise.foundation.arrays import Floats
 
 WITHIN = 200  # the largest |x| and |y| are within 2^±WITHIN
 LEAST, MOST = float(np.finfo(float).tiny), float(np.finfo(float).max)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
+from rankwise.foundation.arrays import Array, Floats
 from rankwise.metrics import kernels
 from rankwise.metrics.measures import Measure
 from rankwise.metrics.rankings import Rankings

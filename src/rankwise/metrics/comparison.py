@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
+from rankwise.foundation.arrays import Array, Floats
 from rankwise.metrics.evaluation import Evaluation, evaluate
 from rankwise.metrics.measures import Measure
 from rankwise.metrics.significance import bootstrap_interval, holm, paired_t_test, randomization_test, win_tie_loss

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rankwise.tables import Rows, counted, latex_table, latex_text, markdown_table, table, visible
+from rankwise.foundation.texts import Rows, counted, latex_table, latex_text, markdown_table, table, visible
 
 if TYPE_CHECKING:
     from rankwise.metrics.comparison import Comparison, Contrast

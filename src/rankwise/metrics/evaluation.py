@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, finite
-from rankwise.device import library_of, to_host
+from rankwise.foundation.arrays import Array, Floats, finite
+from rankwise.foundation.devices import library_of, to_host
+from rankwise.foundation.texts import counted
 from rankwise.metrics.measures import Measure, parse, void
-from rankwise.queries import Queries
-from rankwise.tables import counted
+from rankwise.pairs.queries import Queries
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from rankwise.arrays import Floats, Ints
-from rankwise.jit import kernel
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.jit import kernel
 
 NEGLIGIBLE = -42.0  # e to this power is below 2^-60
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
 
-from rankwise.arrays import read_number
+from rankwise.foundation.arrays import read_number
 
 
 @dataclass(frozen=True)

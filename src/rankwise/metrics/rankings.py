@@ -10,12 +10,12 @@ from functools import cached_property
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, Ints
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs import compiled, swept
 from rankwise.pairs.graph import Layout, Ranking
-from rankwise.preferences import Preferences
-from rankwise.queries import Queries, cut
-from rankwise.threads import share, thread_count
+from rankwise.pairs.preferences import Preferences
+from rankwise.pairs.queries import Queries, cut
 
 SMALLEST = float(np.nextafter(0.0, 1.0))  # two scores differ by less only when they are equal
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
+from rankwise.foundation.arrays import Array, Floats
 
 EXACT = 40  # up to so many queries with a difference, every choice of signs is counted
 TOGETHER = 12  # so many signs are drawn by one number; their sums fit the nearest cache

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rankwise.arrays import Floats
+from rankwise.foundation.arrays import Floats
 
 RULES = ("best", "one-se")
 GRID = 3  # values that are a grid, whose end says something; two are a choice

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from rankwise.arrays import Floats, Ints, finite
+from rankwise.foundation.arrays import Floats, Ints, finite
+from rankwise.foundation.threads import share, thread_count
 from rankwise.metrics import Measure, parse
 from rankwise.model_selection.splits import splits_of
 from rankwise.model_selection.validation import fit, judge, rows_of
-from rankwise.queries import Queries
-from rankwise.threads import share, thread_count
+from rankwise.pairs.queries import Queries
 
 SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
-from rankwise.arrays import Ints
 from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
 from rankwise.data.streams import open_bytes
+from rankwise.foundation.arrays import Ints
 from rankwise.model_selection.splits import Split
 
 PARTS = 5

@@ -14,17 +14,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise import losses
-from rankwise.arrays import Floats
-from rankwise.device import to_host
 from rankwise.estimators.base import positive, warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
-from rankwise.features import Features
-from rankwise.linear_risk import LinearExpansion, LinearRisk
-from rankwise.objective import RegularizedRisk
-from rankwise.problems import build
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import to_host
+from rankwise.foundation.threads import thread_count
+from rankwise.objective import losses
+from rankwise.objective.building import build
+from rankwise.objective.regularized import Objective
+from rankwise.objective.rows import MemoryRows
+from rankwise.objective.sums import Sum, SumExpansion
 from rankwise.solvers import Callback, Result, Smoothing
-from rankwise.threads import thread_count
 
 CS = tuple(2.0**k for k in range(-15, 11))
 DIRECTIONS = ("up", "down")
@@ -83,12 +83,12 @@ def walk(ranker: RankSVM, data: tuple[Any, ...], Cs: Iterable[float], start: Flo
 
 
 def follow(
-    solver: Any, unit: RegularizedRisk, Cs: Iterable[float], start: Floats | None, callback: Callback | None
+    solver: Any, unit: Objective, Cs: Iterable[float], start: Floats | None, callback: Callback | None
 ) -> Iterator[Result]:
     """`walk` for an objective at C = 1 that is built already."""
     data_term: Any = _Remembering(unit.data)
     for C in Cs:
-        objective = RegularizedRisk(data_term, float(C) * unit.C)
+        objective = Objective(data_term, float(C) * unit.C)
         result = _warm(solver, start)(objective, start, callback)
         start = result.point
         if not result.converged:
@@ -108,7 +108,7 @@ class _Remembering:
     next is taken anew.
     """
 
-    def __init__(self, data: LinearRisk) -> None:
+    def __init__(self, data: Sum) -> None:
         self._data = data
         self._seen: list[tuple[Any, Any]] = []  # (point, what is known there): zero first, then the last other point
         self.half_hessian: Any = None
@@ -129,7 +129,7 @@ class _Remembering:
 class _Known:
     """What is known of the risk at a point; `old` once it is asked for again."""
 
-    def __init__(self, memory: _Remembering, expansion: LinearExpansion) -> None:
+    def __init__(self, memory: _Remembering, expansion: SumExpansion) -> None:
         self._memory, self._expansion = memory, expansion
         self.old = False
 
@@ -168,5 +168,5 @@ def for_selection(ranker: RankSVM, n_jobs: int) -> RankSVM:
 def side_by_side(X: Any, n_tasks: int, n_jobs: int | None) -> tuple[int, int]:
     """How many tasks to do at once, each with a copy of most rows of X, and how many threads each may use."""
     threads = thread_count(n_jobs)
-    at_once = min(threads, n_tasks) if Features(X).nbytes <= SIDE_BY_SIDE else 1
+    at_once = min(threads, n_tasks) if MemoryRows(X).nbytes <= SIDE_BY_SIDE else 1
     return at_once, max(1, threads // at_once)

@@ -6,16 +6,16 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from rankwise.arrays import Floats
 from rankwise.estimators.base import Ranker, warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
-from rankwise.features import Features
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.threads import share
 from rankwise.metrics import evaluate, parse
 from rankwise.model_selection.choice import check_rule, choose, end_of_grid, means_and_errors
 from rankwise.model_selection.path import check_strengths, for_selection, side_by_side, template_of, walk
 from rankwise.model_selection.splits import Split, splits_of
-from rankwise.queries import Queries
-from rankwise.threads import share
+from rankwise.objective.rows import MemoryRows
+from rankwise.pairs.queries import Queries
 
 
 class RankSVMCV(Ranker):
@@ -141,7 +141,7 @@ class RankSVMCV(Ranker):
 def _judged(valid: list[Any], coefs: Floats, measure: str, n_jobs: int) -> Floats:
     """The measure of each row of `coefs` on the rows held out; NaN where none of them weighs anything."""
     X, y, qid, weight = valid
-    scores = Features(X, n_jobs).dot(coefs.T)
+    scores = MemoryRows(X, n_jobs).dot(coefs.T)
     judged = np.ones(y.size, bool) if weight is None else weight > 0
     if not judged.any():
         return np.full(len(coefs), np.nan)

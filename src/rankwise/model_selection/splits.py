@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator, KFold
 from sklearn.utils import check_random_state
 
-from rankwise.arrays import Floats, Ints, finite
-from rankwise.queries import Queries
+from rankwise.foundation.arrays import Floats, Ints, finite
+from rankwise.pairs.queries import Queries
 
 STRATIFY = (None, "length", "labels")
 Split = tuple[Ints, Ints]  # the rows to train on, the rows to judge

@@ -10,12 +10,12 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from rankwise.arrays import Array, Floats, finite
+from rankwise.foundation.arrays import Array, Floats, finite
+from rankwise.foundation.threads import share, thread_count
 from rankwise.metrics import Evaluation, Measure, evaluate, parse
 from rankwise.model_selection.choice import means_and_errors
 from rankwise.model_selection.splits import Split, splits_of
-from rankwise.queries import Queries
-from rankwise.threads import share, thread_count
+from rankwise.pairs.queries import Queries
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Floats, Ints
-from rankwise.jit import kernel
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.jit import kernel
 from rankwise.pairs import compiled
 from rankwise.pairs.graph import Layout
 from rankwise.pairs.swept import SweptGraph

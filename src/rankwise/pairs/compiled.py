@@ -11,12 +11,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankwise.arrays import Floats, Ints
-from rankwise.jit import kernel
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.jit import kernel
+from rankwise.foundation.threads import share
 from rankwise.pairs.graph import Layout
+from rankwise.pairs.queries import cut
 from rankwise.pairs.swept import PIECE, SweptGraph
-from rankwise.queries import cut
-from rankwise.threads import share
 
 FEW_LEVELS = 12  # up to here a plain table of levels is faster than a Fenwick tree
 SHORT = 64  # up to here sorting by insertion is faster

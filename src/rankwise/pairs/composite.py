@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
-from rankwise.device import namespace, to_host
+from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.devices import namespace, to_host
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Ints
-from rankwise.device import device_of, namespace, on_device_of
-from rankwise.queries import Queries
+from rankwise.foundation.arrays import Ints
+from rankwise.foundation.devices import device_of, namespace, on_device_of
+from rankwise.pairs.queries import Queries
 
 
 def levels(labels: Any, queries: Queries, few: int) -> tuple[Any, Ints]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from rankwise.device import device_of, namespace, on_device_of
+from rankwise.foundation.devices import device_of, namespace, on_device_of
 from rankwise.pairs.graph import Layout
 
 BASE = 8  # sides at a digit, where there are more levels; up to so many levels are one digit

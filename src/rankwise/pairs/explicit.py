@@ -5,9 +5,9 @@ The simplest scheme, for small data, for costs that differ from pair to pair, an
 
 import numpy as np
 
-from rankwise.arrays import Floats, Ints
-from rankwise.jit import kernel
-from rankwise.memory import memory_at_hand
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.jit import kernel
+from rankwise.foundation.memory import memory_at_hand
 from rankwise.pairs.graph import Layout
 from rankwise.pairs.levels import Levels, by_level
 from rankwise.pairs.swept import SweptGraph

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, Ints
-from rankwise.device import namespace
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.devices import namespace
 
 
 @dataclass(frozen=True)

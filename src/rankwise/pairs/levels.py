@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.arrays import Ints
+from rankwise.foundation.arrays import Ints
 from rankwise.pairs.graph import Layout
 
 

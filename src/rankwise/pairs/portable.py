@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from rankwise.device import device_of, fused, library_of, namespace
+from rankwise.foundation.devices import device_of, fused, library_of, namespace
 from rankwise.pairs.digits import Digit, Fixed
 from rankwise.pairs.graph import Layout, PairGraph
 
@@ -78,7 +78,7 @@ class Ranking:
         xp, fixed, scores = self.fixed.xp, self.fixed, self.scores
         low, high, steps = fixed.first, fixed.last, fixed.longest.bit_length()
         if fused(scores):
-            from rankwise.device_kernels import bisect
+            from rankwise.pairs.device_kernels import bisect
 
             return bisect(scores, low, high, threshold, upward, steps)
         for _ in range(steps):
@@ -159,7 +159,7 @@ class Graph(PairGraph):
 def _add_sums(xp: Any, total: Any, prefix: Any, start: Any, end: Any) -> None:
     """Add the sums over the runs to `total`, a view; `start` and `end` have a row a side."""
     if prefix is not None and fused(total):
-        from rankwise.device_kernels import add_differences
+        from rankwise.pairs.device_kernels import add_differences
 
         add_differences(total, prefix, start, end)
         return

@@ -10,7 +10,7 @@ only adjacent levels count, the run is the level below i's.
 
 import numpy as np
 
-from rankwise.arrays import Floats, Ints
+from rankwise.foundation.arrays import Floats, Ints
 from rankwise.pairs.graph import Layout
 from rankwise.pairs.levels import by_level
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
+from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.threads import share
 from rankwise.pairs.graph import PairGraph
-from rankwise.queries import cut
-from rankwise.threads import share
+from rankwise.pairs.queries import cut
 
 PIECE = 1 << 14  # documents that one thread takes at a time
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankwise.arrays import Floats, Ints
-from rankwise.jit import kernel
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.jit import kernel
 
 RED_BLACK, AVL, AA, SELECTION = range(4)
 BLACK, RED = 0, 1

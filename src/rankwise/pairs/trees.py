@@ -8,7 +8,7 @@ the keys that satisfy the second. Trees by label go through the scores, the tree
 
 import numpy as np
 
-from rankwise.arrays import Floats
+from rankwise.foundation.arrays import Floats
 from rankwise.pairs import compiled
 from rankwise.pairs.graph import Layout
 from rankwise.pairs.swept import SweptGraph

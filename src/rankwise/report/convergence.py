@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
+from rankwise.foundation.arrays import Array, Floats
 from rankwise.report.display import Display, drawn, dress, legend, line_style
 
 MANY = 60  # steps from which on markers would hide the line

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
+from rankwise.foundation.arrays import Array, Floats
 from rankwise.metrics import Measure, evaluate, parse
 from rankwise.report.display import Display, drawn, dress, legend, line_style
 

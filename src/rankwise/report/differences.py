@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
+from rankwise.foundation.arrays import Array, Floats
 from rankwise.metrics import Evaluation, evaluate, parse, randomization_test, win_tie_loss
 from rankwise.report.display import BLUE, RED, Display, drawn, dress, legend
 

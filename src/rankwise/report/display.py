@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rankwise.arrays import Array
 from rankwise.data.outputs import written_beside
-from rankwise.tables import visible
+from rankwise.foundation.arrays import Array
+from rankwise.foundation.texts import visible
 
 FORMATS = (".png", ".svg", ".pdf")
 BLUE, RED, GREEN, PURPLE, SKY, ORANGE, GREY = (

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats, Ints
-from rankwise.preferences import Preferences
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.pairs.preferences import Preferences
 from rankwise.report.display import BLUE, ORANGE, RED, Display, dress, legend
 
 SHARE = 0.002  # of the pairs may lie outside the picture on each side

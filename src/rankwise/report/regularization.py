@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
+from rankwise.foundation.arrays import Array, Floats
 from rankwise.report.display import BLUE, GREY, RED, Display, drawn, dress, legend
 
 FEW = 10  # folds drawn one by one

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
+from rankwise.foundation.arrays import Array, Floats
 from rankwise.report.display import BLUE, RED, Display, drawn, dress
 
 

@@ -4,10 +4,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from rankwise.device import library_of, stored
-from rankwise.losses import Loss
-from rankwise.memory import memory_at_hand
-from rankwise.solvers.base import Callback, Expansion, Objective, Result, Step
+from rankwise.foundation.devices import library_of, stored
+from rankwise.foundation.memory import memory_at_hand
+from rankwise.objective.losses import Loss
+from rankwise.objective.stored import is_stored
+from rankwise.solvers.base import Callback, Expansion, Function, Result, Step
 from rankwise.solvers.bundle import Bundle
 from rankwise.solvers.conjugate import sample_size
 from rankwise.solvers.dual import DualCoordinateAscent, bounded
@@ -15,7 +16,6 @@ from rankwise.solvers.newton import Newton
 from rankwise.solvers.smoothing import Smoothing
 from rankwise.solvers.stochastic import Stochastic
 from rankwise.solvers.trust_region import TrustRegion
-from rankwise.stored import is_stored
 
 __all__ = [
     "SOLVERS",
@@ -23,8 +23,8 @@ __all__ = [
     "Callback",
     "DualCoordinateAscent",
     "Expansion",
+    "Function",
     "Newton",
-    "Objective",
     "Result",
     "Smoothing",
     "Step",

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rankwise.arrays import Array, Floats
-from rankwise.device import half_square, length_of, on_device_of
+from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.devices import half_square, length_of, on_device_of
 
 RULES = ("gap", "gradient")
 CORNER = 16 * float(np.finfo(float).eps)  # share of f(0): covers pairs that only rounding makes seem satisfied
@@ -39,7 +39,7 @@ class Expansion(Protocol):
     def hessian(self, v: Array) -> Floats: ...
 
 
-class Objective(Protocol):
+class Function(Protocol):
     """All a solver ever sees."""
 
     @property
@@ -92,7 +92,7 @@ class Journal:
 
     def __init__(
         self,
-        objective: Objective,
+        objective: Function,
         start: Floats | None,
         tol: float,
         callback: Callback | None,

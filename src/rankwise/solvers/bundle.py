@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from rankwise.arrays import Floats
+from rankwise.foundation.arrays import Floats
 from rankwise.solvers.base import (
     CORNER,
     Callback,
-    Objective,
+    Function,
     Result,
     Step,
     check_range,
@@ -40,7 +40,7 @@ class Bundle:
     max_iter: int = 5000
     line_search: bool = True
 
-    def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
+    def __call__(self, objective: Function, start: Floats | None = None, callback: Callback | None = None) -> Result:
         require(objective, "bundle", "along")
         began = time.perf_counter()
         first = np.zeros(objective.size) if start is None else np.array(start, dtype=np.float64)

@@ -7,7 +7,7 @@ from functools import partial
 from operator import mul
 from typing import Any
 
-from rankwise.arrays import Floats
+from rankwise.foundation.arrays import Floats
 from rankwise.solvers.base import Expansion, require
 from rankwise.solvers.equations import scaled_inverse
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rankwise.arrays import Floats, Ints
-from rankwise.losses import Loss
-from rankwise.memory import memory_at_hand
-from rankwise.objective import ROUNDING, RegularizedRisk
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.memory import memory_at_hand
+from rankwise.objective.losses import Loss
+from rankwise.objective.regularized import ROUNDING, Objective
 from rankwise.pairs.composite import adjacent
+from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.sampling import PairSampler
-from rankwise.preferences import Preferences
 from rankwise.solvers.base import Callback, Journal, Result, converged_by, relative, require, within
 
 BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the order of a pass, and the matrix in the end
@@ -48,9 +48,7 @@ class DualCoordinateAscent:
         most = getattr(objective, "most_pairs", np.inf)
         return bool(most <= LISTABLE and most * BYTES_A_PAIR <= memory_at_hand())
 
-    def __call__(
-        self, objective: RegularizedRisk, start: Floats | None = None, callback: Callback | None = None
-    ) -> Result:
+    def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
         require(objective, "dual", "features", "risk", "C")
         ascent = Ascent(objective, np.random.default_rng(self.random_state))
         journal = Journal(objective, None, 0.0, callback, stalls=False)  # the gap alone says when it is over
@@ -94,8 +92,8 @@ def _rounding(ascent: "Ascent", here: Any) -> float:
 class Ascent:
     """The dual problem and where its maximisation stands."""
 
-    def __init__(self, objective: RegularizedRisk, random: np.random.Generator) -> None:
-        from rankwise.row_kernels import squared_distances
+    def __init__(self, objective: Objective, random: np.random.Generator) -> None:
+        from rankwise.objective.row_kernels import squared_distances
 
         slope, curvature = _limits(objective.loss)
         better, worse, weights, asked = listed(objective.risk)

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Floats, Ints
-from rankwise.jit import kernel
-from rankwise.row_kernels import add_row, row_dot
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.jit import kernel
+from rankwise.objective.row_kernels import add_row, row_dot
 
 
 @kernel

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from rankwise.arrays import Floats
-from rankwise.device import library_of
-from rankwise.threads import enough_blas_threads
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import library_of
+from rankwise.foundation.threads import enough_blas_threads
 
 Inverse = Callable[[Floats], Floats]
 

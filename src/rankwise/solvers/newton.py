@@ -14,13 +14,13 @@ import numpy as np
 from scipy import optimize
 from scipy.sparse.linalg import LinearOperator, minres
 
-from rankwise.arrays import Floats
-from rankwise.device import length_of, on_device_of, to_host
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import length_of, on_device_of, to_host
 from rankwise.solvers.base import (
     Callback,
     Expansion,
+    Function,
     Journal,
-    Objective,
     Result,
     Step,
     agrees,
@@ -62,13 +62,13 @@ class Newton:
     detours: int = 1
     rescue: Any = None
 
-    def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
+    def __call__(self, objective: Function, start: Floats | None = None, callback: Callback | None = None) -> Result:
         journal = Journal(objective, start, self.tol, callback, self.stopping)
         here = journal.begin()
         require(here, "newton", "hessian_matrix" if self.inner == "cholesky" else "hessian")
         return self.follow(objective, journal, here)
 
-    def follow(self, objective: Objective, journal: Journal, here: Expansion, detail: str = "") -> Result:
+    def follow(self, objective: Function, journal: Journal, here: Expansion, detail: str = "") -> Result:
         """Go on from `here`."""
         model = Model(self, objective)
         step: ModelStep | None = None
@@ -94,7 +94,7 @@ class Newton:
             here, detail = there, f"step {length:.3g}" + (f", {step.products} products" if step.products else "")
             step = None
 
-    def _at_rest(self, objective: Objective, journal: Journal, here: Expansion, attainable: float) -> Result:
+    def _at_rest(self, objective: Function, journal: Journal, here: Expansion, attainable: float) -> Result:
         """Where the line search finds no decrease, only rounding is left, or another solver."""
         journal.estimate = attainable
         journal.converged = (
@@ -249,7 +249,7 @@ def _minimum_on(ray: Any) -> float:
 
 
 def _backtracked(
-    objective: Objective, here: Expansion, direction: Floats, slope: float, length: float
+    objective: Function, here: Expansion, direction: Floats, slope: float, length: float
 ) -> tuple[Expansion | None, float]:
     """Backtracking from a length, each time to the minimum of the parabola through what is known."""
     # Where the Hessian says little (a narrow loss at w = 0) a step may be too long by many orders of magnitude.
@@ -265,7 +265,7 @@ def _backtracked(
     return None, length
 
 
-def _at(objective: Objective, here: Expansion, direction: Floats, length: float) -> Expansion:
+def _at(objective: Function, here: Expansion, direction: Floats, length: float) -> Expansion:
     with np.errstate(over="ignore", invalid="ignore"):  # too long a step is shortened
         there: Expansion = objective.at(here.point + length * direction)
     return there

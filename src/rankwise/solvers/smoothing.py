@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from rankwise.arrays import Floats
-from rankwise.device import half_square, length_of
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import half_square, length_of
 from rankwise.solvers.base import (
     CORNER,
     VISIBLE,
     Callback,
     Expansion,
-    Objective,
+    Function,
     Result,
     Step,
     check_range,
@@ -70,7 +70,7 @@ class Smoothing:
     width: float = 1.0
     rescue: Any = None
 
-    def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
+    def __call__(self, objective: Function, start: Floats | None = None, callback: Callback | None = None) -> Result:
         require(objective, "smoothing", "smoothed", "beyond", "along")
         run = _Run(objective, self, callback)
         w, width = run.start(start), self.width

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from rankwise.arrays import Array, Floats
-from rankwise.threads import enough_blas_threads
+from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.threads import enough_blas_threads
 
 BATCH = 1 << 20  # numbers worked on in one array operation
 MOST_CONDITION = 1e12  # of the equations for what is left out: at least three digits remain

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rankwise.arrays import Floats, Ints
-from rankwise.jit import REORDER, kernel
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.jit import REORDER, kernel
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankwise.arrays import Floats
-from rankwise.objective import RegularizedRisk
+from rankwise.foundation.arrays import Floats
+from rankwise.objective.regularized import Objective
 from rankwise.solvers.base import Callback, Journal, Result, agrees, decrease, require, went_as_predicted
 from rankwise.solvers.conjugate import ModelStep, conjugate_gradients, make_preconditioner
 from rankwise.solvers.stochastic_draws import Draws, Pairs, Queries
@@ -68,9 +68,7 @@ class Stochastic:
     average: bool = True
     random_state: int = 0
 
-    def __call__(
-        self, objective: RegularizedRisk, start: Floats | None = None, callback: Callback | None = None
-    ) -> Result:
+    def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
         require(objective, "sgd", "features", "preferences", "loss", "C")
         kind = _kind(self.over)
         journal = Journal(objective, start, self.tol, callback, stalls=False)
@@ -87,7 +85,7 @@ class Stochastic:
             goes_on = journal.goes_on(here, f"{state.steps} steps", estimate)
         return journal.result(here)
 
-    def _estimate(self, objective: RegularizedRisk, journal: Journal, here: Any) -> float:
+    def _estimate(self, objective: Objective, journal: Journal, here: Any) -> float:
         """How far the optimum is, once the values have settled: before, it is not worth products with the Hessian.
 
         Where the error falls like a power of the epochs, the change since half of them is about the error left.
@@ -101,20 +99,20 @@ class Stochastic:
         return min(_attainable_rounded(objective.smoothed(width), here, journal) for width in WIDTHS)
 
 
-def _attainable_rounded(smooth: RegularizedRisk, here: Any, journal: Journal) -> float:
+def _attainable_rounded(smooth: Objective, here: Any, journal: Journal) -> float:
     """The decrease of the hinge that a rounded one allows."""
     there = smooth.at(here.point)
     # The slack is a difference of nearly equal values: its rounding is added.
     return max(there.hinge_slack(here.value), 0.0) + there.errors()[1] + _attainable(smooth, there, journal)
 
 
-def _model(objective: RegularizedRisk, here: Any, journal: Journal) -> ModelStep:
+def _model(objective: Objective, here: Any, journal: Journal) -> ModelStep:
     """The minimum of the quadratic model of a smooth objective."""
     inverse = make_preconditioner("diagonal", objective)(here, 0)
     return conjugate_gradients(here, inverse, enough=journal.enough(here.value))
 
 
-def _attainable(objective: RegularizedRisk, here: Any, journal: Journal) -> float:
+def _attainable(objective: Objective, here: Any, journal: Journal) -> float:
     """The decrease that the model allows, if a step shows it to be right."""
     model = _model(objective, here, journal)
     if not journal.near(here.value, model.attainable):
@@ -128,7 +126,7 @@ def _attainable(objective: RegularizedRisk, here: Any, journal: Journal) -> floa
 
 def update(
     state: StochasticState,
-    objective: RegularizedRisk,
+    objective: Objective,
     *,
     epochs: int = 1,
     over: str = "pairs",

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Floats, Ints
-from rankwise.features import Features
-from rankwise.objective import RegularizedRisk
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.objective.regularized import Objective
+from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.sampling import PairSampler
 
 BLOCK = 1 << 16  # pairs drawn at a time
@@ -33,7 +33,7 @@ class Draws(ABC):
     uses: Floats
     share: float
 
-    def __init__(self, objective: RegularizedRisk) -> None:
+    def __init__(self, objective: Objective) -> None:
         self.objective = objective
         self.rows = objective.features.rows
         pieces = objective.loss.pieces
@@ -69,7 +69,7 @@ class Pairs(Draws):
 
     share = 0.5
 
-    def __init__(self, objective: RegularizedRisk) -> None:
+    def __init__(self, objective: Objective) -> None:
         super().__init__(objective)
         preferences = objective.preferences
         self.sampler = PairSampler(preferences.layout, preferences.scope == "adjacent")
@@ -105,7 +105,7 @@ class Queries(Draws):
 
     share = 1.0
 
-    def __init__(self, objective: RegularizedRisk) -> None:
+    def __init__(self, objective: Objective) -> None:
         super().__init__(objective)
         preferences = objective.preferences
         self.starts = preferences.layout.starts
@@ -141,7 +141,7 @@ class Queries(Draws):
     def _drawn(self, n: int, random: np.random.Generator) -> Ints:
         return random.choice(self.weights.size, n, p=self.weights / self.n_pairs)
 
-    def _query(self, q: int) -> tuple[Any, Features, int]:
+    def _query(self, q: int) -> tuple[Any, MemoryRows, int]:
         rows = slice(int(self.starts[q]), int(self.starts[q + 1]))
         risk = self.objective.risk.select(slice(q, q + 1), rows, 1)
         return risk, self.objective.features.select(rows, 1), rows.start

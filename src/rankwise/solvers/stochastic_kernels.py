@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Floats
-from rankwise.jit import kernel
-from rankwise.row_kernels import columns, feature, row_dot, values
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.jit import kernel
+from rankwise.objective.row_kernels import columns, feature, row_dot, values
 
 
 @kernel

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Floats
-from rankwise.device import length_of
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import length_of
 from rankwise.solvers.base import (
     SHRINKS,
     Callback,
     Expansion,
+    Function,
     Journal,
-    Objective,
     Result,
     agrees,
     decrease,
@@ -45,7 +45,7 @@ class TrustRegion:
     stopping: str = "gap"
     rescue: Any = None  # of the Newton's method that takes over from a sample
 
-    def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
+    def __call__(self, objective: Function, start: Floats | None = None, callback: Callback | None = None) -> Result:
         began = time.perf_counter()
         preconditioner = make_preconditioner(self.precondition, objective)
         if isinstance(preconditioner, Sample) and (start is None or not bool((start != 0).any())):

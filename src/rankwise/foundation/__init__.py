@@ -1,0 +1,1 @@
+"""What knows nothing of ranking: arrays, devices, compiled kernels, threads, memory, texts."""

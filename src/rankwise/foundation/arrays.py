@@ -1,0 +1,112 @@
+"""The array types that signatures speak of, and the one check that every vector from outside goes through."""
+
+import re
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.foundation.devices import library_of, namespace, to_host
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Ints = NDArray[Any]  # int32 or int64
+
+_DECIMAL = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+LARGEST_EXACT = 2**53  # up to here float64 tells all integers apart
+
+
+def exact(given: Any, name: str, by_order: bool = False) -> Any:
+    """Numbers as they were given, if float64 can hold their integers (all others it rounds, as always).
+
+    If it cannot, as with times in nanoseconds, different ones could become equal: they are replaced by their ranks
+    where only their order counts, and refused in one sentence where their values do. So are dates, whose values depend
+    on their unit.
+    """
+    if np.ma.is_masked(given):
+        row = int(np.flatnonzero(np.ma.getmaskarray(given))[0])
+        raise ValueError(f"{name} must be finite: {name}[{row}] is masked")
+    numbers = _numbers(given, name, by_order)
+    if numbers is None:
+        return given
+    large = numbers[(numbers > LARGEST_EXACT) | (numbers < -LARGEST_EXACT)]
+    rounded = next((one for one in large.tolist() if _is_rounded(one)), None)
+    if rounded is None:
+        return numbers.astype(np.float64)
+    if by_order:
+        return np.unique(numbers, return_inverse=True)[1].astype(np.float64)
+    raise ValueError(
+        f"{name} holds {str(rounded)[:40]}, which float64 rounds, so that different numbers could become equal: "
+        "subtract the smallest, or give ranks"
+    )
+
+
+def _numbers(given: Any, name: str, by_order: bool) -> Array | None:
+    """The numbers as they are, integers of any size, where some of them are large; else None."""
+    if library_of(given) and "int" not in str(given.dtype):  # floats stay where they are
+        return None
+    try:
+        array = to_host(given) if library_of(given) else np.asarray(given)
+    except ValueError:  # rows of different lengths: refused where the shape is checked
+        return None
+    kind = array.dtype.kind
+    if array.ndim != 1 or not array.size:
+        return None
+    if kind in "mM":
+        if np.isnat(array).any():
+            raise ValueError(f"{name} must be finite: {name}[{int(np.flatnonzero(np.isnat(array))[0])}] is NaT")
+        if not by_order:
+            raise ValueError(f"{name} holds dates or times, whose values depend on their unit: give numbers")
+        return array.astype(np.int64)
+    if kind in "iu":
+        return array if max(-int(array.min()), int(array.max())) > LARGEST_EXACT else None
+    if kind == "f" and not hasattr(given, "dtype") and (np.abs(array) >= LARGEST_EXACT).any():
+        array = np.array(given, dtype=object)  # NumPy may have made floats of integers
+    if array.dtype.kind != "O" or not all(isinstance(one, Integral | float) for one in array.tolist()):
+        return None
+    return array if all(-np.inf < one < np.inf for one in array.tolist()) else None
+
+
+def read_number(written: bytes) -> float:
+    """The number that is written, nan where it is none. Python's float also takes 1_0, digits of other scripts and
+    infinity, which are no numbers in a file.
+    """
+    return float(written) if _DECIMAL.fullmatch(written) else np.nan
+
+
+def is_rounded_integer(written: bytes) -> bool:
+    """Whether the text of a number is an integer that float64 rounds: its neighbours could become equal to it."""
+    digits = written.lstrip(b"+-").lstrip(b"0")
+    value = abs(float(written))
+    return digits.isdigit() and bool(LARGEST_EXACT <= value < np.inf) and int(digits) != value
+
+
+def _is_rounded(number: Any) -> bool:
+    try:
+        return isinstance(number, Integral) and int(float(number)) != number
+    except OverflowError:
+        return True
+
+
+def finite(given: Any, name: str, n: int | None = None) -> Floats:
+    """`given` as a float64 vector where it lies, of length n where n is said; what is wrong with it is told in one
+    sentence.
+    """
+    xp: Any = np if library_of(given) is None else namespace(given)
+    given = exact(given, name)
+    if xp is np and np.iscomplexobj(given):
+        raise ValueError(f"{name} must hold one real number per document; got complex ones")
+    try:
+        plain = np.asarray(given) if xp is np else given  # pandas would make numbers of dates with a time zone
+        values: Any = xp.asarray(plain, dtype=xp.float64)
+    except (TypeError, ValueError, OverflowError):
+        what = "an array" if isinstance(given, np.ndarray) else f"a {type(given).__name__}"
+        raise ValueError(f"{name} must hold one number per document; got {what} of other objects") from None
+    if values.ndim != 1 or (n is not None and values.shape[0] != n):
+        wanted = "one number per document" if n is None else f"one number for each of the {n} documents"
+        raise ValueError(f"{name} must hold {wanted}; got an array of shape {tuple(values.shape)}")
+    if not xp.isfinite(values).all():
+        row = int(xp.nonzero(~xp.isfinite(values))[0][0])
+        raise ValueError(f"{name} must be finite: {name}[{row}] is {float(values[row])}")
+    return values  # type: ignore[no-any-return]

@@ -1,0 +1,41 @@
+"""How Numba is used here: free functions over arrays that release the GIL, compiled on first call, cached on disk.
+
+Only modules that hold kernels import this one, and they are imported where a kernel is first needed.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar, overload
+
+from numba import njit
+
+F = TypeVar("F", bound=Callable[..., Any])
+# Sums may be reordered, or the compiler could not use vector instructions; the order is fixed once compiled.
+REORDER = {"reassoc", "contract"}
+
+
+@overload
+def kernel(function: F) -> F: ...
+@overload
+def kernel(*, fastmath: set[str]) -> Callable[[F], F]: ...
+def kernel(function: Any = None, **options: Any) -> Any:
+    """Compile `function` on its first call; `options` go to numba.njit."""
+    if function is None:
+        return lambda later: kernel(later, **options)
+    dispatcher = njit(nogil=True, error_model="numpy", **options)(function)
+    if hasattr(dispatcher, "enable_caching"):  # it is the plain function where Numba is switched off
+        with suppress(RuntimeError):  # no place to write a cache: a read-only home and site-packages
+            _enable_cache(dispatcher, function)
+    return dispatcher
+
+
+def _enable_cache(dispatcher: Any, function: Any) -> None:
+    """Our cache where this version of Numba has the private parts that it needs; else Numba's own."""
+    with suppress(AttributeError, TypeError, ImportError):
+        from rankwise.foundation.jit_cache import Cache
+
+        cache = Cache(function)
+        if hasattr(dispatcher, "_cache"):
+            dispatcher._cache = cache
+            return
+    dispatcher.enable_caching()

@@ -1,0 +1,164 @@
+"""What the fields of a model file may hold. It may come from a stranger: whatever is not in these tables is refused.
+
+Parameters tell how a model was trained. One that JSON cannot hold (a callable, a matrix, an object) is kept as null.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from rankwise.data.strict_json import Rule, check_object, is_count, is_list_of, is_number, is_text
+
+TOLD = ("gradient_norm", "iterations", "converged", "message", "gap", "gap_estimate")
+SINCE_0_1 = ("gap_estimate", "stopping")  # fields that models of version 0.1 lack
+KERNEL_PARAMS = ("gamma", "degree", "coef0")
+OF_QUERIES = ("query-minmax", "query-zscore")  # scalers that need no numbers
+SCALERS = ("minmax", "zscore", *OF_QUERIES)
+NUMBERS = "a list of finite numbers"
+
+
+def or_null(rule: Rule) -> Rule:
+    is_right, expected = rule
+    return (lambda value: value is None or is_right(value)), f"{expected}, or null"
+
+
+def one_of(names: Iterable[str]) -> Rule:
+    known = list(names)
+    return (lambda value: isinstance(value, str) and value in known), f"one of {', '.join(known)}"
+
+
+def read_by(read: Callable[[str], Any], expected: str) -> Rule:
+    """A text that the library's own reader takes."""
+
+    def is_right(value: Any) -> bool:
+        try:
+            return isinstance(value, str) and (read(value), True)[1]
+        except ValueError:
+            return False
+
+    return is_right, expected
+
+
+COUNT: Rule = is_count, "a whole number, 0 or more"
+POSITIVE: Rule = (lambda value: is_number(value) and value > 0), "a positive number"
+NUMBER: Rule = is_number, "a finite number"
+TRUTH: Rule = (lambda value: isinstance(value, bool)), "true or false"
+TEXT: Rule = is_text, "a text"
+VECTOR: Rule = partial(is_list_of, is_number), NUMBERS
+ROWS: Rule = partial(is_list_of, partial(is_list_of, is_number)), "a list of rows of finite numbers"
+ANYTHING: Rule = (lambda value: True), "anything"
+
+
+def check_model(state: dict[str, Any], weights: Mapping[str, tuple[str, ...]]) -> None:
+    """One sentence that names the field where a model file does not hold what `save_model` writes.
+
+    weights  kind -> the fields of its weights; the lengths of lists are checked as they are read
+    """
+    check_object({"kind": state.get("kind")}, {"kind": one_of(weights)})
+    kind = state["kind"]
+    rules = {"format": TEXT, "version": COUNT, "rankwise": TEXT, "kind": TEXT, "params": ANYTHING, "fit": ANYTHING}
+    rules |= {"scaler": ANYTHING, "n_features": COUNT, "n_queries": or_null(COUNT)}
+    rules["feature_names"] = or_null((_are_names, "a list of different texts"))
+    rules["first_index"] = partial(is_count, most=1), "0 or 1"
+    rules |= {field: ROWS if field == "references" else VECTOR for field in weights[kind]}
+    check_object(state, rules)
+    check_object(state["params"], params_rules(kind), "params", SINCE_0_1)
+    if state["fit"] is not None or kind != "RankSVM":  # whose partial_fit leaves none
+        check_object(state["fit"], _fit_rules(), "fit", SINCE_0_1)
+    if state["scaler"] is not None:
+        _check_scaler(state["scaler"])
+
+
+def _are_names(value: Any) -> bool:
+    return is_list_of(is_text, value) and len(set(value)) == len(value)
+
+
+def _fit_rules() -> dict[str, Rule]:
+    rules = {"objective": or_null(NUMBER), "iterations": COUNT, "converged": TRUTH, "message": TEXT}
+    return rules | {name: or_null(NUMBER) for name in TOLD if name not in rules}
+
+
+def _check_scaler(state: Any) -> None:
+    rules = {"name": one_of(SCALERS), "n_features": COUNT, "shift": VECTOR, "scale": VECTOR}
+    rules["feature_names_in"] = partial(is_list_of, is_text), "a list of texts"
+    of_queries = isinstance(state, dict) and state.get("name") in OF_QUERIES
+    check_object(state, rules, "scaler", ("feature_names_in", *(("shift", "scale") if of_queries else ())))
+
+
+def params_rules(kind: str) -> dict[str, Rule]:
+    """What the parameters of an estimator may be, by the library's own tables."""
+    from rankwise.kernel_maps.landmarks import LANDMARKS
+    from rankwise.least_squares.comparisons import SCALINGS, TIES
+    from rankwise.metrics import parse
+    from rankwise.objective.building import NORMALIZATIONS, RESCALINGS
+    from rankwise.pairs.preferences import SCOPES
+    from rankwise.pairs.schemes import SCHEMES
+
+    loss = or_null(read_by(_check_loss, "a loss, such as 'squared_hinge'"))
+    measure = or_null(read_by(lambda text: text == "squared-error" or parse(text), "a measure, such as 'ndcg@10'"))
+    seed = or_null((partial(is_count, most=2**32 - 1), "a whole number from 0 to 4294967295"))
+    solver = one_of(_solvers(kind))
+    at_most = or_null(POSITIVE)
+    trained = {"loss": loss, "solver": solver, "tol": POSITIVE, "max_iter": at_most, "random_state": seed}
+    compared = {"ties": one_of(TIES), "scaling": one_of(SCALINGS)}
+    kernel = {"kernel": read_by(_check_kernel, "the name of a kernel on features"), "gamma": or_null(NUMBER)}
+    kernel |= {"degree": NUMBER, "coef0": NUMBER, "n_components": at_most, "landmarks": one_of(LANDMARKS)}
+    kernel["kernel_params"] = or_null((_are_kernel_params, f"an object of {', '.join(KERNEL_PARAMS)}"))
+    kernel["random_state"] = seed
+    pairing = {"pairs": one_of(SCHEMES), "scope": one_of(SCOPES), "rescaling": one_of(RESCALINGS)}
+    pairing |= {"costs": or_null((_are_costs, "a name, numbers, or a square table of two levels or more"))}
+    pairing |= {"normalize_pairs": one_of(NORMALIZATIONS), "stopping": one_of(("gap", "gradient"))}
+    start: Rule = (lambda value: value == "random" or ROWS[0](value)), "'random', or rows of finite numbers"
+    share: Rule = (lambda value: is_number(value) and 0 < value < 1), "a number between 0 and 1"
+    factorized = {"n_components": POSITIVE, "learning_rate": POSITIVE, "init": or_null(start), "measure": measure}
+    factorized |= {"validation_fraction": or_null(share), "n_iter_no_change": POSITIVE}
+    alphas: Rule = (lambda value: is_list_of(POSITIVE[0], value) and bool(value)), "a list of positive numbers"
+    return {
+        "RankSVM": {"C": POSITIVE, **trained, "warm_start": TRUTH, **pairing},
+        "RankRLS": {"alpha": POSITIVE, "solver": solver, "tol": POSITIVE, "max_iter": POSITIVE, **compared},
+        "RankRLSCV": {"alphas": or_null(alphas), "measure": measure, "solver": solver, **compared},
+        "FactorizedRankSVM": {"C": POSITIVE, **trained, **factorized},
+        "KernelRankSVM": {"C": POSITIVE, **trained, **kernel},
+        "KernelRankRLS": {"alpha": POSITIVE, **compared, **kernel},
+    }[kind]
+
+
+def _solvers(kind: str) -> tuple[str, ...]:
+    from rankwise.estimators import rankrls, rankrls_cv
+    from rankwise.solvers import SOLVERS
+
+    if kind in ("RankRLS", "RankRLSCV"):
+        return rankrls.SOLVERS if kind == "RankRLS" else rankrls_cv.SOLVERS
+    return ("lbfgs", "gd") if kind == "FactorizedRankSVM" else ("auto", *SOLVERS)
+
+
+def _check_loss(text: str) -> None:
+    """`losses.parse`, without the linear program that finds a logistic loss."""
+    from rankwise.objective import losses
+
+    name, _, error = text.strip().partition(":")
+    if name != "logistic":
+        losses.parse(text)
+    elif error and not 1e-5 <= float(error) <= 0.1:
+        raise ValueError(text)
+
+
+def _check_kernel(name: str) -> None:
+    from rankwise.kernel_maps import Kernel
+
+    if Kernel(name).precomputed:
+        raise ValueError(name)
+
+
+def _are_kernel_params(value: Any) -> bool:
+    is_right = isinstance(value, dict) and set(value) <= set(KERNEL_PARAMS)
+    return is_right and all(one is None or is_number(one) for one in value.values())
+
+
+def _are_costs(value: Any) -> bool:
+    from rankwise.pairs.costs import NAMES
+
+    if isinstance(value, str):
+        return value in NAMES
+    is_table = ROWS[0](value) and len(value) > 1 and all(len(row) == len(value) for row in value)
+    return VECTOR[0](value) or is_table

@@ -1,0 +1,241 @@
+"""From what a user gives (rows, labels, query ids or pairs, weights, costs) to the objective a solver minimises."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.foundation.arrays import Array, Floats, Ints, exact, finite
+from rankwise.foundation.devices import library_of, on_device_of, some_rows, to_host
+from rankwise.foundation.threads import thread_count
+from rankwise.objective.losses import Loss
+from rankwise.objective.regularized import Objective
+from rankwise.objective.risks import ListedRisk, PairwiseRisk
+from rankwise.objective.rows import MemoryRows
+from rankwise.objective.stored import StoredRows, is_stored
+from rankwise.objective.sums import Sum
+from rankwise.pairs import costs as costs_of
+from rankwise.pairs.composite import adjacent
+from rankwise.pairs.preferences import Preferences
+from rankwise.pairs.queries import Queries
+
+RESCALINGS = ("slack", "margin")
+NORMALIZATIONS = ("sum", "mean", "query", "svm-rank")
+WORTH_THREADS = 8 << 20  # bytes to go through from where on threads pay
+PAIR_WORK = 100  # bytes whose reading takes as long as what the pair sums do for a document
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Which pairs count, and how much.
+
+    engine     how sums over pairs are done: a name of `rankwise.pairs.schemes`
+    scope      "all" pairs, or those of "adjacent" levels
+    costs      δ_ij: see `rankwise.pairs.costs`; also a callable (better, worse rows) -> δ, or a sparse n × n matrix
+    rescaling  "slack": δ_ij · loss(s_i - s_j); "margin": the pair is asked to differ by sqrt(δ_ij) instead of 1
+    normalize  C times the "sum" over pairs, their "mean", the mean over the means of each "query", or, as SVM^rank has
+               it, the sum over the number of queries ("svm-rank")
+    """
+
+    engine: str = "auto"
+    scope: str = "all"
+    costs: Any = None
+    rescaling: str = "slack"
+    normalize: str = "sum"
+
+    def __post_init__(self) -> None:
+        for name, known in (("rescaling", RESCALINGS), ("normalize", NORMALIZATIONS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is {getattr(self, name)!r}: there are {', '.join(map(repr, known))}")
+
+
+def build(
+    X: Any,
+    labels: Any,
+    queries: Any = None,
+    weights: Any = None,
+    *,
+    loss: Loss,
+    C: float,
+    pairing: Pairing | None = None,
+    n_jobs: int | None = None,
+) -> Objective:
+    """The objective of a linear ranker on rows X; they are copied only where a query's rows do not lie together."""
+    pairing = pairing or Pairing()
+    labels = exact(labels, "labels", by_order=pairing.costs is None)
+    labels = finite(labels if library_of(X) is None else on_device_of(X, labels), "labels")
+    groups = Queries(queries, X.shape[0])
+    if pairing.costs is not None and _needs_list(pairing, to_host(labels), groups):
+        if library_of(X):
+            raise ValueError("these costs need every pair listed, which only rows of NumPy or SciPy allow")
+        return _build_listed(X, labels, groups, weights, loss, C, pairing, n_jobs)
+    features = _features(X, n_jobs)
+    costs, rows = pairing.costs, groups.rows
+    if groups.rows is not None:
+        features, labels = features.select(groups.rows, features.n_threads), some_rows(labels, groups.rows)
+        weights = None if weights is None else some_rows(on_device_of(labels, weights), groups.rows)
+        costs = np.asarray(costs)[groups.rows] if np.ndim(costs) == 1 else costs
+        groups = groups.gathered()
+    features = features.centred(groups.starts)
+    margins = None
+    if pairing.rescaling == "margin" and costs is not None:
+        margins, costs = costs_of.per_document(costs, to_host(labels)), None
+        margins = on_device_of(labels, margins)
+
+    def preferences_of(weights: Any) -> Preferences:
+        options: Any = {"scope": pairing.scope, "engine": pairing.engine, "n_jobs": n_jobs}
+        return Preferences(labels, groups, weights, costs=costs, **options)
+
+    preferences = preferences_of(weights)
+    if pairing.normalize != "sum":
+        C, scales = _normalized(C, preferences.pairs_per_query(), pairing.normalize)
+        if scales is not None:
+            by_row = on_device_of(labels, np.sqrt(np.repeat(scales, groups.sizes)))
+            preferences = preferences_of(by_row if weights is None else weights * by_row)
+    return Objective(Sum(features, PairwiseRisk(preferences, loss, margins)), C, rows)
+
+
+def build_from_pairs(
+    X: Any, pairs: Any, weights: Any = None, *, loss: Loss, C: float, normalize: str = "sum", n_jobs: int | None = None
+) -> Objective:
+    """The objective over the pairs given: an integer array of shape (n_pairs, 2), each row (better, worse)."""
+    listed = np.asarray(pairs)
+    if listed.size == 0:
+        raise ValueError("pairs is empty: give at least one row (better, worse)")
+    if listed.ndim != 2 or listed.shape[1] != 2 or not np.issubdtype(listed.dtype, np.integer):
+        raise ValueError(f"pairs must be integers of shape (n_pairs, 2), got {listed.dtype} of shape {listed.shape}")
+    if listed.min() < 0 or listed.max() >= X.shape[0]:
+        raise ValueError(
+            f"pairs names row {listed.max() if listed.min() >= 0 else listed.min()}: X has {X.shape[0]} rows"
+        )
+    if (listed[:, 0] == listed[:, 1]).any():
+        raise ValueError(f"pairs[{int(np.argmax(listed[:, 0] == listed[:, 1]))}] prefers a row to itself")
+    if weights is not None and np.shape(weights) != (len(listed),):
+        raise ValueError(f"pair_weight has the shape {np.shape(weights)}: there are {len(listed)} pairs to weigh")
+    scales = np.ones(len(listed)) if weights is None else finite(weights, "pair_weight")
+    if (scales < 0).any():
+        raise ValueError(f"pair_weight[{int(np.argmax(scales < 0))}] is negative")
+    if normalize in ("mean", "query"):  # without query ids, all pairs are of one query
+        C /= scales.sum() or 1.0
+    risk = ListedRisk(_differences(listed[:, 0], listed[:, 1], X.shape[0]), scales, np.ones(len(listed)), loss)
+    return _of_listed(X, risk, C, n_jobs)
+
+
+def _features(X: Any, n_jobs: int | None) -> Any:
+    """X and its products, wherever it lies."""
+    if library_of(X):
+        from rankwise.objective.device_sparse import rows_on_device
+
+        return rows_on_device(X)
+    n_threads = _threads(X, n_jobs)
+    return StoredRows(X, 0, X.shape[0], n_threads) if is_stored(X) else MemoryRows(X, n_threads)
+
+
+def _threads(X: Any, n_jobs: int | None) -> int:
+    """As many as asked for, or one where there is so little to do that they would only wait for each other."""
+    n_threads = thread_count(n_jobs)
+    return n_threads if 8 * X.size + PAIR_WORK * X.shape[0] >= WORTH_THREADS else 1
+
+
+def query_weights(given: Any, queries: Queries) -> Floats:
+    """For each row, what makes a pair of its query weigh as asked: given a row, or as a dict by query id."""
+    if isinstance(given, dict):
+        ids = queries.ids.tolist()
+        known = set(ids)
+        unknown = [one for one in given if one not in known]
+        if unknown:
+            raise ValueError(f"query_weight names the query {unknown[0]!r}, and there is none of that id in qid")
+        by_query = finite([given.get(one, 1.0) for one in ids], "query_weight")
+    else:
+        by_row = finite(given, "query_weight", queries.codes.size)
+        first = queries.starts[:-1] if queries.rows is None else queries.rows[queries.starts[:-1]]
+        by_query = by_row[first]
+        if (by_query[queries.codes] != by_row).any():
+            row = int(np.argmax(by_query[queries.codes] != by_row))
+            raise ValueError(f"query_weight[{row}] differs from that of another row of the same query")
+    if (by_query < 0).any():
+        worst = int(np.argmin(by_query))
+        name = queries.ids.tolist()[worst]
+        raise ValueError(f"query_weight of query {name!r} is {by_query[worst]:g}: it must not be negative")
+    return np.sqrt(by_query)[queries.codes]
+
+
+def _needs_list(pairing: Pairing, labels: Floats, groups: Queries) -> bool:
+    if not costs_of.known(pairing.costs):
+        return True
+    if pairing.rescaling == "slack":
+        return False
+    delta = costs_of.per_document(pairing.costs, labels)
+    return delta is None or not costs_of.rises(delta, labels, groups)
+
+
+def _build_listed(
+    X: Any, labels: Floats, groups: Queries, weights: Any, loss: Loss, C: float, pairing: Pairing, n_jobs: int | None
+) -> Objective:
+    if pairing.engine not in ("auto", "explicit"):
+        raise ValueError(
+            f"pairs={pairing.engine!r} cannot do these costs: they need every pair listed, pairs='explicit'"
+        )
+    from rankwise.pairs.explicit import list_pairs
+
+    layout = Preferences(labels, groups, weights, scope=pairing.scope).layout
+    layouts = [layout] if pairing.scope == "all" else adjacent(layout)
+    lists = [list_pairs(one, beside=64) for one in layouts]
+    better, worse = (np.concatenate(side) for side in zip(*lists, strict=True))
+    costs = _listed_costs(pairing.costs, labels, groups, better, worse)
+    scales = np.ones(better.size) if layout.weights is None else layout.weights[better] * layout.weights[worse]
+    margins = np.ones(better.size)
+    if pairing.rescaling == "slack":
+        scales = scales * costs
+    else:
+        margins = np.sqrt(costs)
+    totals: Floats = np.bincount(groups.codes[better], scales, minlength=len(groups)).astype(np.float64)
+    C, by_query = _normalized(C, totals, pairing.normalize)
+    if by_query is not None:
+        scales = scales * by_query[groups.codes[better]]
+    return _of_listed(X, ListedRisk(_differences(better, worse, labels.size), scales, margins, loss), C, n_jobs)
+
+
+def _of_listed(X: Any, risk: ListedRisk, C: float, n_jobs: int | None) -> Objective:
+    features = MemoryRows(X, thread_count(n_jobs)).centred(risk.starts)
+    return Objective(Sum(features, risk), C)
+
+
+def _listed_costs(costs: Any, labels: Floats, groups: Queries, better: Ints, worse: Ints) -> Floats:
+    if callable(costs):
+        found = finite(costs(better, worse), "what costs returns")
+    elif sparse.issparse(costs):
+        if costs.shape != (labels.size, labels.size):
+            raise ValueError(f"costs has the shape {costs.shape}: for {labels.size} rows it must be n × n")
+        found = finite(np.asarray(costs.tocsr()[better, worse]).ravel(), "costs")
+    elif costs_of.known(costs):
+        left, right = costs_of.separable(costs, labels, groups)
+        found = np.maximum(np.einsum("pr,pr->p", left[better], right[worse]), 0.0)
+    else:
+        raise ValueError(f"costs is a {type(costs).__name__}: give a name, an array, a sparse matrix or a callable")
+    if found.size != better.size:
+        raise ValueError(f"costs returned {found.size} numbers for {better.size} pairs")
+    if (found < 0).any():
+        p = int(np.argmax(found < 0))
+        raise ValueError(f"the cost of the pair ({better[p]}, {worse[p]}) is {found[p]}: costs must not be negative")
+    return found
+
+
+def _normalized(C: float, totals: Floats, normalize: str) -> tuple[float, Floats | None]:
+    """C, and what to multiply the weight of each query's pairs by."""
+    if normalize == "mean":
+        return C / (float(totals.sum()) or 1.0), None
+    if normalize == "svm-rank":
+        return C / totals.size, None
+    if normalize == "query":  # over the queries that have a mean
+        return C / max(int(np.count_nonzero(totals)), 1), 1.0 / np.where(totals > 0, totals, 1.0)
+    return C, None
+
+
+def _differences(better: Array, worse: Array, n_rows: int) -> Any:
+    n = better.size
+    ends = np.empty(2 * n, np.int64)
+    ends[::2], ends[1::2] = better, worse
+    signs = np.tile([1.0, -1.0], n)
+    return sparse.csr_array((signs, ends, np.arange(0, 2 * n + 1, 2)), shape=(n, n_rows))

@@ -1,0 +1,93 @@
+"""Columns whose values are far larger than their differences within queries: offsets, ids, query-level features.
+
+Pairs see differences within a query only, and a sum of squares of large values loses the small differences. Such a
+column is shifted in each query by its value in the query's first row. Values that are near each other subtract without
+rounding, so the shifted column holds exactly the differences the data have.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.jit import kernel
+from rankwise.foundation.threads import share
+
+RATIO = 128.0  # of a value to the differences within queries, from which on squares lose digits that count
+HARMLESS = 1e-7  # what rounding may add to the curvature of a column, where the regulariser's is 1
+GROUP = 64  # columns of a sparse X that are looked at as a dense array
+BLOCK_ROWS = 1 << 14
+
+
+def shifted(X: Any, starts: Ints, n_threads: int = 1) -> Any:
+    """X with such columns shifted, or X itself where there are none; queries begin at the rows `starts`."""
+    enough = worth_a_look(starts)
+    return _shifted_sparse(X, starts, enough) if sparse.issparse(X) else _shifted_dense(X, starts, enough, n_threads)
+
+
+def worth_a_look(starts: Ints) -> float:
+    """The size of value below which nothing can go wrong with that many pairs."""
+    sizes = np.diff(starts).astype(np.float64)
+    return float(np.sqrt(HARMLESS / (np.finfo(float).eps * max(float(sizes @ sizes), 1.0))))
+
+
+def offsets(largest: Any, spread: Any, enough: float) -> Any:
+    """Which columns are to be shifted, from their largest values and their largest differences within queries."""
+    return (largest > RATIO * spread) & (largest > enough)
+
+
+def _shifted_dense(X: Array, starts: Ints, enough: float, n_threads: int) -> Array:
+    if not X.size:
+        return X
+    firsts = np.unique(np.searchsorted(starts, np.arange(0, X.shape[0], BLOCK_ROWS), side="right") - 1)
+    blocks = [starts[i : j + 1] for i, j in zip(firsts, np.append(firsts[1:], starts.size - 1), strict=True)]
+    found = np.array(share(lambda ends: _extents(X, ends), blocks, n_threads))
+    largest, spread = found.max(axis=0)
+    columns = np.flatnonzero(offsets(largest, spread, enough))
+    if not columns.size:
+        return X
+    part = X[:, columns].astype(np.float64)
+    part -= part[np.repeat(starts[:-1], np.diff(starts))]
+    exact = bool((part.astype(X.dtype) == part).all())  # float32 may not hold a difference to a far value
+    moved = X.copy() if exact else X.astype(np.float64)
+    moved[:, columns] = part
+    return moved
+
+
+def _shifted_sparse(X: Any, starts: Ints, enough: float) -> Any:
+    largest = np.zeros(X.shape[1])
+    np.maximum.at(largest, X.indices, np.abs(X.data))
+    candidates = np.flatnonzero(largest > enough)
+    if not candidates.size:
+        return X
+    by_column = X.tocsc()
+    for first in range(0, candidates.size, GROUP):
+        group = candidates[first : first + GROUP]
+        dense = by_column[:, group].toarray()
+        moved = _shifted_dense(dense, starts, enough, 1)
+        if moved is not dense:
+            by_column = by_column.astype(moved.dtype, copy=False)
+            by_column[:, group] = sparse.csc_array(moved)
+    rows = by_column.tocsr()
+    rows.eliminate_zeros()
+    rows.sort_indices()
+    return rows
+
+
+def _extents(X: Array, ends: Ints) -> Floats:
+    """For each column, the largest value and the largest difference to the first row of the query."""
+    out = np.zeros((2, X.shape[1]))
+    _add_extents(X, ends, out[0], out[1])
+    return out
+
+
+@kernel
+def _add_extents(X: Array, ends: Ints, largest: Floats, spread: Floats) -> None:
+    for q in range(ends.size - 1):
+        first = ends[q]
+        for i in range(first, ends[q + 1]):
+            for j in range(X.shape[1]):
+                value, origin = float(X[i, j]), float(X[first, j])
+                largest[j] = max(largest[j], abs(value))
+                spread[j] = max(spread[j], abs(value - origin))

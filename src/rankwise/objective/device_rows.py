@@ -1,0 +1,137 @@
+"""Dense X of torch or CuPy and its two products, where it lies: what `rows.MemoryRows` is for NumPy.
+
+float32 values are read as they are and summed in float64: on a GPU under torch by a kernel, else block after block.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rankwise.foundation.devices import device_of, fused, memory_left, namespace, on_device_of
+
+PART_BYTES = 1 << 33  # of X, whose queries are gone through at once
+BLOCK_BYTES = 1 << 28  # of X, turned into float64 at once
+COPIES = 10  # of some columns, while their sums over pairs are made
+MEMORY_SHARE = 0.5  # of what is free, for these copies
+
+
+class DeviceRows:
+    """What dense and sparse X share; `X` is an array of theirs, by which to know the library and the device."""
+
+    n_threads = 1
+    X: Any
+
+    def __init__(self, n_rows: int, n_features: int, nbytes: int) -> None:
+        self.n_rows, self.n_features, self.nbytes = n_rows, n_features, nbytes
+        self.block_rows = max(1, PART_BYTES * n_rows // max(nbytes, 1))
+
+    @property
+    def xp(self) -> Any:
+        return namespace(self.X)
+
+    @property
+    def zero(self) -> Any:
+        """A vector of weights, all 0."""
+        return self.xp.zeros(self.n_features, dtype=self.xp.float64, device=device_of(self.X))
+
+    @cached_property
+    def width(self) -> int:
+        """So many columns at once leave room for sums over pairs."""
+        return max(8, int(MEMORY_SHARE * memory_left(self.X)) // (8 * COPIES * max(self.n_rows, 1)))
+
+    def loaded(self) -> Any:
+        return self
+
+    def centred(self, starts: Any) -> Any:
+        """The same differences within queries, which begin at the rows `starts`, without large common offsets."""
+        return self
+
+    def dot(self, v: Any) -> Any:
+        """X v, for a vector or a matrix of columns."""
+        raise NotImplementedError
+
+    def scores(self, w: Any) -> Any:
+        """X w."""
+        return self.dot(w)
+
+
+class DenseRows(DeviceRows):
+    """X, an (n, d) array of float32 or float64."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self._wide = X.dtype == namespace(X).float64
+        n, d = map(int, X.shape)
+        super().__init__(n, d, n * d * (8 if self._wide else 4))
+
+    def select(self, rows: Any, n_threads: int = 1) -> "DenseRows":
+        """Some of the rows; a slice of them is not copied."""
+        return DenseRows(self.X[rows] if isinstance(rows, slice) else self.xp.take(self.X, on_device_of(self.X, rows)))
+
+    def centred(self, starts: Any) -> "DenseRows":
+        from rankwise.objective.centring import offsets, worth_a_look
+
+        xp, X = self.xp, self.X
+        first = on_device_of(X, np.repeat(starts[:-1], np.diff(starts)))
+        found = [self._extents(rows, first) for rows in self.blocks()]
+        largest, spread = (xp.amax(xp.stack(each), 0) for each in zip(*found, strict=True))
+        columns = xp.nonzero(offsets(largest, spread, worth_a_look(starts)))[0]
+        if not columns.shape[0]:
+            return self
+        part = xp.astype(X[:, columns], xp.float64)
+        part = part - xp.take(part, first)
+        exact = bool((xp.astype(part, X.dtype) == part).all())  # float32 may not hold a difference to a far value
+        moved = xp.astype(X, X.dtype if exact else xp.float64, copy=True)
+        moved[:, columns] = xp.astype(part, moved.dtype)
+        return DenseRows(moved)
+
+    def _extents(self, rows: slice, first: Any) -> tuple[Any, Any]:
+        """For each column, the largest value and the largest difference to the first row of the query."""
+        xp, block = self.xp, self._block(rows)
+        origin = xp.astype(xp.take(self.X, first[rows]), xp.float64)
+        return xp.amax(abs(block), 0), xp.amax(abs(block - origin), 0)
+
+    def dot(self, v: Any) -> Any:
+        """X v, for a vector or a matrix of columns."""
+        if self._wide:
+            return self.X @ v
+        if self._fused(v):
+            from rankwise.pairs.device_kernels import dot
+
+            return dot(self.X, v)
+        return self.xp.concat([self._block(rows) @ v for rows in self.blocks()])
+
+    def transposed_dot(self, g: Any) -> Any:
+        """Xᵀ g, for a vector or a matrix of columns."""
+        if self._fused(g):
+            from rankwise.pairs.device_kernels import transposed_dot
+
+            return transposed_dot(self.X, g)
+        return sum(self._block(rows).T @ g[rows] for rows in self.blocks())
+
+    def squared_transposed_dot(self, g: Any) -> Any:
+        """(X ∘ X)ᵀ g."""
+        return sum((self._block(rows) ** 2).T @ g[rows] for rows in self.blocks())
+
+    def absolute_dot(self, v: Any) -> Any:
+        """|X| v, absolute value by absolute value."""
+        return self.xp.concat([abs(self._block(rows)) @ v for rows in self.blocks()])
+
+    def absolute_transposed_dot(self, g: Any) -> Any:
+        """|X|ᵀ g."""
+        return sum(abs(self._block(rows)).T @ g[rows] for rows in self.blocks())
+
+    def columns(self, first: int, last: int) -> Any:
+        """Columns first, ..., last - 1 in float64."""
+        return self.xp.astype(self.X[:, first:last], self.xp.float64)
+
+    def _fused(self, v: Any) -> bool:
+        return v.ndim == 1 and not self._wide and fused(self.X)
+
+    def _block(self, rows: slice) -> Any:
+        return self.X[rows] if self._wide else self.xp.astype(self.X[rows], self.xp.float64)
+
+    def blocks(self) -> list[slice]:
+        step = self.n_rows if self._wide else max(1, BLOCK_BYTES * self.n_rows // max(self.nbytes, 1))
+        return [slice(first, min(first + step, self.n_rows)) for first in range(0, self.n_rows, max(step, 1))]

@@ -1,0 +1,154 @@
+"""Losses as data. With margin u = 1 - (s_i - s_j), a piece (t; a, b, c) adds a + b u + c u²/2 to every preference pair
+with s_i - s_j < t; a loss is the sum of its pieces. Nothing else of a loss is ever asked for.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+
+import numpy as np
+
+from rankwise.foundation.arrays import Array
+
+
+@dataclass(frozen=True)
+class Piece:
+    """a + b u + c u²/2 for the pairs with s_i - s_j < threshold."""
+
+    threshold: float
+    constant: float
+    slope: float
+    curvature: float
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A margin loss: its name as `parse` reads it, and its pieces. Called with s_i - s_j, it gives its value there."""
+
+    name: str
+    pieces: tuple[Piece, ...]
+    smooth: bool = True  # whether the slope is continuous
+    error: float = 0.0  # of each pair, where the pieces only approximate the loss of that name
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def bend(self) -> float:
+        """At most its curvature, as a share of its value for equal scores."""
+        return sum(abs(piece.curvature) for piece in self.pieces) / float(self(np.zeros(1))[0])
+
+    def __call__(self, margin: Array) -> Array:
+        u = 1.0 - margin
+        total: Array = 0.0 * u
+        for piece in self.pieces:
+            value = piece.constant + piece.slope * u + piece.curvature * u * u / 2
+            total = total + (margin < piece.threshold) * value
+        return total
+
+
+def hinge() -> Loss:
+    """max(0, u)."""
+    return Loss("hinge", (Piece(1.0, 0.0, 1.0, 0.0),), smooth=False)
+
+
+def squared() -> Loss:
+    """u², for every pair however well ordered: least squares on the differences of scores."""
+    return Loss("squared", (Piece(float("inf"), 0.0, 0.0, 2.0),))
+
+
+def squared_hinge() -> Loss:
+    """max(0, u)²."""
+    return Loss("squared_hinge", (Piece(1.0, 0.0, 0.0, 2.0),))
+
+
+def huber(width: float = 1.0) -> Loss:
+    """u²/2h up to u = h, then u - h/2: the hinge with its corner rounded over the width h."""
+    if not 0 < width < float("inf"):
+        raise ValueError(f"the width of huber is {width:g}: it must be positive and finite, as in 'huber:0.5'")
+    quadratic = Piece(1.0, 0.0, 0.0, 1.0 / width)
+    to_linear = Piece(1.0 - width, -width / 2, 1.0, -1.0 / width)
+    return Loss(f"huber:{width!r}", (quadratic, to_linear))
+
+
+def beyond(width: float) -> Loss:
+    """u where u > width, else 0: the hinge without its corner. Not a loss to fit: its slope is part of huber's."""
+    return Loss(f"beyond:{width!r}", (Piece(1.0 - width, 0.0, 1.0, 0.0),), smooth=False)
+
+
+@cache
+def logistic(error: float = 1e-3) -> Loss:
+    """log(1 + exp(-(s_i - s_j))) by a convex quadratic spline that is nowhere further off than `error`.
+
+    The spline is Σ c_k max(0, t_k - margin)²/2. For given knots t the best c is a linear program: least largest error
+    on a fine grid, curvature nowhere negative, 0 far to the right and -margin far to the left. Knots, closer together
+    in the middle where the curvature is, are added until the error is met with room for what lies between grid points.
+    """
+    if not 1e-5 <= error <= 0.1:
+        raise ValueError(f"the error of logistic is {error:g}: it must lie between 1e-5 and 0.1, as in 'logistic:1e-3'")
+    end = -float(np.log(np.expm1(0.7 * error)))  # beyond it, 0 is near enough
+    n_knots = 4
+    while True:
+        at = np.linspace(-1, 1, n_knots)
+        knots = end * np.sign(at) * np.abs(at) ** 1.4
+        off, curvatures = _best_spline(knots, lambda margin: np.logaddexp(0.0, -margin))
+        if off <= 0.98 * error:
+            break
+        n_knots += max(1, n_knots // 8)
+    pieces = [Piece(t, c * (t - 1) ** 2 / 2, c * (t - 1), c) for t, c in zip(knots.tolist(), curvatures, strict=True)]
+    return Loss(f"logistic:{error!r}", tuple(pieces), error=error)
+
+
+def _best_spline(knots: Array, wanted: Callable[[Array], Array]) -> tuple[float, list[float]]:
+    """The largest error of the best spline with these knots (infinity where there is none), and its curvatures."""
+    from scipy.optimize import linprog
+
+    n = knots.size
+    grid = np.linspace(knots[0] - 1, knots[-1] + 1, 40 * n)
+    spline, values, one = np.maximum(knots - grid[:, None], 0.0) ** 2 / 2, wanted(grid), np.ones((grid.size, 1))
+    convex = np.hstack((-np.triu(np.ones((n, n))), np.zeros((n, 1))))
+    most = np.vstack((np.hstack((spline, -one)), np.hstack((-spline, -one)), convex))
+    tails = np.column_stack((np.vstack((np.ones(n), knots, knots**2)), np.zeros(3)))
+    found = linprog(
+        np.append(np.zeros(n), 1.0),
+        A_ub=most,
+        b_ub=np.concatenate((values, -values, np.zeros(n))),
+        A_eq=tails,
+        b_eq=[0.0, 1.0, 0.0],
+        bounds=[(None, None)] * n + [(0, None)],
+    )
+    return (float(found.x[-1]), found.x[:-1].tolist()) if found.success else (float("inf"), [])
+
+
+LOSSES: dict[str, Callable[..., Loss]] = {
+    "hinge": hinge,
+    "squared_hinge": squared_hinge,
+    "huber": huber,
+    "logistic": logistic,
+    "squared": squared,
+}
+WITH_PARAMETER = {"huber": "huber:0.5", "logistic": "logistic:1e-3"}
+
+
+def parse(text: str | Loss) -> Loss:
+    """The loss of that spelling: a name, and where it has a parameter a colon and a number, as in 'huber:0.5'."""
+    if isinstance(text, Loss):
+        return text
+    name, _, parameter = str(text).strip().partition(":")
+    name = name.replace("-", "_")
+    if name not in LOSSES:
+        near = get_close_matches(name, LOSSES, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"unknown loss {text!r}: there are {', '.join(LOSSES)}{hint}")
+    if not parameter:
+        return LOSSES[name]()
+    if name not in WITH_PARAMETER:
+        raise ValueError(f"loss {text!r}: {name} takes no parameter")
+    try:
+        value = float(parameter)
+    except ValueError:
+        raise ValueError(
+            f"loss {text!r}: {parameter!r} is not a number; write it as {WITH_PARAMETER[name]!r}"
+        ) from None
+    return LOSSES[name](value)

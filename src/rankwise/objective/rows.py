@@ -1,0 +1,167 @@
+"""Rows of features, dense or CSR, float32 or float64, and the two products a linear model needs: X v and Xᵀ g.
+
+float32 values are read as they are and summed in float64. A large matrix is gone through in blocks of rows that do not
+depend on the number of threads. This is the only place that knows how X is stored.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.threads import share
+
+BLOCK_BYTES = 1 << 22  # the largest block of rows: small enough to stay in cache
+LEAST_BLOCK = 1 << 19  # the smallest: large enough to hide the calls; between them, an eighth of X
+LANES = 4, 64  # partial sums kept apart, at least and at most
+
+
+class MemoryRows:
+    """X, an (n, d) C-ordered ndarray or CSR matrix of float32 or float64."""
+
+    def __init__(self, X: Any, n_threads: int = 1) -> None:
+        self.X = X
+        nbytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
+        self._settle(X.shape, int(nbytes), n_threads)
+
+    def _settle(self, shape: tuple[int, int], nbytes: int, n_threads: int) -> None:
+        self.n_rows, self.n_features = map(int, shape)
+        self.nbytes = nbytes
+        self.n_threads = n_threads
+        block = min(BLOCK_BYTES, max(LEAST_BLOCK, self.nbytes // 8))
+        self.block_rows = max(1, block * self.n_rows // max(self.nbytes, 1))
+        self.width = max(8, BLOCK_BYTES // (2 * max(self.n_rows, 1)))  # columns that sums over pairs take at once
+
+    @property
+    def rows(self) -> tuple[Array, ...]:
+        """X as the kernels take it: the array, or a CSR matrix's values, columns and ends of rows."""
+        return (self.X.data, self.X.indices, self.X.indptr) if sparse.issparse(self.X) else (self.X,)
+
+    @property
+    def zero(self) -> Floats:
+        """A vector of weights, all 0."""
+        return np.zeros(self.n_features)
+
+    def loaded(self) -> "MemoryRows":
+        """With the rows in memory."""
+        return self
+
+    def select(self, rows: Any, n_threads: int) -> "MemoryRows":
+        """Some of the rows; a slice of them is not copied."""
+        return MemoryRows(_slice(self.X, rows) if isinstance(rows, slice) else self.X[rows], n_threads)
+
+    def centred(self, starts: Ints) -> "MemoryRows":
+        """The same differences within queries, which begin at the rows `starts`, without large common offsets."""
+        from rankwise.objective.centring import shifted
+
+        moved = shifted(self.X, starts, self.n_threads)
+        return self if moved is self.X else MemoryRows(moved, self.n_threads)
+
+    def dot(self, v: Array) -> Floats:
+        """X v, for a vector or a matrix of columns."""
+        from rankwise.objective import row_kernels
+
+        v = np.ascontiguousarray(v, np.float64)
+        out = np.empty((self.n_rows, *v.shape[1:]))
+
+        def multiply(rows: slice) -> None:
+            if v.ndim == 2:
+                out[rows] = self.X[rows] @ v
+            else:
+                row_kernels.dot(self.rows, rows.start, rows.stop, v, out)
+
+        share(multiply, self.blocks(), self.n_threads)
+        return out
+
+    def transposed_dot(self, g: Array) -> Floats:
+        """Xᵀ g, for a vector or a matrix of columns."""
+        from rankwise.objective import row_kernels
+
+        def add_up(blocks: list[slice]) -> Floats:
+            total = np.zeros((self.n_features, *g.shape[1:]))
+            for rows in blocks:
+                if g.ndim == 2:
+                    X = self.X[rows]
+                    total += (X if sparse.issparse(X) else _dense(X)).T @ g[rows]
+                else:
+                    row_kernels.add_transposed(self.rows, rows.start, rows.stop, g, total)
+            return total
+
+        return in_order(share(add_up, lanes(self.blocks(), self.nbytes, g[:1].size * self.n_features), self.n_threads))
+
+    def scores(self, w: Floats) -> Floats:
+        """X w row by row: equal rows get equal scores wherever they stand, which a matrix product does not promise."""
+        scores: Floats = self.X @ w if sparse.issparse(self.X) else np.einsum("ij,j->i", self.X, w)
+        return scores
+
+    def squared_transposed_dot(self, g: Floats) -> Floats:
+        """(X ∘ X)ᵀ g."""
+        from rankwise.objective.row_kernels import add_squared
+
+        return self._added_up(add_squared, g)
+
+    def absolute_dot(self, v: Floats) -> Floats:
+        """|X| v, absolute value by absolute value."""
+        from rankwise.objective.row_kernels import absolute_dot
+
+        out = np.empty(self.n_rows)
+        share(lambda rows: absolute_dot(self.rows, rows.start, rows.stop, v, out), self.blocks(), self.n_threads)
+        return out
+
+    def absolute_transposed_dot(self, g: Floats) -> Floats:
+        """|X|ᵀ g."""
+        from rankwise.objective.row_kernels import add_absolute
+
+        return self._added_up(add_absolute, g)
+
+    def _added_up(self, add: Any, g: Floats) -> Floats:
+        """The sum over all rows of what a kernel adds for each."""
+
+        def add_up(blocks: list[slice]) -> Floats:
+            total = np.zeros(self.n_features)
+            for rows in blocks:
+                add(self.rows, rows.start, rows.stop, g, total)
+            return total
+
+        return in_order(share(add_up, lanes(self.blocks(), self.nbytes, self.n_features), self.n_threads))
+
+    def columns(self, first: int, last: int) -> Floats:
+        """Columns first, ..., last - 1 as a float64 array."""
+        return _dense(self.X[:, first:last])
+
+    def blocks(self) -> list[slice]:
+        """The rows, cut into blocks that do not depend on the number of threads."""
+        step = self.block_rows
+        return [slice(first, min(first + step, self.n_rows)) for first in range(0, self.n_rows, step)]
+
+
+def lanes(blocks: list[Any], nbytes: int, size: int) -> list[list[Any]]:
+    """The blocks dealt into runs, each with a sum of this size of its own: so few that they cost less than X itself."""
+    most = int(np.clip(nbytes // (32 * max(size, 1)), *LANES))
+    step = max(1, -(-len(blocks) // most))
+    return [blocks[i : i + step] for i in range(0, len(blocks), step)]
+
+
+def in_order(parts: list[Floats]) -> Floats:
+    """The sum of the parts, first to last."""
+    if len(parts) == 1:
+        return parts[0]
+    total = parts[0] + parts[1]
+    for part in parts[2:]:
+        total += part
+    return total
+
+
+def _slice(X: Any, rows: slice) -> Any:
+    """X[rows], a view for CSR too."""
+    if not sparse.issparse(X):
+        return X[rows]
+    first, last, _ = rows.indices(X.shape[0])
+    start, end = X.indptr[first], X.indptr[last]
+    stored = (X.data[start:end], X.indices[start:end], X.indptr[first : last + 1] - start)
+    return sparse.csr_array(stored, shape=(last - first, X.shape[1]), copy=False)
+
+
+def _dense(X: Any) -> Floats:
+    return np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)

@@ -1,0 +1,82 @@
+"""Rows of X that lie on disk and are read, part by part, whenever a pass over them gets there.
+
+A part's rows are read once for scores, pair sums and the way back to features, and forgotten: what a solver keeps of a
+point is a few numbers per document. Where the rows come from is the source's business (see `rankwise.data.chunks`).
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.objective.rows import MemoryRows
+
+
+class Source(Protocol):
+    """Rows on disk."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def nbytes(self) -> int: ...
+    def load(self, low: int, high: int) -> Any:
+        """Rows low, ..., high - 1, in arrays that the next load of the same thread may use again."""
+        ...
+
+
+def is_stored(X: Any) -> bool:
+    """Whether X is rows on disk, as `rankwise.open_chunks` gives them."""
+    return hasattr(X, "load")
+
+
+class StoredRows(MemoryRows):
+    """Rows low, ..., high - 1 of a source."""
+
+    def __init__(self, source: Source, low: int, high: int, n_threads: int, starts: Ints | None = None) -> None:
+        self.source, self.low = source, low
+        self.starts = starts  # of queries, whose common offsets are taken off when rows are loaded
+        n_rows, n_features = source.shape
+        self._settle((high - low, n_features), source.nbytes * (high - low) // max(n_rows, 1), n_threads)
+
+    @property
+    def X(self) -> Any:
+        return self.source.load(self.low, self.low + self.n_rows)
+
+    def centred(self, starts: Ints) -> MemoryRows:
+        return StoredRows(self.source, self.low, self.low + self.n_rows, self.n_threads, starts)
+
+    def loaded(self) -> MemoryRows:
+        rows = MemoryRows(self.X, self.n_threads)
+        return rows if self.starts is None else rows.centred(self.starts)
+
+    def select(self, rows: Any, n_threads: int) -> MemoryRows:
+        """Some of the rows: a slice of them stays on disk, single ones are read."""
+        if isinstance(rows, slice):
+            first, last, _ = rows.indices(self.n_rows)
+            return StoredRows(
+                self.source, self.low + first, self.low + last, n_threads, self._starts_within(first, last)
+            )
+        return MemoryRows(self._read(rows), n_threads)
+
+    def scores(self, w: Floats) -> Floats:
+        parts = [slice(i, i + self.block_rows) for i in range(0, self.n_rows, self.block_rows)]
+        return np.concatenate([self.select(rows, 1).loaded().scores(w) for rows in parts])
+
+    def _read(self, rows: Ints) -> Array:
+        """Rows by their numbers, run after run of neighbours."""
+        begins = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
+        ends = np.append(begins[1:], rows.size)
+        runs = [
+            self.source.load(*self._span(rows[i], rows[j - 1] + 1)).copy() for i, j in zip(begins, ends, strict=True)
+        ]
+        return sparse.vstack(runs, format="csr") if sparse.issparse(runs[0]) else np.concatenate(runs)
+
+    def _starts_within(self, first: int, last: int) -> Ints | None:
+        if self.starts is None:
+            return None
+        inside = self.starts[(self.starts > first) & (self.starts < last)] - first
+        return np.concatenate(([0], inside, [last - first]))
+
+    def _span(self, first: int, last: int) -> tuple[int, int]:
+        return int(self.low + first), int(self.low + last)

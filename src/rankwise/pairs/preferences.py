@@ -1,0 +1,199 @@
+"""Preferences: labels and query ids say who should be above whom. Knows no features and no loss."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rankwise.foundation.arrays import Array, Floats, Ints, exact, finite
+from rankwise.foundation.devices import library_of, namespace, on_device_of, some_rows, to_host
+from rankwise.foundation.threads import thread_count
+from rankwise.pairs import costs as costs_of
+from rankwise.pairs.composite import CostEngine, SumEngine, adjacent
+from rankwise.pairs.device_layout import Grouping
+from rankwise.pairs.device_layout import levels as levels_on_device
+from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
+from rankwise.pairs.queries import Queries
+from rankwise.pairs.schemes import SCHEMES, make_engine
+
+FEW_LABELS = 12  # so many distinct labels are numbered once for all queries
+SCOPES = ("all", "adjacent")
+
+
+class Preferences:
+    """All pairs (i, j) of the same query with labels[i] > labels[j], each of weight weights[i] · weights[j] · δ_ij.
+
+    labels   any real numbers
+    queries  ids of any type, unsorted, scattered over the rows; None is one query
+    weights  one per document, or none for 1
+    scope    "all" pairs, or only those of "adjacent" levels of a query
+    costs    δ_ij, or none for 1 (see `rankwise.pairs.costs`)
+    engine   how sums over pairs are done (see `rankwise.pairs.schemes`)
+    """
+
+    def __init__(
+        self,
+        labels: Any,
+        queries: Any = None,
+        weights: Any = None,
+        *,
+        scope: str = "all",
+        costs: Any = None,
+        engine: str = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        if scope not in SCOPES:
+            raise ValueError(f"scope is {scope!r}: there are {', '.join(map(repr, SCOPES))}")
+        values = finite(exact(labels, "labels", by_order=costs is None), "labels")
+        n = values.shape[0]
+        grouped = queries if isinstance(queries, Queries) else Queries(queries, n)
+        level, n_levels = _levels(values, grouped, FEW_LABELS if scope == "all" else 0)
+        rows = None if grouped.rows is None else grouped.rows.astype(np.int32 if n < 2**31 else np.int64)
+        scales = None if weights is None else _weights(on_device_of(values, weights), n)
+        products = None if costs is None else _products(costs, values, grouped)
+        layout = Layout(grouped.starts, rows, level, n_levels, scales)
+        self._settle(layout, scope, products, engine, thread_count(n_jobs))
+
+    def _settle(
+        self, layout: Layout, scope: str, products: tuple[Floats, Floats] | None, engine: str, n_threads: int
+    ) -> None:
+        if engine not in SCHEMES:
+            raise ValueError(f"pairs is {engine!r}: there are {', '.join(SCHEMES)}")
+        if library_of(layout.level):
+            if engine not in ("auto", "portable"):
+                raise ValueError(f"pairs={engine!r} takes arrays of NumPy only: for others leave it 'auto'")
+            engine = "portable"
+        self.layout, self.scope, self.products, self.engine, self.n_threads = layout, scope, products, engine, n_threads
+
+    @cached_property
+    def pairs(self) -> Engine:
+        """The pair engine, made when first asked: where the rows are cut into parts, only the parts' are."""
+        layouts = [self.layout] if self.scope == "all" else adjacent(self.layout)
+        engines = tuple(make_engine(self.engine, one, self.n_threads) for one in layouts)
+        pairs: Engine = engines[0] if len(engines) == 1 else SumEngine(self.layout, engines)
+        return pairs if self.products is None else CostEngine(pairs, self.layout, *self.products)
+
+    def select(self, queries: Any, rows: Any, n_threads: int) -> "Preferences":
+        """The preferences of these queries alone, whose rows are `rows` (slices or arrays), each query's together."""
+        weights = None if self.layout.weights is None else some_rows(self.layout.weights, rows)
+        return self._part(queries, rows, np.diff(self.layout.starts)[queries], weights, n_threads)
+
+    def sampled(self, queries: Ints, rows: Ints, sizes: Ints, scales: Floats, n_threads: int) -> "Preferences":
+        """Those among some rows of these queries, so many of each; rows weigh `scales` times as much."""
+        weights = on_device_of(self.layout.level, scales)
+        if self.layout.weights is not None:
+            weights = weights * some_rows(self.layout.weights, rows)
+        return self._part(queries, rows, sizes, weights, n_threads)
+
+    def _part(self, queries: Any, rows: Any, sizes: Ints, weights: Floats | None, n_threads: int) -> "Preferences":
+        layout, products = self.layout, self.products
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        of_part = Layout(starts, None, some_rows(layout.level, rows), layout.n_levels[queries], weights)
+        of_rows = None if products is None else (some_rows(products[0], rows), some_rows(products[1], rows))
+        part = object.__new__(Preferences)
+        part._settle(of_part, self.scope, of_rows, self.engine, n_threads)
+        return part
+
+    def __len__(self) -> int:
+        """The number of documents."""
+        return self.layout.n_rows
+
+    @property
+    def plain(self) -> bool:
+        """Whether the compiled engine sums over the pairs, all of them, each weighing what its documents do."""
+        return self.scope == "all" and self.products is None and self.engine in ("auto", "compiled")
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a preference pair of positive weight at all."""
+        layout = self.layout
+        if self.products is not None:
+            return bool(self.pairs_per_query().any())
+        if library_of(layout.level):
+            weights = None if layout.weights is None else self._grouped(layout.weights)
+            return self._grouping.differ(self._grouped(layout.level), weights)
+        rows = np.arange(len(self)) if layout.rows is None else layout.rows
+        level = layout.level[rows].astype(np.int64)
+        counts = np.ones(len(self), bool) if layout.weights is None else layout.weights[rows] > 0
+        first = layout.starts[:-1]
+        least = np.minimum.reduceat(np.where(counts, level, np.iinfo(np.int64).max), first)
+        return bool((least < np.maximum.reduceat(np.where(counts, level, -1), first)).any())
+
+    def active(self, scores: Any, threshold: float = np.inf) -> PairGraph:
+        """The graph of the pairs with scores[i] - scores[j] < threshold."""
+        return self.ranked(finite(scores, "scores", len(self))).active(threshold)
+
+    def ranked(self, scores: Floats) -> Ranking:
+        """The documents sorted by score: `.active(threshold)` of it costs no further sort."""
+        return self.pairs.ranked(scores)
+
+    def pairs_per_query(self) -> Floats:
+        """For each query, the number of its pairs, or with weights or costs their total weight."""
+        level = self.layout.level
+        zeros = namespace(level).zeros_like(level, dtype=namespace(level).float64)
+        below = self.active(zeros).below(zeros + 1.0)
+        sums: Floats = np.add.reduceat(to_host(self._grouped(below)), self.layout.starts[:-1])
+        return sums
+
+    def centred(self, scores: Floats, weights: Floats) -> Floats:
+        """The scores less, in each query, a number amid those of positive weight; others may be far off. Where no
+        weight is positive they are 0: they count nowhere.
+        """
+        starts, rows = self.layout.starts, self.layout.rows
+        grouped, weights = self._grouped(scores), self._grouped(weights)
+        if library_of(scores):
+            shifted: Floats = self._grouping.centred(grouped, weights)
+        else:
+            totals = np.add.reduceat(weights, starts[:-1])
+            means = np.add.reduceat(weights * grouped, starts[:-1]) / np.where(totals > 0, totals, 1.0)
+            shifted = np.where(np.repeat(totals > 0, np.diff(starts)), grouped - np.repeat(means, np.diff(starts)), 0.0)
+        if rows is None:
+            return shifted
+        out: Floats = namespace(shifted).empty_like(shifted)
+        out[on_device_of(out, rows)] = shifted
+        return out
+
+    def _grouped(self, by_row: Array) -> Array:
+        """Values by row, query after query."""
+        return by_row if self.layout.rows is None else some_rows(by_row, self.layout.rows)
+
+    @cached_property
+    def _grouping(self) -> Grouping:
+        return Grouping.of(self.layout.level, self.layout.starts)
+
+
+def _products(costs: Any, labels: Any, queries: Queries) -> tuple[Floats, Floats]:
+    left, right = costs_of.separable(costs, to_host(labels), queries)
+    return on_device_of(labels, left), on_device_of(labels, right)
+
+
+def _weights(given: Any, n: int) -> Floats:
+    weights = finite(given, "weights", n)
+    if (weights < 0).any():
+        row = int(namespace(weights).nonzero(weights < 0)[0][0])
+        raise ValueError(f"weights must not be negative: weights[{row}] is {float(weights[row])}")
+    return weights
+
+
+def _levels(labels: Floats, queries: Queries, few: int) -> tuple[Ints, Ints]:
+    """An int32 a row that orders the labels within a query, and for each query a bound above all of its own.
+
+    Up to `few` distinct labels are counted once for all queries; more of them within each query.
+    """
+    if library_of(labels):
+        return levels_on_device(labels, queries, few)
+    from rankwise.pairs import compiled
+
+    level = np.empty(labels.size, np.int32)
+    distinct = compiled.number_few(labels, few, level)
+    if distinct:
+        return level, np.full(len(queries), distinct, np.int32)
+    one_level = Layout(queries.starts, queries.rows, np.zeros_like(level), np.ones(len(queries), np.int32), None)
+    order, ascending, _ = compiled.Engine(one_level).ranked(labels).arrays
+    rises = np.zeros(labels.size, np.int32)
+    rises[1:] = ascending[1:] != ascending[:-1]
+    rises[queries.starts[:-1]] = 0
+    ranks = np.cumsum(rises, dtype=np.int32)
+    ranks -= np.repeat(ranks[queries.starts[:-1]], queries.sizes)
+    level[order] = ranks
+    return level, ranks[queries.starts[1:] - 1] + np.int32(1)

@@ -1,0 +1,185 @@
+"""Queries: which rows belong together. Ids of any type, in any order, scattered over the rows."""
+
+from typing import Any
+
+import numpy as np
+
+from rankwise.foundation.arrays import LARGEST_EXACT, Array, Floats, Ints
+from rankwise.foundation.devices import library_of, namespace, some_rows, to_host
+
+LEAST_DRAWN = 16  # queries of a sample, if there are so many
+LONGEST_PLAIN = 64  # characters of an id in an array of texts of one width
+
+
+class Queries:
+    """Rows grouped by query id; `None` is one query of all rows.
+
+    ids     the distinct ids, in the order in which they first occur
+    codes   for each row, the place of its id in `ids`
+    starts  query q owns `rows[starts[q]:starts[q + 1]]`
+    rows    the row numbers, query after query and in their own order within one; None where the rows lie so already
+    """
+
+    ids: Array
+    codes: Ints
+    starts: Ints
+    rows: Ints | None
+
+    def __init__(self, queries: Any, n_rows: int) -> None:
+        if queries is None:
+            self.ids = np.zeros(1, np.int64)
+            self.codes = np.zeros(n_rows, np.int32)
+            self.starts = np.array([0, n_rows])
+            self.rows = None
+            return
+        first, ids_of_runs = _runs(queries, n_rows)
+        run_codes, self.ids = _factorize(ids_of_runs)
+        lengths = np.diff(first, append=n_rows)
+        self.codes = np.repeat(run_codes.astype(np.int32), lengths)
+        sizes = np.bincount(run_codes, weights=lengths, minlength=self.ids.size).astype(np.int64)
+        self.starts = np.concatenate(([0], np.cumsum(sizes)))
+        contiguous = self.ids.size == first.size
+        self.rows = None if contiguous else np.argsort(self.codes, kind="stable")
+
+    def gathered(self) -> "Queries":
+        """The same queries once the rows are put into the order of `rows`."""
+        return Queries(np.repeat(np.arange(len(self)), self.sizes), self.codes.size)
+
+    def __len__(self) -> int:
+        return int(self.ids.size)
+
+    @property
+    def sizes(self) -> Ints:
+        return np.diff(self.starts)
+
+
+def cut(starts: Ints, size: int) -> list[tuple[int, int]]:
+    """Runs of whole queries (first, last) of at least `size` documents, the last one perhaps fewer."""
+    n_queries = starts.size - 1
+    pieces = []
+    first = 0
+    while first < n_queries:
+        last = min(int(np.searchsorted(starts, starts[first] + size)), n_queries)
+        pieces.append((first, last))
+        first = last
+    return pieces
+
+
+def draw(starts: Ints, n_rows: int, random: np.random.Generator) -> tuple[Ints, Ints, Ints, Floats]:
+    """About `n_rows` rows of some queries, so that sums over their pairs estimate the sums over all.
+
+    Returns the queries, their rows, how many rows each has, and what to multiply a row's weight by. Few queries long
+    enough to fill the sample are thinned, each to the same number of rows; the rest are taken whole.
+    """
+    sizes = np.diff(starts)
+    most = max(2, n_rows // min(LEAST_DRAWN, sizes.size))
+    queries, scales = [], []
+    for group in (np.flatnonzero(sizes > most), np.flatnonzero(sizes <= most)):
+        if group.size:
+            shuffled = random.permutation(group)
+            filled = np.cumsum(np.minimum(sizes[shuffled], most))
+            drawn = shuffled[: max(1, int(np.searchsorted(filled, n_rows, side="right")))]
+            queries.append(drawn)
+            scales.append(np.full(drawn.size, group.size / drawn.size))
+    chosen, scale = np.concatenate(queries), np.concatenate(scales)
+    kept = np.minimum(sizes[chosen], most)
+    rows = [
+        starts[q] + (np.arange(m) if m == sizes[q] else np.sort(random.choice(sizes[q], m, replace=False)))
+        for q, m in zip(chosen, kept, strict=True)
+    ]
+    n, k = sizes[chosen], np.maximum(kept, 2)  # a pair of a thinned query is drawn with chance k(k-1) / n(n-1)
+    thinned = np.where(kept < n, n * (n - 1) / (k * (k - 1)), 1.0)
+    return chosen, np.concatenate(rows), kept, np.repeat(np.sqrt(scale * thinned), kept)
+
+
+def _runs(queries: Any, n_rows: int) -> tuple[Ints, Array]:
+    """Where runs of equal ids begin, and their ids."""
+    if library_of(queries) is None:
+        given = one_column(queries, n_rows)
+        first = np.flatnonzero(np.concatenate(([True], given[1:] != given[:-1]))) if n_rows else np.zeros(0, np.intp)
+        return first, given[first]
+    _check_shape(queries, n_rows)
+    changes = namespace(queries).nonzero(queries[1:] != queries[:-1])[0]
+    first = np.concatenate(([0], to_host(changes) + 1))
+    return first, one_column(to_host(some_rows(queries, first)), first.size)
+
+
+def _check_shape(given: Any, n_rows: int) -> None:
+    if tuple(given.shape) != (n_rows,):
+        shape = tuple(given.shape)
+        raise ValueError(f"qid must hold one id per row: expected {n_rows} ids, got an array of shape {shape}")
+
+
+def one_column(queries: Any, n_rows: int) -> Array:
+    """The ids as an array in which different ids stay different, and none is missing."""
+    given = np.asarray(queries)
+    _check_shape(given, n_rows)
+    if np.ma.is_masked(queries):
+        raise _missing(int(np.flatnonzero(np.ma.getmaskarray(queries))[0]), "masked")
+    if not hasattr(queries, "dtype") and _was_rounded(queries, given):
+        given = np.array(queries, dtype=object)
+    kind = given.dtype.kind
+    if kind == "O":
+        return id_array([_text(one, row) for row, one in enumerate(given.tolist())])
+    lacking = ~np.isfinite(given) if kind in "fcmM" else np.zeros(0, bool)  # isfinite is false of NaT too
+    if lacking.any():
+        row = int(np.flatnonzero(lacking)[0])
+        raise _missing(row, str(given[row]))
+    if kind == "f" and given.size and (large := float(np.abs(given).max())) >= LARGEST_EXACT:
+        raise ValueError(
+            f"qid holds {large!r} as a floating-point number, and beyond 2^53 these are rounded, so that different ids "
+            "become equal: give qid as integers or as texts"
+        )
+    return given
+
+
+def _was_rounded(queries: Any, given: Array) -> bool:
+    """Whether NumPy made floats of large integers in a list, or texts of numbers beside texts."""
+    if given.dtype.kind == "f":
+        return bool((np.abs(given) >= LARGEST_EXACT).any())
+    return given.dtype.kind in "US" and not all(isinstance(one, str) for one in queries)
+
+
+def _missing(row: int, found: str) -> ValueError:
+    return ValueError(f"qid of row {row} is missing ({found}): every row needs a query id")
+
+
+def _text(one: Any, row: int) -> str:
+    """An id as text; 7, 7.0 and "7" are one query, as they are in a file."""
+    try:
+        is_missing = one is None or bool(one != one)
+    except (TypeError, ValueError, ArithmeticError):  # pandas.NA says neither yes nor no, Decimal("sNaN") refuses
+        is_missing = True
+    if is_missing:
+        raise _missing(row, str(one))
+    return str(int(one)) if isinstance(one, float) and one.is_integer() else str(one)
+
+
+def id_array(texts: list[str]) -> Array:
+    """Texts as an array: of one width where all are short; a long one would take as much room for every row."""
+    if max(map(len, texts), default=0) <= LONGEST_PLAIN and "\0" not in "".join(texts):  # NumPy drops it at the end
+        return np.array(texts, dtype=np.str_)
+    return np.array(texts, dtype=object)
+
+
+def one_type(ids: list[Array]) -> list[Array]:
+    """Query ids of several blocks: as texts where they are of several kinds."""
+    kinds = {one.dtype.kind for one in ids}
+    if len(kinds) == 1:
+        return ids
+    if "O" in kinds:
+        return [np.array([_text(one, row) for row, one in enumerate(block.tolist())], object) for block in ids]
+    return [(one.astype(np.int64) if _is_whole(one) else one).astype(np.str_) for one in ids]
+
+
+def _is_whole(ids: Array) -> bool:
+    return ids.dtype.kind == "f" and bool(((ids == np.floor(ids)) & (np.abs(ids) < LARGEST_EXACT)).all())
+
+
+def _factorize(ids: Array) -> tuple[Ints, Array]:
+    """Codes by first occurrence, and the distinct ids in that order."""
+    distinct, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    by_occurrence = np.argsort(first, kind="stable")
+    place = np.empty_like(by_occurrence)
+    place[by_occurrence] = np.arange(by_occurrence.size)
+    return place[inverse], distinct[by_occurrence]

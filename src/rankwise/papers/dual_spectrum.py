@@ -1,0 +1,109 @@
+"""The structure of a RankSVM's dual: how few dimensions hold the matrix of its alphas (Zhang et al., 2015, figure 1).
+
+    alpha[i, j] > 0 where the pair (i preferred to j) supports the model; one block per query
+
+A block's energy in its first r dimensions is the share of σ_1² + … + σ_r² (or of the σ themselves) in the whole sum.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.pairs.queries import Queries
+
+ENERGIES = {"squares": 2, "values": 1}
+DIMENSIONS = ("documents", "block")
+
+
+@dataclass(frozen=True)
+class DualSpectrum:
+    """The singular values of alpha, query by query. Queries without a positive alpha are not in it.
+
+    query_ids  the ids
+    documents  how many documents each has
+    block      the most dimensions alpha can have there: the documents preferred to another in some pair of positive
+               alpha, or those another is preferred to, whichever are fewer
+    singular   for each query its singular values, largest first
+    """
+
+    query_ids: Array
+    documents: Ints
+    block: Ints
+    singular: list[Floats]
+
+    def dimensions(self, energy: float = 0.9, of: str = "squares") -> Ints:
+        """For each query the fewest dimensions that hold `energy` (1: all but rounding) of the squares or values."""
+        if not 0 < energy <= 1:
+            raise ValueError(f"energy must lie above 0 and be at most 1, got {energy!r}")
+        if of not in ENERGIES:
+            raise ValueError(f"of is {of!r}: there are {', '.join(map(repr, ENERGIES))}")
+        return np.array([_dimensions(values, energy, ENERGIES[of]) for values in self.singular], dtype=np.int64)
+
+    def shares(self, energy: float = 0.9, of: str = "squares", among: str = "documents") -> Floats:
+        """For each query, `dimensions` divided by the number of its documents or by the size of its block."""
+        if among not in DIMENSIONS:
+            raise ValueError(f"among is {among!r}: there are {', '.join(map(repr, DIMENSIONS))}")
+        shares: Floats = self.dimensions(energy, of) / (self.documents if among == "documents" else self.block)
+        return shares
+
+    def histogram(self, energy: float = 0.9, of: str = "squares", among: str = "documents") -> Ints:
+        """Figure 1: how many queries need a share in (0, 10 %], (10, 20 %], …, (90, 100 %] of the dimensions."""
+        shares = self.shares(energy, of, among)
+        tenth = np.ceil(np.round(10 * shares, 9)).astype(np.int64) - 1  # a share of 0.3 is not 0.30000000000000004
+        return np.bincount(tenth, minlength=10)
+
+    def plot(self, path: str | Path | None = None, of: str = "squares", among: str = "documents") -> Any:
+        """Figure 1 as a matplotlib figure, written to `path` where one is given."""
+        try:
+            Figure = import_module("matplotlib.figure").Figure
+        except ImportError:
+            raise ImportError("a picture needs matplotlib: pip install 'rankwise[plot]'") from None
+        figure = Figure(figsize=(9, 3.5), layout="constrained")
+        ranges = [f"{low}–{low + 10}" for low in range(0, 100, 10)]
+        for axes, energy in zip(figure.subplots(1, 2, sharey=True), (0.9, 1.0), strict=True):
+            axes.bar(ranges, self.histogram(energy, of, among), width=0.8)
+            axes.set_title(f"{energy:.0%} of the energy")
+            axes.set_xlabel(f"dimensions needed, % of {among}")
+            axes.tick_params(axis="x", rotation=45)
+        figure.axes[0].set_ylabel("queries")
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+
+def dual_spectrum(alpha: Any, qid: Any = None) -> DualSpectrum:
+    """The singular values of the matrix `alpha` (documents × documents, sparse or not) in each query of `qid`."""
+    matrix = sparse.csr_array(alpha)
+    n = matrix.shape[0]
+    if matrix.shape != (n, n):
+        raise ValueError(f"alpha must be square, one row and one column per document, got shape {matrix.shape}")
+    queries = Queries(qid, n)
+    found = matrix.tocoo()
+    if (queries.codes[found.row] != queries.codes[found.col]).any():
+        raise ValueError("alpha joins documents of different queries: are its rows in the order of qid?")
+    rows = np.arange(n) if queries.rows is None else queries.rows
+    kept, blocks, spectra = [], [], []
+    for q in range(len(queries)):
+        own = rows[queries.starts[q] : queries.starts[q + 1]]
+        dense = matrix[own][:, own].toarray()
+        block = dense[dense.any(axis=1)][:, dense.any(axis=0)]
+        if block.size:
+            kept.append(q)
+            blocks.append(min(block.shape))
+            spectra.append(np.linalg.svd(block, compute_uv=False))
+    if not kept:
+        raise ValueError("alpha is 0 everywhere: there is no pair to look at")
+    return DualSpectrum(queries.ids[kept], queries.sizes[kept], np.array(blocks), spectra)
+
+
+def _dimensions(values: Floats, energy: float, power: int) -> int:
+    rounding = values.size * np.finfo(float).eps * values[0]
+    if energy == 1:
+        return int(np.count_nonzero(values > rounding))
+    held = np.cumsum(values**power)
+    return int(np.searchsorted(held, energy * held[-1] * (1 - values.size * np.finfo(float).eps))) + 1
