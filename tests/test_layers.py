@@ -32,7 +32,7 @@ ROOMS = [  # docs/tour.md tells what each is for
     "__main__",
 ]
 
-MODULES = sorted(ROOT.rglob("*.py"))
+MODULES = [ROOT / "__init__.py", *sorted(set(ROOT.rglob("*.py")) - {ROOT / "__init__.py"})]  # the package: types only
 
 
 def name_of(path: Path) -> str:
@@ -58,7 +58,7 @@ def imports(path: Path) -> set[str]:
     return {name for name in found if name.split(".")[0] == "rankwise"}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", MODULES[1:], ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_point_upwards(path):
     for name in imports(path):
         assert room(name) <= room(name_of(path)), f"{name_of(path)} must not import {name}"
@@ -66,7 +66,7 @@ def test_imports_point_upwards(path):
 
 @pytest.mark.xfail(strict=True, reason="four small cycles are left: data (2), metrics, distributed")
 def test_no_cycle_within_a_room():
-    graph = {name_of(path): imports(path) - {name_of(path), "rankwise"} for path in MODULES}
+    graph = {name_of(path): imports(path) - {name_of(path), "rankwise"} for path in MODULES[1:]}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
