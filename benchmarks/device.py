@@ -56,10 +56,10 @@ def letor(device, scale):
         "seconds": seconds,
         "TB/s of X read twice": round(2 * X.nbytes / seconds / 1e12, 3),
     }
-    seconds, _ = timed(lambda: objective.features.dot(v), device, repeats=20)
+    seconds, _ = timed(lambda: objective.rows.dot(v), device, repeats=20)
     yield {"what": "X v", "seconds": seconds, "TB/s": round(X.nbytes / seconds / 1e12, 3)}
     g = torch.randn(X.shape[0], dtype=torch.float64, device=device)
-    seconds, _ = timed(lambda: objective.features.transposed_dot(g), device, repeats=20)
+    seconds, _ = timed(lambda: objective.rows.transposed_dot(g), device, repeats=20)
     yield {"what": "X' g", "seconds": seconds, "TB/s": round(X.nbytes / seconds / 1e12, 3)}
     seconds, _ = timed(here.hessian_matrix, device)
     yield {"what": "Hessian matrix", "seconds": seconds}

@@ -12,6 +12,7 @@ from rankwise import Preferences
 from rankwise.objective import building, chunks, losses
 from rankwise.objective import rows as stored_rows
 from rankwise.objective.fused import FusedChunk
+from rankwise.objective.objective import hinge_slack
 from rankwise.objective.risks import PairwiseRisk
 from rankwise.objective.rows import MemoryRows
 
@@ -59,8 +60,8 @@ def test_the_bound_is_one_whatever_the_width(width):
     alpha = C * np.clip((1 - differences @ w) / width, 0, 1)
     exact = alpha.sum() - 0.5 * np.sum((alpha @ differences) ** 2)
     hinge = building.build(X, y, q, loss=losses.hinge(), C=C).at(w)
-    gradient_error, value_error = here.errors()
-    bound = hinge.value - here.hinge_slack(hinge.value) - 0.5 * (np.linalg.norm(here.gradient) + gradient_error) ** 2
+    gradient_error, value_error = here.certificate.errors()
+    bound = hinge.value - hinge_slack(here, hinge.value) - 0.5 * (np.linalg.norm(here.gradient) + gradient_error) ** 2
     assert bound - value_error <= exact + 1e-12 * abs(exact)
     lost = gradient_error * (np.linalg.norm(here.gradient) + gradient_error) + value_error
     assert exact - bound <= 2 * lost + 1e-9 * abs(exact)
@@ -129,7 +130,7 @@ def test_one_large_query_among_small_ones(monkeypatch):
     rng = np.random.default_rng(3)
     X, y, q = rng.normal(size=(400, 4)), rng.integers(0, 3, 400), np.repeat([0, 1, 2, 3], [20, 320, 28, 32])
     built = [building.build(X, y, q, loss=losses.squared_hinge(), C=1.0, n_jobs=j) for j in (1, 2, 3)]
-    assert [part.large for part in built[0].data.parts].count(True) == 1
+    assert [part.large for part in built[0].sum.executor.chunks].count(True) == 1
     point = rng.normal(size=4)
     looks = [one.at(point) for one in built]
     for look in looks[1:]:
@@ -169,15 +170,15 @@ def test_one_pass_gives_what_the_parts_of_it_give(problem, name, margins, form):
     risk = PairwiseRisk(preferences, losses.parse(name), rng.integers(0, 3, len(labels)) / 2 if margins else None)
     rows = MemoryRows(X if form == "dense" else sparse.csr_array(X))
     point, v = rng.integers(-2, 3, 3) / 2, rng.normal(size=3)
-    fused, plain = FusedChunk(rows, risk).at(point), chunks.Chunk(rows, risk, False).at(point)
+    fused, plain = FusedChunk(rows, risk).at(point), chunks.PlainChunk(rows, risk, False).at(point)
     close = {"rtol": 1e-11, "atol": 1e-10}
     np.testing.assert_allclose(fused.sums[:-1], plain.sums[:-1], **close)
     assert fused.sums[-1] >= plain.sums[-1] * (1 - 1e-12)  # sizes: query by query they cancel less
     if not risk.loss.smooth:
         return
     np.testing.assert_allclose(fused.hessian(v), plain.hessian(v), **close)
-    np.testing.assert_allclose(fused.half_hessian(), plain.half_hessian(), **close)
-    np.testing.assert_allclose(fused.diagonal(), plain.diagonal(), **close)
+    np.testing.assert_allclose(fused.hessian_matrix(), plain.hessian_matrix(), **close)
+    np.testing.assert_allclose(fused.hessian_diagonal(), plain.hessian_diagonal(), **close)
 
 
 @pytest.mark.parametrize("sizes", [[3000], [40] * 60, [2000, *[30] * 50], [700] * 40])
@@ -188,9 +189,9 @@ def test_a_sample_estimates_the_whole(sizes):
     whole = building.build(X, y, q, loss=losses.squared_hinge(), C=1.0)
     point = np.array([0.1, -0.2, 0.3])
     samples = [whole.sampled(600, seed) for seed in range(60)]
-    assert all(200 <= one.features.n_rows <= 1300 for one in samples)
-    means = np.mean([one.at(point).risk.value for one in samples])
-    assert means == pytest.approx(whole.at(point).risk.value, rel=0.05)
+    assert all(200 <= one.rows.n_rows <= 1300 for one in samples)
+    means = np.mean([one.at(point).sum.value for one in samples])
+    assert means == pytest.approx(whole.at(point).sum.value, rel=0.05)
 
 
 def test_a_sample_large_enough_is_the_whole():

@@ -32,7 +32,7 @@ def objective(loss="hinge", C=0.1, convert=np.asarray, weights=None, pairing=Non
 
 def preferred(problem, weights=None):
     """Every pair of some weight by the double loop, and its weight, in the objective's rows."""
-    layout = problem.preferences.layout
+    layout = problem.pairwise.preferences.layout
     found = {}
     for first, last in zip(layout.starts, layout.starts[1:], strict=False):
         for i in range(first, last):
@@ -112,7 +112,7 @@ def test_the_gap_certifies(problem, seed, loss):
     dual = result.dual
     bound = dual.sum() - 0.5 * result.point @ result.point
     if loss == "squared_hinge":
-        scales = np.ones(len(labels)) if weights is None else weights[f.rows] if f.rows is not None else weights
+        scales = np.ones(len(labels)) if weights is None else weights[f.order] if f.order is not None else weights
         i, j = dual.nonzero()
         bound -= (np.asarray(dual[i, j]) ** 2 / (4 * 0.5 * scales[i] * scales[j])).sum()
     assert result.value - result.gap == pytest.approx(bound, rel=1e-9, abs=1e-9)
@@ -182,7 +182,7 @@ def test_what_it_cannot_do_is_refused(monkeypatch):
     for loss in ("logistic", "squared"):
         with pytest.raises(ValueError, match=f"losses hinge, squared_hinge and huber: for {loss}"):
             DualCoordinateAscent()(objective(loss))
-    with pytest.raises(TypeError, match="solver 'dual' needs an objective that offers 'features'"):
+    with pytest.raises(TypeError, match="solver 'dual' needs an objective that offers 'rows'"):
         DualCoordinateAscent()(object())
     monkeypatch.setattr(dual, "memory_at_hand", lambda: 1e4)
     with pytest.raises(ValueError, match=r"solver 'dual' lists every pair, and [0-9,]+ pairs take about [0-9,]+ MB"):

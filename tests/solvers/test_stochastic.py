@@ -148,7 +148,7 @@ def test_no_pairs():
 def test_what_it_cannot_do_is_a_sentence():
     with pytest.raises(ValueError, match="over is 'rows': stochastic steps go over 'pairs' or 'queries'"):
         Stochastic(over="rows")(objective())
-    with pytest.raises(TypeError, match="solver 'sgd' needs an objective that offers 'features'"):
+    with pytest.raises(TypeError, match="solver 'sgd' needs an objective that offers 'rows'"):
         Stochastic()(object())
     listed = build_from_pairs(SMALL.X, [(0, 1)], loss=losses.hinge(), C=1.0)
     with pytest.raises(ValueError, match="cannot take a list of pairs"):
@@ -173,7 +173,7 @@ def test_a_stream_of_queries_approaches_the_optimum_of_all(loss):
         rows = np.isin(data.qid, batch)
         state = update(state, build(data.X[rows], data.y[rows], data.qid[rows], loss=losses.parse(loss), C=0.1))
         excess.append((whole.at(state.average).value - best) / (zero - best))
-    assert state.pairs == whole.preferences.active(np.zeros(len(data.y))).n_pairs
+    assert state.pairs == whole.pairwise.preferences.active(np.zeros(len(data.y))).n_pairs
     assert state.steps == len(data.y)
     assert excess[-1] < 0.01
     assert excess[-1] < 0.5 * excess[0]

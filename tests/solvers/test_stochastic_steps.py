@@ -26,7 +26,7 @@ class Formula:
     """The module's formula, by plain loops over a dense X and the listed pairs; 0 counts as stored where X is dense."""
 
     def __init__(self, problem, X, stored, C):
-        layout = problem.preferences.layout
+        layout = problem.pairwise.preferences.layout
         n, queries = len(X), np.repeat(np.arange(layout.starts.size - 1), np.diff(layout.starts))
         pairs = [(i, j) for i in range(n) for j in range(n) if queries[i] == queries[j] and SMALL.y[i] > SMALL.y[j]]
         self.X, self.stored, self.loss, self.queries = X, stored, problem.loss, queries
@@ -93,7 +93,7 @@ def test_steps_over_pairs_are_those_of_the_formula(loss, C, format_):
     weights = np.array(list(formula.weight.values()))
     mean = weights @ lengths**2 / (weights @ lengths)
     assert walk.state.length / walk.state.pairs == pytest.approx(mean, rel=0.2)  # by a sample of pairs
-    pairs = zip(*PairSampler(problem.preferences.layout).draw(600, np.random.default_rng((3, 0))), strict=True)
+    pairs = zip(*PairSampler(problem.pairwise.preferences.layout).draw(600, np.random.default_rng((3, 0))), strict=True)
     steps = [
         (partial(formula.pair_gradient, i=i, j=j), (i, j), 1 / (formula.norms[i] + formula.norms[j])) for i, j in pairs
     ]

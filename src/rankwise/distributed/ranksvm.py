@@ -5,8 +5,8 @@ from typing import Any, Self
 import numpy as np
 
 from rankwise.distributed.cluster import OnCluster, check_device
+from rankwise.distributed.executor import build_rows, distributed_objective
 from rankwise.distributed.results import with_traffic
-from rankwise.distributed.risk import build_rows, distributed_objective
 from rankwise.distributed.spread import spread
 from rankwise.estimators.base import check_room_for_weights, positive
 from rankwise.estimators.ranksvm import RankSVM

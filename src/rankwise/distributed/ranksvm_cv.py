@@ -6,9 +6,9 @@ import numpy as np
 
 from rankwise.distributed.cluster import OnCluster
 from rankwise.distributed.evaluation import settled
+from rankwise.distributed.executor import Content, build_rows, distributed_objective, itself
 from rankwise.distributed.ranksvm import check_options
 from rankwise.distributed.results import with_traffic
-from rankwise.distributed.risk import Content, build_rows, distributed_objective, itself
 from rankwise.distributed.spread import Spread, spread
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Floats, Ints
@@ -90,7 +90,7 @@ def judge(content: Content, coefs: Floats, measure: Measure) -> Floats:
     weighs = np.ones(len(rows), bool) if rows.weight is None else rows.weight > 0
     if not weighs.any():
         return np.zeros((len(coefs), 2))
-    data, n_jobs = rows.data.select(weighs), content.unit.features.n_threads
+    data, n_jobs = rows.data.select(weighs), content.unit.rows.n_threads
     sums = np.empty((len(coefs), 2))
     for i, scores in enumerate(MemoryRows(data.X, n_jobs).dot(coefs.T).T):
         found = evaluate(data.y, scores, data.qid, measure, n_jobs=n_jobs)

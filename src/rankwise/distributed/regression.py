@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.distributed.risk import itself
+from rankwise.distributed.executor import itself
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.spread import Columns, Spread
 from rankwise.foundation.arrays import Array, Floats

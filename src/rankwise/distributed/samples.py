@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from rankwise.distributed.holding import Partition
-from rankwise.distributed.rows import nbytes
 from rankwise.distributed.spread import Spread
 from rankwise.foundation.arrays import Floats, Ints
-from rankwise.objective.regularized import Objective
+from rankwise.objective.executors import Threads
+from rankwise.objective.objective import Objective
 from rankwise.objective.risks import PairwiseRisk
 from rankwise.objective.sums import Sum
 from rankwise.pairs.queries import draw
@@ -48,11 +48,11 @@ def _shares(data: Spread, n_rows: int, seed: int) -> list[Drawn]:
 def sample(partition: Partition, queries: Ints, rows: Ints, sizes: Ints, scales: Floats) -> Partition:
     """The rows drawn of a partition."""
     unit: Objective = partition.content.unit
-    risk, threads = unit.risk, unit.features.n_threads
+    risk, threads = unit.risk, unit.rows.n_threads
     if not isinstance(risk, PairwiseRisk):  # a list of pairs is taken whole
         return partition
     preferences = risk.preferences.sampled(queries, rows, sizes, scales, threads)
     risk = replace(risk, preferences=preferences, margins=None if risk.margins is None else risk.margins[rows])
-    features = unit.features.select(rows, threads)
-    content = replace(partition.content, unit=Objective(Sum(features, risk), unit.C), rows=None)
-    return Partition(content, nbytes(features.X) + 40 * rows.size)
+    chosen = unit.rows.select(rows, threads)
+    content = replace(partition.content, unit=Objective(Sum(Threads(chosen, risk), risk.loss), unit.C), rows=None)
+    return Partition(content, chosen.nbytes + 40 * rows.size)

@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from rankwise.estimators.on_device import bring_back
 from rankwise.foundation.devices import library_of, on_device_of
 from rankwise.objective import losses
 from rankwise.objective.building import Pairing, build, build_from_pairs, query_weights
-from rankwise.objective.regularized import Objective
+from rankwise.objective.objective import Objective
 from rankwise.objective.stored import is_stored
 from rankwise.pairs.queries import Queries
 from rankwise.solvers import Callback, Result, Step, make_solver
@@ -217,7 +218,7 @@ class RankSVM(Ranker):
     def _solve(self, solver: Any, objective: Objective) -> Self:
         for left_over in ("_state", "dual_coef_"):
             self.__dict__.pop(left_over, None)
-        if not objective.any:
+        if not objective.sum.executor.any:
             warnings.warn("no preference pair that weighs anything: all weights are 0", stacklevel=3)
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         if start is not None and start.shape[0] != objective.size:
@@ -283,12 +284,12 @@ class RankSVM(Ranker):
         return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
 
     def _keep(self, result: Result, objective: Objective) -> None:
-        self.result_ = result
+        self.result_ = replace(result, end=None)  # which holds the objective
         self.coef_ = result.point
         self.n_iter_ = result.iterations
         if result.dual is not None:
             alpha = sparse.coo_array(result.dual)
-            rows = np.arange(alpha.shape[0]) if objective.rows is None else objective.rows
+            rows = np.arange(alpha.shape[0]) if objective.order is None else objective.order
             self.dual_coef_ = sparse.csr_array((alpha.data, (rows[alpha.row], rows[alpha.col])), shape=alpha.shape)
         if not result.converged:
             warnings.warn(f"RankSVM did not converge: {result.message}", ConvergenceWarning, stacklevel=4)
@@ -304,9 +305,10 @@ class RankSVM(Ranker):
 def _warn_of_spline(objective: Objective, result: Result) -> None:
     """A spline is within its error for each pair; with many pairs, near separability, the sum may be off by much."""
     error = objective.loss.error
-    if not error or not hasattr(objective.risk, "weight"):
+    if not error:
         return
-    share = 2.0 * objective.C * error * objective.risk.weight / max(result.value, 1e-300)
+    pairs = float(objective.sum.executor.totals.sum())
+    share = 2.0 * objective.C * error * pairs / max(result.value, 1e-300)
     if share > SPLINE_SHARE:
         cure = "" if error <= 1e-5 else f": take a smaller error, such as 'logistic:{max(error / 10, 1e-5):g}'"
         warnings.warn(

@@ -25,7 +25,7 @@ class TwofoldRows:
         """X as `twofold_kernels` take it, dense if that fits into memory: so that an offset costs no digits."""
         X = self.features.X
         small = 8 * self.features.n_rows * self.features.n_features <= DENSE_BYTES
-        return (X.toarray(),) if sparse.issparse(X) and small else self.features.rows
+        return (X.toarray(),) if sparse.issparse(X) and small else self.features.arrays
 
     def dot(self, w: Floats) -> tuple[Floats, Floats]:
         """X w."""

@@ -21,15 +21,13 @@ from rankwise.foundation.devices import to_host
 from rankwise.foundation.threads import thread_count
 from rankwise.objective import losses
 from rankwise.objective.building import build
-from rankwise.objective.regularized import Objective
+from rankwise.objective.objective import Objective
 from rankwise.objective.rows import MemoryRows
-from rankwise.objective.sums import Sum, SumExpansion
-from rankwise.solvers import Callback, Result, Smoothing
+from rankwise.solvers import Callback, Result, Start
 
 CS = tuple(2.0**k for k in range(-15, 11))
 DIRECTIONS = ("up", "down")
 SELECTION_TOL = 1e-3  # what is gained beyond it does not show in any measure
-NARROW = 0.1  # how far the hinge's corner is rounded at first, where there is a start
 SIDE_BY_SIDE = 1 << 28  # bytes of X up to which each thread may hold the rows of a fold of its own
 
 
@@ -85,61 +83,17 @@ def walk(ranker: RankSVM, data: tuple[Any, ...], Cs: Iterable[float], start: Flo
 def follow(
     solver: Any, unit: Objective, Cs: Iterable[float], start: Floats | None, callback: Callback | None
 ) -> Iterator[Result]:
-    """`walk` for an objective at C = 1 that is built already."""
-    data_term: Any = _Remembering(unit.data)
+    """`walk` for an objective at C = 1 that is built already. Each solver starts from what the last one knew."""
+    begin: Floats | Start | None = start
+    last = 1.0
     for C in Cs:
-        objective = Objective(data_term, float(C) * unit.C)
-        result = _warm(solver, start)(objective, start, callback)
-        start = result.point
+        if isinstance(begin, Start):
+            begin = begin.times(float(C) / last)
+        result: Result = solver(unit.times(float(C)), begin, callback)
+        begin, last = result.end or result.point, float(C)
         if not result.converged:
             warnings.warn(f"RankSVM did not converge at C = {C:g}: {result.message}", ConvergenceWarning, stacklevel=2)
-        yield result
-
-
-def _warm(solver: Any, start: Floats | None) -> Any:
-    """The solver for a good start: the hinge's corner need not be rounded as far."""
-    return replace(solver, width=NARROW) if start is not None and isinstance(solver, Smoothing) else solver
-
-
-class _Remembering:
-    """risk(X w) that is not computed again where the last C's solver ended and the next one's begins, nor at zero.
-
-    Where one begins, the Hessian is the last one that was written out: it is near enough for a first step, and the
-    next is taken anew.
-    """
-
-    def __init__(self, data: Sum) -> None:
-        self._data = data
-        self._seen: list[tuple[Any, Any]] = []  # (point, what is known there): zero first, then the last other point
-        self.half_hessian: Any = None
-
-    def at(self, w: Floats) -> Any:
-        for point, expansion in self._seen:
-            if bool((point == w).all()):
-                expansion.old = True
-                return expansion
-        self._seen[1:] = []
-        self._seen.append((w + 0.0, _Known(self, self._data.at(w))))  # a copy: a solver may go on with w itself
-        return self._seen[-1][1]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._data, name)
-
-
-class _Known:
-    """What is known of the risk at a point; `old` once it is asked for again."""
-
-    def __init__(self, memory: _Remembering, expansion: SumExpansion) -> None:
-        self._memory, self._expansion = memory, expansion
-        self.old = False
-
-    def half_hessian(self) -> Any:
-        if not self.old or self._memory.half_hessian is None:
-            self._memory.half_hessian = self._expansion.half_hessian()
-        return self._memory.half_hessian
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._expansion, name)
+        yield replace(result, end=None)
 
 
 def template_of(ranker: Any) -> RankSVM:

@@ -9,10 +9,11 @@ from scipy import sparse
 from rankwise.foundation.arrays import Array, Floats, Ints, exact, finite
 from rankwise.foundation.devices import library_of, on_device_of, some_rows, to_host
 from rankwise.foundation.threads import thread_count
+from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
-from rankwise.objective.regularized import Objective
+from rankwise.objective.objective import Objective, divisor
 from rankwise.objective.risks import ListedRisk, PairwiseRisk
-from rankwise.objective.rows import MemoryRows
+from rankwise.objective.rows import MemoryRows, Rows
 from rankwise.objective.stored import StoredRows, is_stored
 from rankwise.objective.sums import Sum
 from rankwise.pairs import costs as costs_of
@@ -70,8 +71,8 @@ def build(
         if library_of(X):
             raise ValueError("these costs need every pair listed, which only rows of NumPy or SciPy allow")
         return _build_listed(X, labels, groups, weights, loss, C, pairing, n_jobs)
-    features = _features(X, n_jobs)
-    costs, rows = pairing.costs, groups.rows
+    features = rows_of(X, n_jobs)
+    costs, order = pairing.costs, groups.rows
     if groups.rows is not None:
         features, labels = features.select(groups.rows, features.n_threads), some_rows(labels, groups.rows)
         weights = None if weights is None else some_rows(on_device_of(labels, weights), groups.rows)
@@ -89,11 +90,13 @@ def build(
 
     preferences = preferences_of(weights)
     if pairing.normalize != "sum":
-        C, scales = _normalized(C, preferences.pairs_per_query(), pairing.normalize)
-        if scales is not None:
-            by_row = on_device_of(labels, np.sqrt(np.repeat(scales, groups.sizes)))
+        totals = preferences.pairs_per_query()
+        C /= divisor(totals, pairing.normalize)
+        if pairing.normalize == "query":
+            by_row = on_device_of(labels, np.sqrt(np.repeat(_reciprocals(totals), groups.sizes)))
             preferences = preferences_of(by_row if weights is None else weights * by_row)
-    return Objective(Sum(features, PairwiseRisk(preferences, loss, margins)), C, rows)
+    risk = PairwiseRisk(preferences, loss, margins)
+    return Objective(Sum(Threads(features, risk), loss), C, pairing.normalize, order)
 
 
 def build_from_pairs(
@@ -122,12 +125,13 @@ def build_from_pairs(
     return _of_listed(X, risk, C, n_jobs)
 
 
-def _features(X: Any, n_jobs: int | None) -> Any:
-    """X and its products, wherever it lies."""
+def rows_of(X: Any, n_jobs: int | None) -> Rows:
+    """X and its products, wherever it is stored."""
     if library_of(X):
         from rankwise.objective.device_sparse import rows_on_device
 
-        return rows_on_device(X)
+        on_device: Any = rows_on_device(X)
+        return on_device  # type: ignore[no-any-return]
     n_threads = _threads(X, n_jobs)
     return StoredRows(X, 0, X.shape[0], n_threads) if is_stored(X) else MemoryRows(X, n_threads)
 
@@ -191,15 +195,15 @@ def _build_listed(
     else:
         margins = np.sqrt(costs)
     totals: Floats = np.bincount(groups.codes[better], scales, minlength=len(groups)).astype(np.float64)
-    C, by_query = _normalized(C, totals, pairing.normalize)
-    if by_query is not None:
-        scales = scales * by_query[groups.codes[better]]
+    C /= divisor(totals, pairing.normalize)
+    if pairing.normalize == "query":
+        scales = scales * _reciprocals(totals)[groups.codes[better]]
     return _of_listed(X, ListedRisk(_differences(better, worse, labels.size), scales, margins, loss), C, n_jobs)
 
 
 def _of_listed(X: Any, risk: ListedRisk, C: float, n_jobs: int | None) -> Objective:
     features = MemoryRows(X, thread_count(n_jobs)).centred(risk.starts)
-    return Objective(Sum(features, risk), C)
+    return Objective(Sum(Threads(features, risk), risk.loss), C)
 
 
 def _listed_costs(costs: Any, labels: Floats, groups: Queries, better: Ints, worse: Ints) -> Floats:
@@ -222,15 +226,9 @@ def _listed_costs(costs: Any, labels: Floats, groups: Queries, better: Ints, wor
     return found
 
 
-def _normalized(C: float, totals: Floats, normalize: str) -> tuple[float, Floats | None]:
-    """C, and what to multiply the weight of each query's pairs by."""
-    if normalize == "mean":
-        return C / (float(totals.sum()) or 1.0), None
-    if normalize == "svm-rank":
-        return C / totals.size, None
-    if normalize == "query":  # over the queries that have a mean
-        return C / max(int(np.count_nonzero(totals)), 1), 1.0 / np.where(totals > 0, totals, 1.0)
-    return C, None
+def _reciprocals(totals: Floats) -> Floats:
+    """1 / totals, 1 where there is nothing to divide by."""
+    return 1.0 / np.where(totals > 0, totals, 1.0)
 
 
 def _differences(better: Array, worse: Array, n_rows: int) -> Any:

@@ -1,77 +1,129 @@
-"""A part of the data: some whole queries, their rows of X and the risk of their scores, and the chain rule for them.
+"""A chunk of the data: some whole queries, their rows of X and the risk of their scores, and the chain rule for them.
 
 value = risk(X w),   gradient = Xᵀ g,   Hessian v = Xᵀ H (X v)
 """
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import namespace
-from rankwise.objective.risks import Risk, RiskHessian
-from rankwise.objective.rows import MemoryRows
+from rankwise.foundation.functions import Expansion
+from rankwise.objective.losses import Loss
+from rankwise.objective.risks import Risk, RiskExpansion
+from rankwise.objective.rows import Rows
+
+SCALARS = 3  # behind the gradient in `Summand.sums`
 
 
-class Expansion(Protocol):
-    """What is known of a part's risk at w."""
+class Summand(Expansion, Protocol):
+    """An expansion that is one of many to be added up."""
 
     @property
     def sums(self) -> Floats:
-        """The gradient, and behind it the value, the moment and the sum of sizes (see `risk.RiskExpansion`)."""
+        """The gradient, and behind it the value, the moment and the terms (see `risks.RiskExpansion`)."""
         ...
 
-    def hessian(self, v: Array) -> Floats: ...
-    def half_hessian(self) -> Floats: ...
-    def diagonal(self) -> Floats: ...
-    def sizes(self, w: Floats) -> Floats: ...
+    def sizes(self) -> Floats:
+        """What rounding grows with: see `sizes`."""
+        ...
+
+
+class Slope(Protocol):
+    """The derivative of a function on a ray, one of many to be added up."""
+
+    def slope(self, t: float) -> Array: ...
+
+
+class Chunk(Protocol):
+    """Some whole queries. A sum of chunks is one again, so that sums can be added up as well."""
+
+    @property
+    def rows(self) -> Rows: ...
+    @property
+    def large(self) -> bool:
+        """Whether it is worked on by all threads together."""
+        ...
+
+    def with_loss(self, loss: Loss) -> Self: ...
+    def at(self, w: Floats) -> Summand: ...
+    def along(self, start: Floats, direction: Floats) -> Slope: ...
 
 
 @dataclass(frozen=True)
-class Chunk:
-    """Any features and any risk. A large part is worked on by all threads together."""
+class PlainChunk:
+    """Any rows and any risk."""
 
-    features: MemoryRows
+    rows: Rows
     risk: Risk
     large: bool
 
+    def with_loss(self, loss: Loss) -> "PlainChunk":
+        return self if loss is self.risk.loss else replace(self, risk=self.risk.with_loss(loss))
+
     def at(self, w: Floats) -> "ChunkExpansion":
-        features = self.features.loaded()
-        risk = self.risk.at(features.dot(w))
-        gradient = features.transposed_dot(risk.gradient)
+        rows = self.rows.loaded()
+        risk = self.risk.at(rows.dot(w))
+        gradient = rows.transposed_dot(risk.gradient)
         xp = namespace(gradient)
         sums = xp.concat((gradient, xp.stack((risk.value, risk.moment, risk.terms))))
-        return ChunkExpansion(self.features, risk.hessian, sums)
+        return ChunkExpansion(w, self.rows, risk, sums)
+
+    def along(self, start: Floats, direction: Floats) -> "ChunkRay":
+        rows = self.rows.loaded()
+        return ChunkRay(self.risk, rows.dot(start), rows.dot(direction))
 
 
 @dataclass(frozen=True)
 class ChunkExpansion:
-    features: MemoryRows
-    risk_hessian: RiskHessian
+    point: Floats
+    rows: Rows
+    risk: RiskExpansion
     sums: Floats
 
+    @property
+    def value(self) -> float:
+        return float(self.sums[-SCALARS])
+
+    @property
+    def gradient(self) -> Floats:
+        return self.sums[:-SCALARS]
+
     def hessian(self, v: Array) -> Floats:
-        """Xᵀ H X v, for a vector or a matrix of columns."""
-        features = self.features.loaded()
-        return features.transposed_dot(self.risk_hessian(features.dot(v)))
+        rows = self.rows.loaded()
+        return rows.transposed_dot(self.risk.hessian(rows.dot(v)))
 
-    def half_hessian(self) -> Floats:
-        """A matrix M with M + Mᵀ = Xᵀ H X, by matrix products."""
-        features = self.features.loaded()
-        width = features.width
-        groups = [(j, min(j + width, features.n_features)) for j in range(0, features.n_features, width)]
-        columns = [features.transposed_dot(self.risk_hessian.half(features.columns(*g))) for g in groups]
-        matrix: Floats = namespace(columns[0]).concat(columns, axis=1)
-        return matrix
+    def hessian_matrix(self) -> Floats:
+        """By matrix products, a group of columns at a time."""
+        rows = self.rows.loaded()
+        width, d = rows.width, rows.n_features
+        groups = [(j, min(j + width, d)) for j in range(0, d, width)]
+        columns = [rows.transposed_dot(self.risk.half_hessian(rows.columns(*group))) for group in groups]
+        half: Floats = namespace(columns[0]).concat(columns, axis=1)
+        return half + half.T
 
-    def diagonal(self) -> Floats:
+    def hessian_diagonal(self) -> Floats:
         """The diagonal of Xᵀ D X, D the diagonal of H: near that of Xᵀ H X, for one pass over X."""
-        return self.features.loaded().squared_transposed_dot(self.risk_hessian.diagonal())
+        return self.rows.loaded().squared_transposed_dot(self.risk.hessian_diagonal())
 
-    def sizes(self, w: Floats) -> Floats:
-        return sizes(self.features, self.risk_hessian.sizes(), w)
+    def sizes(self) -> Floats:
+        return sizes(self.rows, self.risk.sizes(), self.point)
 
 
-def sizes(features: MemoryRows, curvatures: Floats, w: Floats) -> Floats:
+@dataclass(frozen=True)
+class ChunkRay:
+    """The scores at the start of a ray, and by how much they change: X is not read again."""
+
+    risk: Risk
+    scores: Floats
+    changes: Floats
+
+    def slope(self, t: float) -> Array:
+        slope: Array = self.risk.at(self.scores + t * self.changes).gradient @ self.changes
+        return slope
+
+
+def sizes(rows: Rows, curvatures: Floats, w: Floats) -> Floats:
     """What rounding of the gradient and of the value grows with, without a factor ε, at the weights w.
 
     `curvatures` are the sums of |b| + |c| over the pairs of each document. A score is off by ε size_i, where
@@ -79,7 +131,7 @@ def sizes(features: MemoryRows, curvatures: Floats, w: Floats) -> Floats:
     most ε Σ_i curvature_i size_i² (the last but one). Sums over pairs have sizes of their own: 1 is added for the
     margin. The last is Σ_i size_i², for pairs that are satisfied by less than that.
     """
-    rows = features.loaded()
+    rows = rows.loaded()
     scores = rows.absolute_dot(abs(w)) + 1.0
     added = curvatures * scores
     in_gradient = rows.absolute_transposed_dot(added)

@@ -1,33 +1,35 @@
-"""Value, gradient and Hessian product of whole queries in one go: scores, pair sums, back to features while the query's
-rows are in the cache. What `risk.PairwiseRisk` says in arrays, said again for one query at a time; X is read once from
-memory, and Python is asked once a part.
+"""Value, gradient and Hessian of whole queries in one compiled pass: scores, pair sums, back to features while the
+query's rows are in the cache. The formulas are those of `risks.PairwiseRisk`, query by query: X is read from memory
+once, and Python is called once per chunk.
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.jit import kernel
-from rankwise.objective.chunks import ChunkExpansion, sizes
+from rankwise.objective.chunks import SCALARS, ChunkRay, sizes
 from rankwise.objective.losses import Loss
-from rankwise.objective.risks import PairHessian, PairwiseRisk
+from rankwise.objective.risks import PairwiseRisk
 from rankwise.objective.row_kernels import add_transposed, dot
-from rankwise.objective.rows import MemoryRows
+from rankwise.objective.rows import Rows
 from rankwise.pairs.compiled import Engine, Ranking, sort_queries, sweep
 
-NO_ROWS = np.zeros(0, np.int32)  # of a part, the rows lie together by query
+NO_ROWS = np.zeros(0, np.int32)  # the rows of a chunk are stored query by query
 
 
 @dataclass(frozen=True)
 class FusedChunk:
-    """Some whole queries, none of them too long for one thread: their rows of X and the risk of their scores."""
+    """Some whole queries, none of them too long for one thread, and the plain sum over their pairs."""
 
-    features: MemoryRows
+    rows: Rows
     risk: PairwiseRisk
     large: bool = field(default=False, init=False)
+
+    def with_loss(self, loss: Loss) -> "FusedChunk":
+        return self if loss is self.risk.loss else FusedChunk(self.rows, self.risk.with_loss(loss))
 
     @property
     def layout(self) -> tuple[Array, ...]:
@@ -35,55 +37,68 @@ class FusedChunk:
         weights = np.ones(layout.n_rows) if layout.weights is None else layout.weights
         return layout.starts, layout.n_levels, layout.level, weights, np.zeros(0) if margins is None else margins
 
+    @property
+    def pieces(self) -> Floats:
+        pieces = self.risk.loss.pieces
+        return np.array([(p.threshold, p.constant, p.slope, p.curvature) for p in pieces])
+
     def at(self, w: Floats) -> "FusedExpansion":
-        pieces = _pieces(self.risk.loss)
+        pieces = self.pieces
         engine = self.risk.preferences.pairs
         assert isinstance(engine, Engine)
         ranking = Ranking.empty(engine)
-        degrees = np.empty((len(pieces), self.features.n_rows))
-        sums = np.zeros(self.features.n_features + 3)
-        _expand(self.features.loaded().rows, w, self.layout, pieces, ranking.arrays, degrees, sums)
-        return FusedExpansion(self, ranking, degrees, sums)
+        degrees = np.empty((len(pieces), self.rows.n_rows))
+        sums = np.zeros(self.rows.n_features + SCALARS)
+        _expand(self.rows.loaded().arrays, w, self.layout, pieces, ranking.arrays, degrees, sums)
+        return FusedExpansion(w, self, ranking, degrees, sums)
+
+    def along(self, start: Floats, direction: Floats) -> ChunkRay:
+        rows = self.rows.loaded()
+        return ChunkRay(self.risk, rows.dot(start), rows.dot(direction))
 
 
 @dataclass(frozen=True)
 class FusedExpansion:
-    part: FusedChunk
+    point: Floats
+    chunk: FusedChunk
     ranking: Ranking
-    degrees: Floats  # one row a piece
+    degrees: Floats  # one row per piece
     sums: Floats
 
+    @property
+    def value(self) -> float:
+        return float(self.sums[-SCALARS])
+
+    @property
+    def gradient(self) -> Floats:
+        return self.sums[:-SCALARS]
+
     def hessian(self, v: Floats) -> Floats:
+        chunk = self.chunk
         if v.ndim == 2:
-            return self._unfused.hessian(v)
-        part = self.part
+            return np.column_stack([self.hessian(column) for column in v.T])
         out = np.zeros(v.size)
-        _product(
-            part.features.loaded().rows, v, part.layout, _pieces(part.risk.loss), self.ranking.arrays, self.degrees, out
-        )
+        rows = chunk.rows.loaded().arrays
+        _product(rows, v, chunk.layout, chunk.pieces, self.ranking.arrays, self.degrees, out)
         return out
 
-    def half_hessian(self) -> Floats:
-        return self._unfused.half_hessian()
+    def hessian_matrix(self) -> Floats:
+        """The sums over pairs of all columns of a group in one pass, then a matrix product."""
+        chunk, rows = self.chunk, self.chunk.rows.loaded()
+        half = np.empty((rows.n_features, rows.n_features))
+        for first in range(0, rows.n_features, rows.width):
+            columns = rows.columns(first, min(first + rows.width, rows.n_features))
+            curved = np.empty_like(columns)
+            _curve(columns, chunk.layout, chunk.pieces, self.ranking.arrays, self.degrees, curved)
+            half[:, first : first + rows.width] = rows.transposed_dot(curved)
+        return half + half.T
 
-    def diagonal(self) -> Floats:
-        curvatures = _pieces(self.part.risk.loss)[:, 3]
-        return self.part.features.loaded().squared_transposed_dot(curvatures @ self.degrees)
+    def hessian_diagonal(self) -> Floats:
+        return self.chunk.rows.loaded().squared_transposed_dot(self.chunk.pieces[:, 3] @ self.degrees)
 
-    def sizes(self, w: Floats) -> Floats:
-        pieces = np.abs(_pieces(self.part.risk.loss))
-        return sizes(self.part.features, (pieces[:, 2] + pieces[:, 3]) @ self.degrees, w)
-
-    @cached_property
-    def _unfused(self) -> ChunkExpansion:
-        tau = self.part.risk.tau
-        pieces = self.part.risk.loss.pieces
-        graphs = [(piece, self.ranking.active(piece.threshold + tau - 1.0)) for piece in pieces]
-        return ChunkExpansion(self.part.features, PairHessian(tuple(graphs)), self.sums)
-
-
-def _pieces(loss: Loss) -> Floats:
-    return np.array([(p.threshold, p.constant, p.slope, p.curvature) for p in loss.pieces])
+    def sizes(self) -> Floats:
+        pieces = np.abs(self.chunk.pieces)
+        return sizes(self.chunk.rows, (pieces[:, 2] + pieces[:, 3]) @ self.degrees, self.point)
 
 
 @kernel
@@ -171,3 +186,26 @@ def _sums(graph: Any, v: Floats, below: Floats, above: Floats) -> None:
     for upward, out in ((False, below), (True, above)):
         out[ends[0] : ends[1]] = 0.0
         sweep(upward, threshold, ends, n_levels, ranking, v, out)
+
+
+@kernel
+def _curve(X: Floats, layout: Any, pieces: Floats, ranking: Any, degrees: Floats, out: Floats) -> None:
+    """out = M X, where M + Mᵀ = Σ c L: Σ c (½ D X - below(X)), which has one sum over pairs where L X has two."""
+    starts, n_levels, _, weights, margins = layout
+    tau = 0.0 if margins.size else 1.0
+    scaled, below = np.empty_like(X), np.empty_like(X)
+    for q in range(n_levels.size):
+        ends = starts[q : q + 2]
+        for i in range(ends[0], ends[1]):
+            for j in range(X.shape[1]):
+                scaled[i, j] = weights[i] * X[i, j]
+                out[i, j] = 0.0
+        for p in range(pieces.shape[0]):
+            c = pieces[p, 3]
+            if c != 0.0:
+                below[ends[0] : ends[1]] = 0.0
+                sweep(False, pieces[p, 0] + tau - 1.0, ends, n_levels[q : q + 1], ranking, scaled, below)
+                for i in range(ends[0], ends[1]):
+                    half, weight = 0.5 * c * degrees[p, i], c * weights[i]
+                    for j in range(X.shape[1]):
+                        out[i, j] += half * X[i, j] - weight * below[i, j]

@@ -10,74 +10,120 @@ and a loss is the sum over its pieces. The margin τ is 1, or 0 where margins of
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from rankwise.foundation.arrays import Array, Floats
-from rankwise.foundation.devices import namespace
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.devices import device_of, namespace
+from rankwise.foundation.functions import Expansion
 from rankwise.objective.losses import Loss, Piece
 from rankwise.pairs.graph import PairGraph
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import draw
 
 
-@dataclass(frozen=True)
-class RiskExpansion:
-    """What is known of a risk at one vector of scores; `moment` is Σ loss'(u) u, from which a dual bound follows, and
-    `terms` the sum of the sizes of what was added up for it, from which its rounding. All lie where the scores do.
-    """
-
-    value: Any
-    gradient: Floats
-    hessian: "RiskHessian"
-    moment: Any
-    terms: Any
-
-
-@dataclass(frozen=True)
-class PairHessian:
-    """The sum of c L over the pieces; called with a vector or a matrix of columns."""
-
-    pieces: tuple[tuple[Piece, PairGraph], ...]
+class RiskExpansion(Expansion, Protocol):
+    """A risk at one vector of scores; its numbers are stored on the scores' device."""
 
     @property
-    def terms(self) -> list[tuple[float, PairGraph]]:
-        """The curved ones."""
-        return [(piece.curvature, graph) for piece, graph in self.pieces if piece.curvature]
+    def moment(self) -> float:
+        """Σ loss'(u) u, from which a dual bound follows."""
+        ...
 
-    def __call__(self, v: Array) -> Floats:
-        total: Any = None
-        for curvature, graph in self.terms:
+    @property
+    def terms(self) -> float:
+        """The sum of the sizes of what was added up for the value, which its rounding grows with."""
+        ...
+
+    def half_hessian(self, v: Array) -> Floats:
+        """M v, where M + Mᵀ is the Hessian, for a matrix of columns."""
+        ...
+
+    def sizes(self) -> Floats:
+        """For each document, the size of all that is added up for it."""
+        ...
+
+
+class Risk(Protocol):
+    """A function of the scores that is a sum over queries, whose rows are stored together."""
+
+    @property
+    def loss(self) -> Loss: ...
+    @property
+    def any(self) -> bool:
+        """Whether there is a pair at all."""
+        ...
+
+    @property
+    def totals(self) -> Floats:
+        """For each query, how many pairs there are, or their total weight."""
+        ...
+
+    @property
+    def starts(self) -> Ints:
+        """Where each query begins among the rows, and the end."""
+        ...
+
+    def at(self, scores: Floats) -> RiskExpansion: ...
+    def with_loss(self, loss: Loss) -> Self: ...
+    def select(self, queries: Any, rows: Any, n_threads: int) -> Self:
+        """The share of these queries, whose rows are `rows`."""
+        ...
+
+    def sampled(self, n_rows: int, seed: int, n_threads: int) -> tuple[Self, Ints]:
+        """An estimate from about `n_rows` of the rows, drawn at random, and these rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class PairwiseExpansion:
+    """Pieces with the graphs of their active pairs: the Hessian is the sum of c L over them."""
+
+    point: Floats
+    value: float
+    gradient: Floats
+    moment: float
+    terms: float
+    pieces: tuple[tuple[Piece, PairGraph], ...]
+
+    def hessian(self, v: Array) -> Floats:
+        total = namespace(v).zeros_like(v)
+        for curvature, graph in self._curved:
             product = graph.laplacian(v)
             product *= curvature
-            total = product if total is None else total + product
-        return _or_zeros(total, v)
+            total += product
+        return total  # type: ignore[no-any-return]
 
-    def half(self, v: Array) -> Floats:
-        """M v, where M + Mᵀ is the Hessian: c (½ D v - below(v)) has one sum where L v has two."""
-        total: Any = None
-        for curvature, graph in self.terms:
+    def half_hessian(self, v: Array) -> Floats:
+        """c (½ D v - below(v)) has one sum where L v has two."""
+        total = namespace(v).zeros_like(v)
+        for curvature, graph in self._curved:
             sums = graph.below(v)
             sums -= v * (0.5 * graph.degree)[:, None]
             sums *= -curvature
-            total = sums if total is None else total + sums
-        return _or_zeros(total, v)
+            total += sums
+        return total  # type: ignore[no-any-return]
 
-    def diagonal(self) -> Floats:
+    def hessian_matrix(self) -> Floats:
+        return self.hessian(_identity(self.point))
+
+    def hessian_diagonal(self) -> Floats:
         (first, *others) = [piece.curvature * graph.degree for piece, graph in self.pieces]
         return sum(others, first)
 
     def sizes(self) -> Floats:
-        """Of all that is added up for a document."""
         (first, *others) = [(abs(piece.slope) + abs(piece.curvature)) * graph.degree for piece, graph in self.pieces]
         return sum(others, first)
 
+    @property
+    def _curved(self) -> list[tuple[float, PairGraph]]:
+        return [(piece.curvature, graph) for piece, graph in self.pieces if piece.curvature]
 
-def _or_zeros(total: Any, v: Array) -> Floats:
-    """The total, or zeros where there was nothing to add up."""
-    found: Floats = namespace(v).zeros_like(v) if total is None else total
-    return found
+
+def _identity(point: Floats) -> Floats:
+    xp = namespace(point)
+    return xp.eye(point.shape[0], dtype=point.dtype, device=device_of(point))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -91,7 +137,7 @@ class PairwiseRisk:
     loss: Loss
     margins: Floats | None = None
 
-    def at(self, scores: Floats) -> RiskExpansion:
+    def at(self, scores: Floats) -> PairwiseExpansion:
         tau = self.tau
         asked = scores if self.margins is None else scores - self.margins
         ranking = self.preferences.ranked(asked)
@@ -114,7 +160,7 @@ class PairwiseRisk:
             value += a * N + b * u + c / 2 * uu
             moment += b * u + c * uu
             terms += (abs(b) + abs(c)) * (tau * N + 2 * abs(sd) + abs(sLs))
-        return RiskExpansion(value, gradient, PairHessian(tuple(graphs)), moment, terms)
+        return PairwiseExpansion(scores, value, gradient, moment, terms, tuple(graphs))
 
     @property
     def tau(self) -> float:
@@ -123,26 +169,24 @@ class PairwiseRisk:
 
     @property
     def any(self) -> bool:
-        """Whether there is a pair at all."""
         return self.preferences.any
 
     @property
-    def weight(self) -> float:
-        """How many pairs there are, or their total weight."""
-        return float(self.preferences.pairs_per_query().sum())
+    def totals(self) -> Floats:
+        return self.preferences.pairs_per_query()
 
     @property
-    def starts(self) -> Array:
-        """Where each query begins among the rows, and the end."""
+    def starts(self) -> Ints:
         return self.preferences.layout.starts
 
+    def with_loss(self, loss: Loss) -> "PairwiseRisk":
+        return self if loss is self.loss else replace(self, loss=loss)
+
     def select(self, queries: Any, rows: Any, n_threads: int) -> "PairwiseRisk":
-        """The share of these queries, whose rows are `rows`."""
         margins = None if self.margins is None else self.margins[rows]
         return PairwiseRisk(self.preferences.select(queries, rows, n_threads), self.loss, margins)
 
-    def sampled(self, n_rows: int, seed: int, n_threads: int) -> tuple["PairwiseRisk", Array]:
-        """An estimate from about `n_rows` of the rows, drawn at random, and these rows."""
+    def sampled(self, n_rows: int, seed: int, n_threads: int) -> tuple["PairwiseRisk", Ints]:
         queries, rows, sizes, scales = draw(self.starts, n_rows, np.random.default_rng(seed))
         margins = None if self.margins is None else self.margins[rows]
         return replace(
@@ -163,7 +207,7 @@ class ListedRisk:
     margins: Floats
     loss: Loss
 
-    def at(self, scores: Floats) -> RiskExpansion:
+    def at(self, scores: Floats) -> "ListedExpansion":
         u = self.margins - self.differences @ scores
         value, slopes, curvatures, sizes = 0.0, np.zeros_like(u), np.zeros_like(u), np.zeros_like(u)
         for piece in self.loss.pieces:
@@ -174,52 +218,61 @@ class ListedRisk:
             curvatures += weights * c
             sizes += weights * (abs(b) + abs(c))
         gradient: Floats = -(self.differences.T @ slopes)
-        hessian = ListedHessian(self.differences, curvatures, sizes)
-        return RiskExpansion(value, gradient, hessian, float(slopes @ u), float(slopes @ np.abs(u)))
+        moment, terms = float(slopes @ u), float(slopes @ np.abs(u))
+        return ListedExpansion(scores, value, gradient, moment, terms, self.differences, curvatures, sizes)
 
     @property
     def any(self) -> bool:
         return bool(self.weights.any())
 
     @property
-    def weight(self) -> float:
-        return float(self.weights.sum())
+    def totals(self) -> Floats:
+        return np.array([self.weights.sum()])
 
     @property
-    def starts(self) -> Array:
-        """One part: listed pairs may join any two rows."""
+    def starts(self) -> Ints:
+        """One query: listed pairs may join any two rows."""
         return np.array([0, self.differences.shape[1]])
+
+    def with_loss(self, loss: Loss) -> "ListedRisk":
+        return self if loss is self.loss else replace(self, loss=loss)
 
     def select(self, queries: Any, rows: Any, n_threads: int) -> "ListedRisk":
         return self
 
-    def sampled(self, n_rows: int, seed: int, n_threads: int) -> tuple["ListedRisk", Array]:
+    def sampled(self, n_rows: int, seed: int, n_threads: int) -> tuple["ListedRisk", Ints]:
         """All of it."""
         return self, np.arange(self.differences.shape[1])
 
 
 @dataclass(frozen=True)
-class ListedHessian:
+class ListedExpansion:
+    """The pairs' curvatures, and the sizes of what is added up for each pair."""
+
+    point: Floats
+    value: float
+    gradient: Floats
+    moment: float
+    terms: float
     differences: Any
     curvatures: Floats
     pair_sizes: Floats
 
-    def __call__(self, v: Array) -> Floats:
+    def hessian(self, v: Array) -> Floats:
         scale = self.curvatures if v.ndim == 1 else self.curvatures[:, None]
         product: Floats = self.differences.T @ (scale * (self.differences @ v))
         return product
 
-    def half(self, v: Array) -> Floats:
-        return 0.5 * self(v)
+    def half_hessian(self, v: Array) -> Floats:
+        return 0.5 * self.hessian(v)
 
-    def diagonal(self) -> Floats:
+    def hessian_matrix(self) -> Floats:
+        return self.hessian(_identity(self.point))
+
+    def hessian_diagonal(self) -> Floats:
         sums: Floats = abs(self.differences).T @ self.curvatures
         return sums
 
     def sizes(self) -> Floats:
         sums: Floats = abs(self.differences).T @ self.pair_sizes
         return sums
-
-
-Risk = PairwiseRisk | ListedRisk
-RiskHessian = PairHessian | ListedHessian

@@ -4,7 +4,7 @@ float32 values are read as they are and summed in float64. A large matrix is gon
 depend on the number of threads. This is the only place that knows how X is stored.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +15,78 @@ from rankwise.foundation.threads import share
 BLOCK_BYTES = 1 << 22  # the largest block of rows: small enough to stay in cache
 LEAST_BLOCK = 1 << 19  # the smallest: large enough to hide the calls; between them, an eighth of X
 LANES = 4, 64  # partial sums kept apart, at least and at most
+
+
+class Rows(Protocol):
+    """X wherever it is stored: two products, and what bounds their rounding."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def n_threads(self) -> int: ...
+    @property
+    def block_rows(self) -> int:
+        """How many rows a chunk should have."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """How many columns sums over pairs should take at once."""
+        ...
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """X as compiled kernels take it: the array, or a CSR matrix's values, columns and ends of rows."""
+        ...
+
+    @property
+    def zero(self) -> Floats:
+        """A vector of weights, all 0."""
+        ...
+
+    def loaded(self) -> "Rows":
+        """With the rows in memory."""
+        ...
+
+    def select(self, rows: Any, n_threads: int) -> "Rows":
+        """Some of the rows; a slice of them is not copied."""
+        ...
+
+    def centred(self, starts: Ints) -> "Rows":
+        """The same differences within queries, which begin at the rows `starts`, without large common offsets."""
+        ...
+
+    def dot(self, v: Array) -> Floats:
+        """X v, for a vector or a matrix of columns."""
+        ...
+
+    def transposed_dot(self, g: Array) -> Floats:
+        """Xᵀ g, for a vector or a matrix of columns."""
+        ...
+
+    def squared_transposed_dot(self, g: Floats) -> Floats:
+        """(X ∘ X)ᵀ g."""
+        ...
+
+    def absolute_dot(self, v: Floats) -> Floats:
+        """|X| v, absolute value by absolute value."""
+        ...
+
+    def absolute_transposed_dot(self, g: Floats) -> Floats:
+        """|X|ᵀ g."""
+        ...
+
+    def columns(self, first: int, last: int) -> Floats:
+        """Columns first, ..., last - 1 as a dense float64 array."""
+        ...
+
+    def scores(self, w: Floats) -> Floats:
+        """X w row by row: equal rows get equal scores wherever they are."""
+        ...
 
 
 class MemoryRows:
@@ -34,32 +106,26 @@ class MemoryRows:
         self.width = max(8, BLOCK_BYTES // (2 * max(self.n_rows, 1)))  # columns that sums over pairs take at once
 
     @property
-    def rows(self) -> tuple[Array, ...]:
-        """X as the kernels take it: the array, or a CSR matrix's values, columns and ends of rows."""
+    def arrays(self) -> tuple[Array, ...]:
         return (self.X.data, self.X.indices, self.X.indptr) if sparse.issparse(self.X) else (self.X,)
 
     @property
     def zero(self) -> Floats:
-        """A vector of weights, all 0."""
         return np.zeros(self.n_features)
 
     def loaded(self) -> "MemoryRows":
-        """With the rows in memory."""
         return self
 
     def select(self, rows: Any, n_threads: int) -> "MemoryRows":
-        """Some of the rows; a slice of them is not copied."""
         return MemoryRows(_slice(self.X, rows) if isinstance(rows, slice) else self.X[rows], n_threads)
 
     def centred(self, starts: Ints) -> "MemoryRows":
-        """The same differences within queries, which begin at the rows `starts`, without large common offsets."""
         from rankwise.objective.centring import shifted
 
         moved = shifted(self.X, starts, self.n_threads)
         return self if moved is self.X else MemoryRows(moved, self.n_threads)
 
     def dot(self, v: Array) -> Floats:
-        """X v, for a vector or a matrix of columns."""
         from rankwise.objective import row_kernels
 
         v = np.ascontiguousarray(v, np.float64)
@@ -69,13 +135,12 @@ class MemoryRows:
             if v.ndim == 2:
                 out[rows] = self.X[rows] @ v
             else:
-                row_kernels.dot(self.rows, rows.start, rows.stop, v, out)
+                row_kernels.dot(self.arrays, rows.start, rows.stop, v, out)
 
         share(multiply, self.blocks(), self.n_threads)
         return out
 
     def transposed_dot(self, g: Array) -> Floats:
-        """Xᵀ g, for a vector or a matrix of columns."""
         from rankwise.objective import row_kernels
 
         def add_up(blocks: list[slice]) -> Floats:
@@ -85,7 +150,7 @@ class MemoryRows:
                     X = self.X[rows]
                     total += (X if sparse.issparse(X) else _dense(X)).T @ g[rows]
                 else:
-                    row_kernels.add_transposed(self.rows, rows.start, rows.stop, g, total)
+                    row_kernels.add_transposed(self.arrays, rows.start, rows.stop, g, total)
             return total
 
         return in_order(share(add_up, lanes(self.blocks(), self.nbytes, g[:1].size * self.n_features), self.n_threads))
@@ -96,21 +161,18 @@ class MemoryRows:
         return scores
 
     def squared_transposed_dot(self, g: Floats) -> Floats:
-        """(X ∘ X)ᵀ g."""
         from rankwise.objective.row_kernels import add_squared
 
         return self._added_up(add_squared, g)
 
     def absolute_dot(self, v: Floats) -> Floats:
-        """|X| v, absolute value by absolute value."""
         from rankwise.objective.row_kernels import absolute_dot
 
         out = np.empty(self.n_rows)
-        share(lambda rows: absolute_dot(self.rows, rows.start, rows.stop, v, out), self.blocks(), self.n_threads)
+        share(lambda rows: absolute_dot(self.arrays, rows.start, rows.stop, v, out), self.blocks(), self.n_threads)
         return out
 
     def absolute_transposed_dot(self, g: Floats) -> Floats:
-        """|X|ᵀ g."""
         from rankwise.objective.row_kernels import add_absolute
 
         return self._added_up(add_absolute, g)
@@ -121,7 +183,7 @@ class MemoryRows:
         def add_up(blocks: list[slice]) -> Floats:
             total = np.zeros(self.n_features)
             for rows in blocks:
-                add(self.rows, rows.start, rows.stop, g, total)
+                add(self.arrays, rows.start, rows.stop, g, total)
             return total
 
         return in_order(share(add_up, lanes(self.blocks(), self.nbytes, self.n_features), self.n_threads))

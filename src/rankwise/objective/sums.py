@@ -1,139 +1,111 @@
-"""risk(X w) as a function of w: the sum over parts of whole queries, side by side in threads.
+"""risk(X w) as a function of w: chunks of whole queries, added up by an executor.
 
-Every term is a sum over queries, so X and its preferences are cut into parts that fit the cache. A part goes all the
-way (scores, pair sums, back to features) before the next is looked at: X is read once per product.
+Every term is a sum over queries. A chunk goes all the way (scores, pair sums, back to features) before the next one is
+looked at, so that X is read once per product.
 """
 
-from collections.abc import Callable, Iterator
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
-from typing import Any
+from operator import attrgetter, methodcaller
 
-from rankwise.foundation.arrays import Array, Floats
-from rankwise.foundation.threads import one_blas_thread, share
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.threads import one_blas_thread
 from rankwise.objective import losses
-from rankwise.objective.chunks import Chunk, Expansion
+from rankwise.objective.chunks import SCALARS, Chunk, Slope, Summand
+from rankwise.objective.executors import Executor, State
 from rankwise.objective.losses import Loss
-from rankwise.objective.risks import PairwiseRisk, Risk
-from rankwise.objective.rows import MemoryRows, in_order, lanes
-from rankwise.pairs.queries import cut
 
 NEAR_CORNER = 1e-6  # how far beyond a corner pairs may be there by rounding, with terms of scores up to 10^9
-LARGE = 2  # a part larger than this many blocks is worked on by all threads together
 
 
+@dataclass(frozen=True)
 class Sum:
-    """The risk of the scores X w. A query's rows must lie together."""
+    """The risk of the scores X w, with the loss given, whatever loss the executor's chunks have."""
 
-    def __init__(self, features: MemoryRows, risk: Risk) -> None:
-        self.features = features
-        self.risk = risk
-        self.parts = list(_cut(features, risk))
+    executor: Executor
+    loss: Loss
 
     def at(self, w: Floats) -> "SumExpansion":
-        parts: list[Any] = [None] * len(self.parts)  # filled by whichever thread has the part
-
-        def look(i: int) -> Floats:
-            parts[i] = here = self.parts[i].at(w)
-            sums: Floats = here.sums
-            return sums
-
-        sums = self.total(look, w.shape[0])
-        return SumExpansion(self, parts, sums[:-3], *sums[-3:].tolist())
-
-    @property
-    def zero(self) -> Floats:
-        """The origin, where w lies."""
-        zero: Floats = self.features.zero
-        return zero
-
-    def total(self, work: Callable[[int], Floats], size: int) -> Floats:
-        """The sum of work(i), an array of that size, over the parts i, always added in the same order."""
-        small = [i for i, part in enumerate(self.parts) if not part.large]
-        large = [i for i, part in enumerate(self.parts) if part.large]
-        dealt = lanes(small, sum(self.parts[i].features.nbytes for i in small), size)
-        by_lane = share(lambda lane: in_order([work(i) for i in lane]), dealt, self.features.n_threads)
-        return in_order(by_lane + [work(i) for i in large])
+        state = self.executor.state(expand, self.loss, w)
+        return SumExpansion(self, w, state, state.total(attrgetter("sums"), size=w.shape[0] + SCALARS))
 
     def with_loss(self, loss: Loss) -> "Sum":
-        other = copy(self)
-        other.risk = replace(self.risk, loss=loss)
-        other.parts = [replace(part, risk=replace(part.risk, loss=loss)) for part in self.parts]
-        return other
+        return self if loss is self.loss else Sum(self.executor, loss)
+
+    def select(self, queries: Ints) -> "Sum":
+        """The share of these queries."""
+        return Sum(self.executor.select(queries), self.loss)
 
     def sampled(self, n_rows: int, seed: int) -> "Sum":
         """An estimate from about `n_rows` of the rows, drawn at random."""
-        threads = self.features.n_threads
-        risk, rows = self.risk.sampled(n_rows, seed, threads)
-        return Sum(self.features.select(rows, threads).centred(risk.starts), risk)
+        return Sum(self.executor.sampled(n_rows, seed), self.loss)
 
     def along(self, start: Floats, direction: Floats) -> "Ray":
-        """The risk on the ray start + t · direction; X is read here and not again."""
-        return Ray(self, start, direction)
+        """The risk on the ray start + t · direction; X is read once and not again."""
+        return Ray(self.executor.state(project, self.loss, start, direction))
+
+
+def expand(chunk: Chunk, loss: Loss, w: Floats) -> Summand:
+    return chunk.with_loss(loss).at(w)
 
 
 @dataclass(frozen=True)
 class SumExpansion:
-    """What is known of the risk at w; `moment` and `terms` as in `risk.RiskExpansion`."""
+    """The sum of the chunks' expansions; it is a `Summand` itself."""
 
     of: Sum
-    parts: list[Expansion]
-    gradient: Floats
-    value: float
-    moment: float
-    terms: float
+    point: Floats
+    state: State
+    sums: Floats
+
+    @property
+    def gradient(self) -> Floats:
+        return self.sums[:-SCALARS]
+
+    @property
+    def value(self) -> float:
+        return float(self.sums[-3])
+
+    @property
+    def moment(self) -> float:
+        return float(self.sums[-2])
+
+    @property
+    def terms(self) -> float:
+        return float(self.sums[-1])
 
     def hessian(self, v: Array) -> Floats:
-        """∇² v, for a vector or a matrix of columns."""
-        return self.of.total(lambda i: self.parts[i].hessian(v), prod(v.shape))
+        return self.state.total(methodcaller("hessian", v), size=prod(v.shape))
 
-    def half_hessian(self) -> Floats:
-        """A matrix M with M + Mᵀ = ∇²."""
+    def hessian_matrix(self) -> Floats:
         with one_blas_thread():
-            return self.of.total(lambda i: self.parts[i].half_hessian(), self.gradient.shape[0] ** 2)
+            return self.state.total(methodcaller("hessian_matrix"), size=self.point.shape[0] ** 2)
 
-    def diagonal(self) -> Floats:
-        """Near the diagonal of ∇², for one pass over X."""
-        return self.of.total(lambda i: self.parts[i].diagonal(), self.gradient.shape[0])
+    def hessian_diagonal(self) -> Floats:
+        return self.state.total(methodcaller("hessian_diagonal"), size=self.point.shape[0])
 
-    def sizes(self, w: Floats) -> Floats:
-        """The sizes of what was added up at w, which rounding grows with: see `parts.sizes`.
+    def sizes(self) -> Floats:
+        """The sizes of what was added up, which rounding grows with: see `chunks.sizes`.
 
         A hinge has its slope up to the corner, so that pairs which rounding alone puts beyond it count too.
         """
-        near = self if self.of.risk.loss.smooth else self.of.with_loss(losses.beyond(-NEAR_CORNER)).at(w)
-        return self.of.total(lambda i: near.parts[i].sizes(w), self.gradient.shape[0] + 2)
+        if self.of.loss.smooth:
+            return self.state.total(methodcaller("sizes"), size=self.point.shape[0] + 2)
+        beyond = self.of.with_loss(losses.beyond(-NEAR_CORNER))
+        state = beyond.executor.state(expand, beyond.loss, self.point)
+        return state.total(methodcaller("sizes"), size=self.point.shape[0] + 2)
 
 
+@dataclass(frozen=True)
 class Ray:
-    def __init__(self, of: Sum, start: Floats, direction: Floats) -> None:
-        self.of = of
-        both = [[part.features.dot(v) for v in (start, direction)] for part in of.parts]
-        self.scores, self.slopes = zip(*both, strict=True)
+    """risk(X (start + t · direction)) as a function of t."""
 
-    def slope(self, t: float) -> float:
+    state: State
+
+    def slope(self, t: float) -> Array:
         """The derivative with respect to t."""
-
-        def look(i: int) -> Floats:
-            risk = self.of.parts[i].risk.at(self.scores[i] + t * self.slopes[i])
-            slope: Floats = risk.gradient @ self.slopes[i]
-            return slope
-
-        return float(self.of.total(look, 1))
+        return self.state.total(methodcaller("slope", t), size=1)
 
 
-def _cut(features: MemoryRows, risk: Risk) -> Iterator[Any]:
-    starts = risk.starts
-    for first, last in cut(starts, features.block_rows):
-        low, high = int(starts[first]), int(starts[last])
-        large = high - low > LARGE * features.block_rows
-        threads = features.n_threads if large else 1
-        rows = slice(low, high)
-        rows_of, risk_of = features.select(rows, threads), risk.select(slice(first, last), rows, threads)
-        if not large and isinstance(risk_of, PairwiseRisk) and risk_of.preferences.plain:
-            from rankwise.objective.fused import FusedChunk
-
-            yield FusedChunk(rows_of, risk_of)
-        else:
-            yield Chunk(rows_of, risk_of, large)
+def project(chunk: Chunk, loss: Loss, start: Floats, direction: Floats) -> Slope:
+    return chunk.with_loss(loss).along(start, direction)

@@ -5,10 +5,11 @@ from functools import partial
 from typing import Any
 
 from rankwise.foundation.devices import library_of, stored
+from rankwise.foundation.functions import Expansion, Function
 from rankwise.foundation.memory import memory_at_hand
 from rankwise.objective.losses import Loss
 from rankwise.objective.stored import is_stored
-from rankwise.solvers.base import Callback, Expansion, Function, Result, Step
+from rankwise.solvers.base import Callback, Result, Start, Step
 from rankwise.solvers.bundle import Bundle
 from rankwise.solvers.conjugate import sample_size
 from rankwise.solvers.dual import DualCoordinateAscent, bounded
@@ -27,6 +28,7 @@ __all__ = [
     "Newton",
     "Result",
     "Smoothing",
+    "Start",
     "Step",
     "Stochastic",
     "TrustRegion",

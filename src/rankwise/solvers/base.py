@@ -8,12 +8,13 @@ model at w predicts, ½ ∇f·H⁻¹∇f, estimates the same gap closely. Solver
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import half_square, length_of, on_device_of
+from rankwise.foundation.functions import Expansion, Function
 
 RULES = ("gap", "gradient")
 CORNER = 16 * float(np.finfo(float).eps)  # share of f(0): covers pairs that only rounding makes seem satisfied
@@ -25,26 +26,6 @@ SMALLEST = 1e-150  # the square of a gradient below this underflows
 SHRINKS = 0.1  # what a model predicts, as a share of what it allowed before the last step
 NOTHING = 1e-12  # share of the value below which an estimate is rounding
 SOUND = 0.8, 1.25  # an estimate counts where the last step gained between so many times the predicted decrease
-
-
-class Expansion(Protocol):
-    """What is known of a function at one point."""
-
-    @property
-    def point(self) -> Floats: ...
-    @property
-    def value(self) -> float: ...
-    @property
-    def gradient(self) -> Floats: ...
-    def hessian(self, v: Array) -> Floats: ...
-
-
-class Function(Protocol):
-    """All a solver ever sees."""
-
-    @property
-    def size(self) -> int: ...
-    def at(self, w: Floats) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -62,6 +43,30 @@ Callback = Callable[[Step], Any]  # a true answer stops the solver
 
 
 @dataclass(frozen=True)
+class Start:
+    """Where a solver begins, with what is known already.
+
+    expansion  of its objective, at the point where it begins
+    at_zero    |∇f(0)| and f(0)
+    hessian    to take the first step with, if it is not to be that of the expansion: one from a point nearby saves
+               computing it
+    """
+
+    expansion: Any
+    at_zero: tuple[float, float]
+    hessian: Floats | None = None
+
+    def times(self, factor: float) -> "Start":
+        """The same for the objective with C times a factor."""
+        hessian = self.hessian
+        if hessian is not None:
+            hessian = factor * hessian
+            hessian.reshape(-1)[:: hessian.shape[0] + 1] += 1.0 - factor  # ½|w|² stays as it is
+        norm, value = self.at_zero
+        return Start(self.expansion.times(factor), (factor * norm, factor * value), hessian)
+
+
+@dataclass(frozen=True)
 class Result:
     """Where a solver ended.
 
@@ -69,6 +74,7 @@ class Result:
                   the solver has none
     gap_estimate  what value - optimum is estimated to be; None where the solver has no estimate
     dual          the proof of the gap, where the solver works in the dual
+    end           for a solver of a problem nearby to start from; it holds what the objective does
     """
 
     point: Floats
@@ -81,6 +87,7 @@ class Result:
     gap: float | None = None
     dual: Any = field(default=None, repr=False)
     gap_estimate: float | None = None
+    end: Start | None = field(default=None, repr=False, compare=False)
 
 
 class Journal:
@@ -93,7 +100,7 @@ class Journal:
     def __init__(
         self,
         objective: Function,
-        start: Floats | None,
+        start: Floats | Start | None,
         tol: float,
         callback: Callback | None,
         rule: str = "gap",
@@ -110,12 +117,9 @@ class Journal:
         self.converged = False
         self.estimate = np.inf
         self.least, self.progress = (np.inf, np.inf), 0  # value and gradient so far, and the step that reached either
-        zero = origin(objective)
-        with np.errstate(over="ignore", invalid="ignore"):  # reported below, in a sentence
-            at_zero = objective.at(zero)
-        self.norm_at_zero, self.value_at_zero = check_range(at_zero)
-        point = point_of(objective, start)
-        self._start: Any = objective.at(point) if bool((point != 0).any()) else at_zero
+        begin = begun(objective, start)
+        self.norm_at_zero, self.value_at_zero = begin.at_zero
+        self._start = begin.expansion
 
     def begin(self) -> Any:
         """The expansion where the solver starts; it is not kept, as it takes memory."""
@@ -137,9 +141,9 @@ class Journal:
 
     def beyond_proof(self, here: Any) -> bool:
         """Whether only an estimate can tell more: of the gradient rounding alone is left, but not of the value."""
-        if not hasattr(here, "errors"):
+        if not hasattr(here, "certificate"):
             return True
-        in_gradient, in_value = here.errors()
+        in_gradient, in_value = here.certificate.errors()
         return bool(length_of(here.gradient) <= AT_ROUNDING * in_gradient and in_value <= VISIBLE * here.value)
 
     def enough(self, value: float) -> float | None:
@@ -167,12 +171,12 @@ class Journal:
 
     def bounded(self, here: Any, gap: float) -> float:
         """A bound on the gap with what pairs may add that only rounding makes seem satisfied."""
-        unseen: float = here.unseen()
+        unseen: float = here.certificate.unseen()
         return gap + (CORNER + unseen) * self.value_at_zero
 
-    def result(self, here: Any, message: str = "") -> Result:
+    def result(self, here: Any, message: str = "", hessian: Floats | None = None) -> Result:
         last = self.history[-1]
-        gap = self.bounded(here, here.certified_gap()) if hasattr(here, "certified_gap") else None
+        gap = self.bounded(here, here.certificate.gap()) if hasattr(here, "certificate") else None
         estimate = min(self.estimate, half_square(last.gradient_norm))
         if self.converged:
             message = self._reason(here.value, last.gradient_norm, gap, estimate)
@@ -186,6 +190,7 @@ class Journal:
             self.history,
             gap=gap,
             gap_estimate=estimate,
+            end=Start(here, (self.norm_at_zero, self.value_at_zero), hessian),
         )
 
     def _reason(self, value: float, norm: float, gap: float | None, estimate: float) -> str:
@@ -229,15 +234,32 @@ def check_range(at_zero: Any) -> tuple[float, float]:
     return norm, at_zero.value
 
 
+def begun(objective: Function, start: Floats | Start | None) -> Start:
+    """Where to begin: what `start` knows already, or the expansion at that point."""
+    if isinstance(start, Start):
+        return start
+    with np.errstate(over="ignore", invalid="ignore"):  # reported in a sentence
+        at_zero: Any = objective.at(origin(objective))
+    point = point_of(objective, start)
+    return Start(objective.at(point) if bool((point != 0).any()) else at_zero, check_range(at_zero))
+
+
 def origin(objective: Any) -> Floats:
     """0, where the objective's points are stored."""
     zero: Floats = objective.zero if hasattr(objective, "zero") else np.zeros(objective.size)
     return zero
 
 
-def point_of(objective: Any, start: Any) -> Floats:
+def is_cold(start: Floats | Start | None) -> bool:
+    """Whether a start is no better than 0."""
+    point = start.expansion.point if isinstance(start, Start) else start
+    return point is None or not bool((point != 0).any())
+
+
+def point_of(objective: Any, start: Floats | Start | None) -> Floats:
     """A copy of `start` where the objective's points are stored, or the origin."""
     zero = origin(objective)
+    start = start.expansion.point if isinstance(start, Start) else start
     return zero if start is None else zero + on_device_of(zero, start)
 
 

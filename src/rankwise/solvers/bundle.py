@@ -13,15 +13,17 @@ import numpy as np
 from scipy import optimize
 
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.functions import Function
 from rankwise.solvers.base import (
     CORNER,
     Callback,
-    Function,
     Result,
+    Start,
     Step,
     check_range,
     converged_by,
     gap_scale,
+    point_of,
     relative,
     require,
     within,
@@ -40,10 +42,12 @@ class Bundle:
     max_iter: int = 5000
     line_search: bool = True
 
-    def __call__(self, objective: Function, start: Floats | None = None, callback: Callback | None = None) -> Result:
+    def __call__(
+        self, objective: Function, start: Floats | Start | None = None, callback: Callback | None = None
+    ) -> Result:
         require(objective, "bundle", "along")
         began = time.perf_counter()
-        first = np.zeros(objective.size) if start is None else np.array(start, dtype=np.float64)
+        first = point_of(objective, start)
         best = touched = objective.at(first)
         with np.errstate(over="ignore", invalid="ignore"):
             value_at_zero = check_range(objective.at(np.zeros(objective.size)) if first.any() else best)[1]
@@ -89,9 +93,9 @@ class Bundle:
 
 def _rounding(best: Any) -> float:
     """What rounding may have added to the bound: the planes in use touch near the best point, and are as exact."""
-    if not hasattr(best, "errors"):
+    if not hasattr(best, "certificate"):
         return 0.0
-    in_gradient, in_value = best.errors()
+    in_gradient, in_value = best.certificate.errors()
     furthest = 2.0 * (2.0 * max(best.value, 0.0)) ** 0.5  # |w| ≤ √2f, both where a plane touches and at the optimum
     return float(PLANES * (in_gradient * furthest + in_value))
 

@@ -8,7 +8,8 @@ from operator import mul
 from typing import Any
 
 from rankwise.foundation.arrays import Floats
-from rankwise.solvers.base import Expansion, require
+from rankwise.foundation.functions import Expansion
+from rankwise.solvers.base import require
 from rankwise.solvers.equations import scaled_inverse
 
 RESIDUAL = 0.1  # the papers' rule: stop at this share of the gradient's norm

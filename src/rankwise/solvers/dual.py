@@ -17,11 +17,11 @@ from scipy import sparse
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.memory import memory_at_hand
 from rankwise.objective.losses import Loss
-from rankwise.objective.regularized import ROUNDING, Objective
+from rankwise.objective.objective import ROUNDING, Objective
 from rankwise.pairs.composite import adjacent
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.sampling import PairSampler
-from rankwise.solvers.base import Callback, Journal, Result, converged_by, relative, require, within
+from rankwise.solvers.base import Callback, Journal, Result, Start, converged_by, relative, require, within
 
 BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the order of a pass, and the matrix in the end
 LISTABLE = 5_000_000  # pairs that are listed unasked
@@ -48,8 +48,10 @@ class DualCoordinateAscent:
         most = getattr(objective, "most_pairs", np.inf)
         return bool(most <= LISTABLE and most * BYTES_A_PAIR <= memory_at_hand())
 
-    def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
-        require(objective, "dual", "features", "risk", "C")
+    def __call__(
+        self, objective: Objective, start: Floats | Start | None = None, callback: Callback | None = None
+    ) -> Result:
+        require(objective, "dual", "rows", "risk", "C")
         ascent = Ascent(objective, np.random.default_rng(self.random_state))
         journal = Journal(objective, None, 0.0, callback, stalls=False)  # the gap alone says when it is over
         here, settled = journal.begin(), 0
@@ -85,7 +87,7 @@ class DualCoordinateAscent:
 
 def _rounding(ascent: "Ascent", here: Any) -> float:
     """A bound on what rounding may have hidden of the gap."""
-    in_value: float = here.errors()[1]
+    in_value: float = here.certificate.errors()[1]
     return ascent.rounding() + in_value
 
 
@@ -100,8 +102,8 @@ class Ascent:
         costs = objective.C * weights
         most = costs * slope if slope else np.full(costs.size, np.inf)
         ridge = 1.0 / (costs * curvature) if curvature else np.zeros(costs.size)
-        self.features, self.random = objective.features, random
-        self.rows = objective.features.rows
+        self.features, self.random = objective.rows, random
+        self.rows = objective.rows.arrays
         bends = np.empty(costs.size)
         squared_distances(self.rows, better, worse, np.zeros(objective.size), bends)
         bends += ridge

@@ -16,12 +16,12 @@ from scipy.sparse.linalg import LinearOperator, minres
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import length_of, on_device_of, to_host
+from rankwise.foundation.functions import Expansion, Function
 from rankwise.solvers.base import (
     Callback,
-    Expansion,
-    Function,
     Journal,
     Result,
+    Start,
     Step,
     agrees,
     decrease,
@@ -62,15 +62,18 @@ class Newton:
     detours: int = 1
     rescue: Any = None
 
-    def __call__(self, objective: Function, start: Floats | None = None, callback: Callback | None = None) -> Result:
+    def __call__(
+        self, objective: Function, start: Floats | Start | None = None, callback: Callback | None = None
+    ) -> Result:
         journal = Journal(objective, start, self.tol, callback, self.stopping)
         here = journal.begin()
         require(here, "newton", "hessian_matrix" if self.inner == "cholesky" else "hessian")
-        return self.follow(objective, journal, here)
+        model = Model(self, objective, start.hessian if isinstance(start, Start) else None)
+        return self.follow(model, journal, here)
 
-    def follow(self, objective: Function, journal: Journal, here: Expansion, detail: str = "") -> Result:
+    def follow(self, model: "Model", journal: Journal, here: Expansion, detail: str = "") -> Result:
         """Go on from `here`."""
-        model = Model(self, objective)
+        objective = model.objective
         step: ModelStep | None = None
         estimate, sound = np.inf, False
         detour = Detour(self, self.detours, journal)
@@ -82,7 +85,7 @@ class Newton:
                 else:  # little is left to do, so that the last Hessian serves again, and then there is a proof
                     step, estimate = model.as_before(here), np.inf
             if not journal.goes_on(here, detail, estimate):
-                return journal.result(here)
+                return journal.result(here, hessian=model.hessian)
             if len(journal.history) + detour.steps > self.max_iter:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
             step = step or model.minimum(here)
@@ -127,12 +130,12 @@ class Detour:
     ) -> tuple[Expansion | None, float]:
         """The end of such a path where it is time for one and it leads lower, else what is given."""
         self.blocked += length < CUT_SHORT
-        if not self.left or (there is not None and self.blocked < BLOCKED) or not hasattr(objective, "eased"):
+        if not self.left or (there is not None and self.blocked < BLOCKED) or not hasattr(objective, "times"):
             return there, length
         self.left, self.blocked = self.left - 1, 0
         w = 0.0 * here.point
         for share in EASED:
-            found = self.stage(objective.eased(share), w, self._told)
+            found = self.stage(objective.times(share), w, self._told)
             w, self.steps = found.point, self.steps + found.iterations
         end = objective.at(w)
         return (end, 0.0) if end.value < (there or here).value else (there, length)
@@ -147,14 +150,19 @@ class Detour:
 
 
 class Model:
-    """The quadratic model of an objective at the points of one run, and how it is minimised."""
+    """The quadratic model of an objective at the points of one run, and how it is minimised.
 
-    def __init__(self, options: Newton, objective: Any) -> None:
+    hessian  the matrix to take the first step with; None: that of the first point
+    """
+
+    def __init__(self, options: Newton, objective: Any, hessian: Floats | None = None) -> None:
         if options.inner not in INNERS:
             raise ValueError(f"inner must be one of {', '.join(map(repr, INNERS))}; got {options.inner!r}")
         self.options, self.objective = options, objective
         self.products = self.last = 0
-        self._written_out: tuple[Any, Any] = (None, None)  # the last expansion and its Hessian
+        self.hessian = hessian  # the last one that was written out
+        self._hessian_at: Any = None  # and the expansion that it is of
+        self._first = hessian is not None
         self._inverse: Inverse | None = None
         self._preconditioner: Preconditioner | None = None
 
@@ -168,10 +176,12 @@ class Model:
         return self.options.inner == "cholesky" or (patience is not None and self.products >= patience)
 
     def matrix(self, here: Any) -> Any:
-        """The Hessian there, not computed twice in a row."""
-        if self._written_out[0] is not here:
-            self._written_out = (here, here.hessian_matrix())
-        return self._written_out[1]
+        """The Hessian there, not computed twice in a row; for the first step, the one that was given."""
+        if self._first:
+            self._first = False
+        elif self._hessian_at is not here:
+            self._hessian_at, self.hessian = here, here.hessian_matrix()
+        return self.hessian
 
     def as_before(self, here: Any) -> ModelStep | None:
         """The minimum with the Hessian of an earlier point, if there is one; what it allows is not known."""

@@ -19,18 +19,20 @@ from scipy import optimize
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import half_square, length_of
+from rankwise.foundation.functions import Expansion, Function
+from rankwise.objective.objective import hinge_slack
 from rankwise.solvers.base import (
     CORNER,
     VISIBLE,
     Callback,
-    Expansion,
-    Function,
     Result,
+    Start,
     Step,
-    check_range,
+    begun,
     converged_by,
     decrease,
     gap_scale,
+    is_cold,
     origin,
     point_of,
     relative,
@@ -42,6 +44,7 @@ from rankwise.solvers.conjugate import Sample, sample_size
 from rankwise.solvers.newton import Detour, Model, Newton, line_search
 from rankwise.solvers.rescue import can_help, near_separable, rescued
 
+NARROW = 0.1  # the first width where there is a start
 NARROWER = 0.5, 0.8  # a width as a share of the last one: at least, at most
 SETTLED = 0.3  # a width is left when the decrease still possible there is this share of the slack
 ALMOST = 0.7  # of the tolerance, that an estimate must meet before the certificate is computed
@@ -70,10 +73,12 @@ class Smoothing:
     width: float = 1.0
     rescue: Any = None
 
-    def __call__(self, objective: Function, start: Floats | None = None, callback: Callback | None = None) -> Result:
+    def __call__(
+        self, objective: Function, start: Floats | Start | None = None, callback: Callback | None = None
+    ) -> Result:
         require(objective, "smoothing", "smoothed", "beyond", "along")
-        run = _Run(objective, self, callback)
-        w, width = run.start(start), self.width
+        run = _Run(objective, self, callback, start)
+        w, width = run.start(start), self.width if is_cold(start) else min(self.width, NARROW)
         smooth, model = run.smoothed(width)
         here = smooth.at(w)
         while True:
@@ -98,12 +103,15 @@ class Smoothing:
 class _Run:
     """The best point and the best bound seen so far; they need not come from the same width."""
 
-    def __init__(self, objective: Any, options: Smoothing, callback: Callback | None) -> None:
+    def __init__(
+        self, objective: Any, options: Smoothing, callback: Callback | None, start: Floats | Start | None
+    ) -> None:
         self.objective, self.options, self.callback = objective, options, callback
         self.began = time.perf_counter()
         self.point = origin(objective)
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.at_zero = check_range(objective.at(self.point))[1]
+        self.norms = start.at_zero if isinstance(start, Start) else begun(objective, None).at_zero
+        self.at_zero = self.norms[1]
+        self.best: Any = None  # the unsmoothed expansion at `point`
         self.value, self.bound = self.at_zero, 0.0  # neither |w|² nor a loss is negative
         self.estimate, self.rounding, self.norm = np.inf, 0.0, 0.0
         self.floor = 0.0  # the part of the rounding that a smaller gradient would not remove
@@ -148,11 +156,11 @@ class _Run:
         wanted = 0.5 * self.options.tol * self.scale(self.gap) / max(self.slack, 1e-300)
         return float(np.clip(wanted, *NARROWER))
 
-    def start(self, start: Floats | None) -> Floats:
+    def start(self, start: Floats | Start | None) -> Floats:
         """Where to begin: at the optimum of a sample, where there is one."""
         if self.options.inner.precondition == "sampled":
             self.sample = self.objective.sampled(sample_size(self.objective.size), seed=0)
-            if start is None or not bool((start != 0).any()):
+            if is_cold(start):
                 return Smoothing(SAMPLE_TOLERANCE)(self.sample).point
         return point_of(self.objective, start)
 
@@ -203,25 +211,25 @@ class _Run:
     def over(self, here: Any, width: float, polished: bool = False) -> bool:
         """Look at the unsmoothed objective and the bound at a width's optimum; True when it is enough."""
         hinge, left = self.objective.at(here.point), self.left
-        self._keep(hinge.value, here.point)
+        self._keep(hinge)
         self.norm = length_of(here.gradient)
-        self.slack = max(here.hinge_slack(hinge.value), 0.0)
+        self.slack = max(hinge_slack(here, hinge.value), 0.0)
         self._keep_scaled(hinge)
         bound = hinge.value - self.slack - half_square(self.norm)
         # Away from the optimum the slack is off by more than what is left there: then it is not believed.
         settled = left <= SETTLED * (self.slack if not polished else self.options.tol * self.scale(self.gap))
         self.estimate = max(self.value - (hinge.value - self.slack - left), left) if settled else np.inf
         if polished or self.near(self.value - bound):
-            in_gradient, in_value = here.errors()
+            in_gradient, in_value = here.certificate.errors()
             self.floor = half_square(in_gradient) + in_value
             rounding = in_gradient * self.norm + self.floor
             self.bound, self.rounding = max((self.bound, self.rounding), (bound - rounding, rounding))
         self.estimate = min(self.estimate, self.gap)
         return self._written(width, polished)
 
-    def _keep(self, value: float, point: Floats) -> None:
-        if value <= self.value:  # where features are tiny all values are equal, and 0 is the worst of the points
-            self.value, self.point = value, point
+    def _keep(self, hinge: Any) -> None:
+        if hinge.value <= self.value:  # where features are tiny all values are equal, and 0 is the worst of the points
+            self.value, self.point, self.best = hinge.value, hinge.point, hinge
 
     def _keep_scaled(self, hinge: Any) -> None:
         """The best point on the ray from 0 through this one, where it may decide: late, or where w is but too short."""
@@ -231,7 +239,7 @@ class _Run:
         ray = self.objective.along(0.0 * hinge.point, hinge.point)
         scale = _minimum_near_one(ray)
         if scale != 1.0:
-            self._keep(self.objective.at(scale * hinge.point).value, scale * hinge.point)
+            self._keep(self.objective.at(scale * hinge.point))
 
     def _written(self, width: float, polished: bool) -> bool:
         tol, share = self.options.tol, relative(self.estimate, self.scale(self.estimate))
@@ -271,6 +279,7 @@ class _Run:
             self.history,
             gap=self.gap + CORNER * self.at_zero,  # the value too may be off by that
             gap_estimate=self.estimate,
+            end=None if self.best is None else Start(self.best, self.norms),
         )
 
 

@@ -15,8 +15,8 @@ from typing import Any, Self
 import numpy as np
 
 from rankwise.foundation.arrays import Floats
-from rankwise.objective.regularized import Objective
-from rankwise.solvers.base import Callback, Journal, Result, agrees, decrease, require, went_as_predicted
+from rankwise.objective.objective import Objective, hinge_slack
+from rankwise.solvers.base import Callback, Journal, Result, Start, agrees, decrease, require, went_as_predicted
 from rankwise.solvers.conjugate import ModelStep, conjugate_gradients, make_preconditioner
 from rankwise.solvers.stochastic_draws import Draws, Pairs, Queries
 
@@ -68,8 +68,10 @@ class Stochastic:
     average: bool = True
     random_state: int = 0
 
-    def __call__(self, objective: Objective, start: Floats | None = None, callback: Callback | None = None) -> Result:
-        require(objective, "sgd", "features", "preferences", "loss", "C")
+    def __call__(
+        self, objective: Objective, start: Floats | Start | None = None, callback: Callback | None = None
+    ) -> Result:
+        require(objective, "sgd", "rows", "pairwise", "loss", "C")
         kind = _kind(self.over)
         journal = Journal(objective, start, self.tol, callback, stalls=False)
         here = journal.begin()
@@ -103,7 +105,8 @@ def _attainable_rounded(smooth: Objective, here: Any, journal: Journal) -> float
     """The decrease of the hinge that a rounded one allows."""
     there = smooth.at(here.point)
     # The slack is a difference of nearly equal values: its rounding is added.
-    return max(there.hinge_slack(here.value), 0.0) + there.errors()[1] + _attainable(smooth, there, journal)
+    slack = max(hinge_slack(there, here.value), 0.0) + there.certificate.errors()[1]
+    return slack + _attainable(smooth, there, journal)
 
 
 def _model(objective: Objective, here: Any, journal: Journal) -> ModelStep:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from rankwise.foundation.arrays import Floats, Ints
-from rankwise.objective.regularized import Objective
-from rankwise.objective.rows import MemoryRows
+from rankwise.objective.objective import Objective
+from rankwise.objective.risks import PairwiseRisk
+from rankwise.objective.rows import Rows
 from rankwise.pairs.sampling import PairSampler
 
 BLOCK = 1 << 16  # pairs drawn at a time
@@ -35,7 +36,7 @@ class Draws(ABC):
 
     def __init__(self, objective: Objective) -> None:
         self.objective = objective
-        self.rows = objective.features.rows
+        self.rows = objective.rows.arrays
         pieces = objective.loss.pieces
         self.pieces = np.array([(p.threshold, p.slope, p.curvature) for p in pieces])
         self.pull = sum(p.slope + p.curvature for p in pieces if p.threshold > 0)  # of a pair with margin 0
@@ -51,7 +52,7 @@ class Draws(ABC):
     def norms(self, rate: Floats, centre: Floats) -> Floats:
         from rankwise.solvers import stochastic_kernels as kernels
 
-        out = np.empty(self.objective.features.n_rows)
+        out = np.empty(self.objective.rows.n_rows)
         kernels.norms(self.rows, rate, centre, out)
         return out
 
@@ -71,10 +72,10 @@ class Pairs(Draws):
 
     def __init__(self, objective: Objective) -> None:
         super().__init__(objective)
-        preferences = objective.preferences
+        preferences = objective.pairwise.preferences
         self.sampler = PairSampler(preferences.layout, preferences.scope == "adjacent")
         self.n_pairs = float(self.sampler.n_pairs)
-        self.steps = objective.features.n_rows
+        self.steps = objective.rows.n_rows
         self.uses = self.sampler.degree()
 
     def measure(self, rate: Floats, centre: Floats, random: np.random.Generator) -> float:
@@ -93,7 +94,8 @@ class Pairs(Draws):
     def _drawn(self, n: int, random: np.random.Generator) -> tuple[Ints, Ints, Floats, Floats, Floats]:
         """Pairs, the difference of scores asked of each, what each costs, and the longest step that each bears."""
         better, worse = self.sampler.draw(n, random)
-        margins, products = self.objective.risk.margins, self.objective.preferences.products
+        risk = self.objective.pairwise
+        margins, products = risk.margins, risk.preferences.products
         asked = np.ones(n) if margins is None else margins[better] - margins[worse]
         costs = np.ones(n) if products is None else np.einsum("pr,pr->p", products[0][better], products[1][worse])
         lengths = costs * (self.lengths[better] + self.lengths[worse])
@@ -107,7 +109,7 @@ class Queries(Draws):
 
     def __init__(self, objective: Objective) -> None:
         super().__init__(objective)
-        preferences = objective.preferences
+        preferences = objective.pairwise.preferences
         self.starts = preferences.layout.starts
         self.weights = preferences.pairs_per_query()
         self.n_pairs = float(self.weights.sum())
@@ -115,7 +117,7 @@ class Queries(Draws):
         self.uses = np.repeat(self.weights, np.diff(self.starts))
 
     def measure(self, rate: Floats, centre: Floats, random: np.random.Generator) -> float:
-        degree = self.objective.preferences.active(np.zeros(self.uses.size)).degree
+        degree = self.objective.pairwise.preferences.active(np.zeros(self.uses.size)).degree
         sums = np.add.reduceat(degree * self.norms(rate, centre), self.starts[:-1])
         traces = self.pull * sums / np.where(self.weights > 0, self.weights, 1.0)
         drawn = self._drawn(min(FEW, self.steps), random)
@@ -141,10 +143,10 @@ class Queries(Draws):
     def _drawn(self, n: int, random: np.random.Generator) -> Ints:
         return random.choice(self.weights.size, n, p=self.weights / self.n_pairs)
 
-    def _query(self, q: int) -> tuple[Any, MemoryRows, int]:
+    def _query(self, q: int) -> tuple[PairwiseRisk, Rows, int]:
         rows = slice(int(self.starts[q]), int(self.starts[q + 1]))
-        risk = self.objective.risk.select(slice(q, q + 1), rows, 1)
-        return risk, self.objective.features.select(rows, 1), rows.start
+        risk = self.objective.pairwise.select(slice(q, q + 1), rows, 1)
+        return risk, self.objective.rows.select(rows, 1), rows.start
 
     def _main_axis(self, q: int, root: Floats, random: np.random.Generator) -> float:
         """The largest eigenvalue of query q's mean of (root d)(root d)ᵀ, nearly."""

@@ -11,20 +11,21 @@ import numpy as np
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import length_of
+from rankwise.foundation.functions import Expansion, Function
 from rankwise.solvers.base import (
     SHRINKS,
     Callback,
-    Expansion,
-    Function,
     Journal,
     Result,
+    Start,
     agrees,
     decrease,
+    is_cold,
     require,
     went_as_predicted,
 )
 from rankwise.solvers.conjugate import ModelStep, Sample, conjugate_gradients, make_preconditioner
-from rankwise.solvers.newton import Newton
+from rankwise.solvers.newton import Model, Newton
 
 ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # Lee and Lin's η0, η1, η2
 SHRINK, HALVE, GROW = 0.25, 0.5, 4.0  # and σ1, σ2, σ3
@@ -45,10 +46,12 @@ class TrustRegion:
     stopping: str = "gap"
     rescue: Any = None  # of the Newton's method that takes over from a sample
 
-    def __call__(self, objective: Function, start: Floats | None = None, callback: Callback | None = None) -> Result:
+    def __call__(
+        self, objective: Function, start: Floats | Start | None = None, callback: Callback | None = None
+    ) -> Result:
         began = time.perf_counter()
         preconditioner = make_preconditioner(self.precondition, objective)
-        if isinstance(preconditioner, Sample) and (start is None or not bool((start != 0).any())):
+        if isinstance(preconditioner, Sample) and is_cold(start):
             start = Newton(SAMPLE_TOLERANCE)(preconditioner.objective).point
         journal = Journal(objective, start, self.tol, callback, self.stopping, began)
         here: Expansion = journal.begin()
@@ -87,7 +90,7 @@ class TrustRegion:
             if isinstance(preconditioner, Sample) and len(journal.history) >= PATIENCE:
                 # Near separability few pairs are left, and a sample sees too few of them: all rows from here on.
                 newton = Newton(self.tol, self.max_iter, stopping=self.stopping, rescue=self.rescue)
-                return newton.follow(objective, journal, here, detail)
+                return newton.follow(Model(newton, objective), journal, here, detail)
 
 
 def _next_radius(radius: float, length: float, ratio: float, slope: float, gained: float) -> float:

@@ -1,0 +1,98 @@
+"""The workers of a Dask cluster as executor: every partition is a sum of its own, and these sums are added up."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankwise.distributed.partitions import State
+from rankwise.distributed.rows import Rows, threads
+from rankwise.distributed.samples import sampled
+from rankwise.distributed.spread import Columns, Spread
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.objective.building import Pairing, build
+from rankwise.objective.losses import Loss
+from rankwise.objective.objective import Objective, divisor
+from rankwise.objective.sums import Sum
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """Of a partition: its objective, of which the sum is looked at, and the rows it was made from."""
+
+    unit: Objective
+    rows: Rows | None
+
+
+class Cluster:
+    """The content of every partition of `data` is a `Content`. One round of messages per answer."""
+
+    def __init__(self, data: Spread) -> None:
+        self.data = data
+        self._samples: dict[tuple[int, int], Cluster] = {}  # drawn once for all losses
+
+    @property
+    def zero(self) -> Floats:
+        return np.zeros(self.data.n_features)
+
+    @property
+    def any(self) -> bool:
+        return bool(self.data.partitions.state(itself).ask(has_pairs))
+
+    @property
+    def totals(self) -> Floats:
+        totals = np.empty(self.data.sizes.size)
+        for places, found in zip(self.data.places, self.data.partitions.each(totals_of), strict=True):
+            totals[places] = found
+        return totals
+
+    def state(self, make: Callable[..., Any], *given: Any) -> "ClusterState":
+        return ClusterState(self.data.partitions.state(of_sum, make, *given))
+
+    def select(self, queries: Ints) -> "Cluster":
+        return Cluster(self.data.select(queries))
+
+    def sampled(self, n_rows: int, seed: int) -> "Cluster":
+        if (n_rows, seed) not in self._samples:
+            self._samples[n_rows, seed] = Cluster(sampled(self.data, n_rows, seed))
+        return self._samples[n_rows, seed]
+
+
+@dataclass(frozen=True)
+class ClusterState:
+    state: State
+
+    def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
+        return self.state.ask(question, *given)
+
+
+def of_sum(content: Content, make: Callable[..., Any], *given: Any) -> Any:
+    return make(content.unit.sum, *given)
+
+
+def itself(content: Any) -> Any:
+    return content
+
+
+def has_pairs(content: Content) -> Array:
+    return np.array(float(content.unit.sum.executor.any))
+
+
+def totals_of(content: Content) -> Floats:
+    return content.unit.sum.executor.totals
+
+
+def build_rows(rows: Rows, _: Columns, loss: Loss, pairing: Pairing, n_jobs: int | None) -> Content:
+    """The content of a partition."""
+    data = rows.data
+    options: Any = {"loss": loss, "C": 1.0, "pairing": pairing, "n_jobs": threads(n_jobs)}
+    return Content(build(data.X, data.y, data.qid, rows.weight, **options), rows)
+
+
+def distributed_objective(data: Spread, loss: Loss, C: float, normalize: str) -> Objective:
+    """½|w|² + C · risk(X w) of data that `build_rows` made."""
+    cluster = Cluster(data)
+    if normalize != "sum":
+        C /= divisor(cluster.totals, normalize)
+    return Objective(Sum(cluster, loss), C, normalize)

@@ -1,0 +1,129 @@
+"""Who works on the chunks of a sum: threads of this process here, a Dask cluster in `rankwise.distributed`.
+
+An executor keeps something made of every chunk, a *state*, where the chunk is stored, and adds up the answers to
+questions about it: always in the same order, so that no result depends on who works on what, to the last bit.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.threads import share
+from rankwise.objective.chunks import Chunk, PlainChunk
+from rankwise.objective.risks import PairwiseRisk, Risk
+from rankwise.objective.rows import Rows, in_order, lanes
+from rankwise.pairs.queries import cut
+
+LARGE = 2  # a chunk larger than this many blocks is worked on by all threads together
+
+
+class State(Protocol):
+    """Something made of every chunk."""
+
+    def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
+        """The sum of question(state, *given), an array of that size, over the chunks."""
+        ...
+
+
+class Executor(Protocol):
+    @property
+    def zero(self) -> Floats:
+        """The origin of weight space, on the device where the rows are."""
+        ...
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a pair at all."""
+        ...
+
+    @property
+    def totals(self) -> Floats:
+        """For each query, how many pairs there are, or their total weight."""
+        ...
+
+    def state(self, make: Callable[..., Any], *given: Any) -> State:
+        """make(chunk, *given) of every chunk, made when a question is first asked."""
+        ...
+
+    def select(self, queries: Ints) -> Self:
+        """The chunks of these queries alone."""
+        ...
+
+    def sampled(self, n_rows: int, seed: int) -> Self:
+        """An estimate from about `n_rows` of the rows, drawn at random."""
+        ...
+
+
+class Threads:
+    """Rows that this process can read, query by query, and the risk of their scores."""
+
+    def __init__(self, rows: Rows, risk: Risk) -> None:
+        self.rows = rows
+        self.risk = risk
+        self.chunks = list(_cut(rows, risk))
+
+    @property
+    def zero(self) -> Floats:
+        return self.rows.zero
+
+    @property
+    def any(self) -> bool:
+        return self.risk.any
+
+    @property
+    def totals(self) -> Floats:
+        return self.risk.totals
+
+    def state(self, make: Callable[..., Any], *given: Any) -> "ThreadState":
+        return ThreadState(self, make, given)
+
+    def select(self, queries: Ints) -> "Threads":
+        starts, threads = self.risk.starts, self.rows.n_threads
+        sizes = np.diff(starts)[queries]
+        ends = np.cumsum(sizes)
+        rows = np.arange(int(sizes.sum())) + np.repeat(starts[queries] - (ends - sizes), sizes)
+        return Threads(self.rows.select(rows, threads), self.risk.select(queries, rows, threads))
+
+    def sampled(self, n_rows: int, seed: int) -> "Threads":
+        threads = self.rows.n_threads
+        risk, rows = self.risk.sampled(n_rows, seed, threads)
+        return Threads(self.rows.select(rows, threads).centred(risk.starts), risk)
+
+
+class ThreadState:
+    def __init__(self, executor: Threads, make: Callable[..., Any], given: tuple[Any, ...]) -> None:
+        self._chunks, self._n_threads = executor.chunks, executor.rows.n_threads
+        self._make, self._given = make, given
+        self._made: list[Any] = [None] * len(self._chunks)  # filled by whichever thread has the chunk
+
+    def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
+        chunks, made = self._chunks, self._made
+
+        def answer(i: int) -> Array:
+            if made[i] is None:
+                made[i] = self._make(chunks[i], *self._given)
+            return question(made[i], *given)
+
+        small = [i for i, chunk in enumerate(chunks) if not chunk.large]
+        large = [i for i, chunk in enumerate(chunks) if chunk.large]
+        dealt = lanes(small, sum(chunks[i].rows.nbytes for i in small), size)
+        by_lane = share(lambda lane: in_order([answer(i) for i in lane]), dealt, self._n_threads)
+        return in_order(by_lane + [answer(i) for i in large])
+
+
+def _cut(rows: Rows, risk: Risk) -> Iterator[Chunk]:
+    starts = risk.starts
+    for first, last in cut(starts, rows.block_rows):
+        low, high = int(starts[first]), int(starts[last])
+        large = high - low > LARGE * rows.block_rows
+        threads = rows.n_threads if large else 1
+        place = slice(low, high)
+        rows_of, risk_of = rows.select(place, threads), risk.select(slice(first, last), place, threads)
+        if not large and isinstance(risk_of, PairwiseRisk) and risk_of.preferences.plain:
+            from rankwise.objective.fused import FusedChunk
+
+            yield FusedChunk(rows_of, risk_of)
+        else:
+            yield PlainChunk(rows_of, risk_of, large)

@@ -1,0 +1,206 @@
+"""The objective of a linear ranker: f(w) = ½|w|² + C · risk(X w)."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.devices import half_square, length_of
+from rankwise.objective import losses
+from rankwise.objective.executors import Threads
+from rankwise.objective.losses import Loss
+from rankwise.objective.risks import PairwiseRisk, Risk
+from rankwise.objective.rows import Rows
+from rankwise.objective.sums import Ray, Sum, SumExpansion
+
+ROUNDING = 4 * float(np.finfo(float).eps)  # an error of one operation, with room for sums of many
+
+
+def divisor(totals: Floats, normalize: str) -> float:
+    """What C is divided by, where `totals` are the weights of the pairs of each query.
+
+    "mean": all pairs; "query": the queries that have pairs, whose pairs weigh 1 together; "svm-rank": the queries.
+    """
+    if normalize == "mean":
+        return float(totals.sum()) or 1.0
+    if normalize == "query":
+        return float(np.count_nonzero(totals)) or 1.0
+    return float(totals.size) if normalize == "svm-rank" else 1.0
+
+
+@dataclass(frozen=True)
+class Objective:
+    """f(w) = ½|w|² + C · sum.
+
+    normalize  what C was divided by (see `divisor`), for a selection of queries to be treated the same
+    order      the numbers that the rows had where they came from, if they were put into another order
+    """
+
+    sum: Sum
+    C: float
+    normalize: str = "sum"
+    order: Ints | None = None
+
+    @property
+    def size(self) -> int:
+        return int(self.zero.shape[0])
+
+    @property
+    def zero(self) -> Floats:
+        """The origin, on the device where w is stored."""
+        return self.sum.executor.zero
+
+    @property
+    def loss(self) -> Loss:
+        return self.sum.loss
+
+    @property
+    def rows(self) -> Rows:
+        """The rows, where this process has them; for the solvers that look at single pairs."""
+        return self._threads.rows
+
+    @property
+    def risk(self) -> Risk:
+        """Of the scores."""
+        return self._threads.risk.with_loss(self.loss)
+
+    @property
+    def pairwise(self) -> PairwiseRisk:
+        """The risk, where its pairs come from labels and query ids."""
+        if isinstance(self.risk, PairwiseRisk):
+            return self.risk
+        raise ValueError("this solver draws pairs from labels and query ids: it cannot take a list of pairs")
+
+    @property
+    def _threads(self) -> Threads:
+        if isinstance(self.sum.executor, Threads):
+            return self.sum.executor
+        raise ValueError("this solver looks at single pairs, which are stored on many workers: take 'auto'")
+
+    @property
+    def most_pairs(self) -> float:
+        """A bound on how many pairs there would be to list."""
+        sizes = np.diff(self.risk.starts).astype(np.float64)
+        return float(sizes @ (sizes - 1.0)) / 2
+
+    def at(self, w: Floats) -> "ObjectiveExpansion":
+        return ObjectiveExpansion(w, self.C, self.sum.at(w), self.loss)
+
+    def times(self, factor: float) -> "Objective":
+        """The same with C times a factor."""
+        return replace(self, C=factor * self.C)
+
+    def select(self, queries: Ints) -> "Objective":
+        """The objective of these queries alone."""
+        chosen = self.sum.select(queries)
+        C = self.C
+        if self.normalize != "sum":
+            C *= divisor(self.sum.executor.totals, self.normalize) / divisor(chosen.executor.totals, self.normalize)
+        return Objective(chosen, C, self.normalize)
+
+    def smoothed(self, width: float) -> "Objective":
+        """The same with the hinge's corner rounded over `width`."""
+        if self.loss.name != "hinge":
+            raise ValueError(f"solver 'smoothing' is for the hinge loss: {self.loss} is smooth, take 'auto'")
+        return replace(self, sum=self.sum.with_loss(losses.huber(width)))
+
+    def beyond(self, width: float) -> "Objective":
+        """The same with the hinge only where a pair is more than `width` away from being satisfied."""
+        return replace(self, sum=self.sum.with_loss(losses.beyond(width)))
+
+    def sampled(self, n_rows: int, seed: int) -> "Objective":
+        """An estimate of f from about `n_rows` of the rows, drawn at random."""
+        return Objective(self.sum.sampled(n_rows, seed), self.C, self.normalize)
+
+    def along(self, start: Floats, direction: Floats) -> "ObjectiveRay":
+        """f on the ray start + t · direction; X is read once and not again."""
+        at_start, bend = float(start @ direction), float(direction @ direction)
+        return ObjectiveRay(at_start, bend, self.C, self.sum.along(start, direction))
+
+
+@dataclass(frozen=True)
+class ObjectiveExpansion:
+    """What is known of f at w."""
+
+    point: Floats
+    C: float
+    sum: SumExpansion
+    loss: Loss
+
+    @property
+    def value(self) -> float:
+        risk = self.sum.value
+        if risk < 0.0:  # no loss is negative: this is rounding, and its size is reported instead
+            risk = ROUNDING * self.sum.terms
+        return 0.5 * float(self.point @ self.point) + self.C * risk
+
+    @cached_property
+    def gradient(self) -> Floats:
+        return self.point + self.C * self.sum.gradient
+
+    def hessian(self, v: Array) -> Floats:
+        return v + self.C * self.sum.hessian(v)
+
+    def hessian_matrix(self) -> Floats:
+        matrix = self.C * self.sum.hessian_matrix()
+        matrix.reshape(-1)[:: matrix.shape[0] + 1] += 1.0
+        return matrix
+
+    def hessian_diagonal(self) -> Floats:
+        return 1.0 + self.C * self.sum.hessian_diagonal()
+
+    def times(self, factor: float) -> "ObjectiveExpansion":
+        """What is known there of the objective with C times a factor."""
+        return ObjectiveExpansion(self.point, factor * self.C, self.sum, self.loss)
+
+    @cached_property
+    def certificate(self) -> "Certificate":
+        """What can be proven from what is known here; it may take another pass over X."""
+        return Certificate(self, self.sum.sizes())
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proven bounds at one point, with all that rounding may have hidden; `sizes` are those of `chunks.sizes`."""
+
+    at: ObjectiveExpansion
+    sizes: Floats
+
+    def gap(self) -> float:
+        """A bound on f(w) - min f: ½|∇f|², as f is 1-strongly convex, and what rounding may have hidden."""
+        in_gradient, in_value = self.errors()
+        reach: float = length_of(self.at.gradient) + in_gradient
+        return half_square(reach) + in_value
+
+    def errors(self) -> tuple[float, float]:
+        """Bounds on the rounding errors of ∇f, by its length, and of f, from the sizes of what was added up."""
+        C, length = self.at.C, length_of(self.at.point)
+        in_gradient = ROUNDING * (length + C * length_of(self.sizes[:-2]))
+        in_value = ROUNDING * (half_square(length) + C * (float(self.sizes[-2]) + self.at.sum.terms))
+        return in_gradient, in_value
+
+    def unseen(self) -> float:
+        """The share of f(0) that pairs may add which only rounding makes seem satisfied: δ² times the curvature."""
+        return 2.0 * self.at.loss.bend * ROUNDING**2 * float(self.sizes[-1])
+
+
+def hinge_slack(smooth: ObjectiveExpansion, value: float) -> float:
+    """C Σ (u - loss'(u) u) for the hinge, of which `smooth` has a rounded corner; its objective is `value` there.
+
+    The slopes C loss'(u) are dual feasible for the hinge, and the dual's value there is value - slack - ½|∇f|².
+    """
+    return value - 0.5 * float(smooth.point @ smooth.point) - smooth.C * smooth.sum.moment
+
+
+@dataclass(frozen=True)
+class ObjectiveRay:
+    """f(start + t · direction) as a function of t."""
+
+    at_start: float
+    bend: float
+    C: float
+    ray: Ray
+
+    def slope(self, t: float) -> float:
+        return self.at_start + t * self.bend + self.C * float(self.ray.slope(t))
