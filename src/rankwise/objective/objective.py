@@ -80,7 +80,9 @@ class Objective:
 
     @property
     def most_pairs(self) -> float:
-        """A bound on how many pairs there would be to list."""
+        """A bound on how many pairs there would be to list; inf where this process does not have them."""
+        if not isinstance(self.sum.executor, Threads):
+            return np.inf
         sizes = np.diff(self.risk.starts).astype(np.float64)
         return float(sizes @ (sizes - 1.0)) / 2
 
