@@ -1,4 +1,4 @@
-"""The workers of a Dask cluster as executor: every partition is a sum of its own, and these sums are added up."""
+"""The workers of a Dask cluster as executor: the chunks of each partition are added up there, then the partitions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.distributed.partitions import State
+from rankwise.distributed.partitions import State as PartitionState
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.samples import sampled
 from rankwise.distributed.spread import Columns, Spread
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.objective.building import Pairing, build
+from rankwise.objective.executors import State
 from rankwise.objective.losses import Loss
 from rankwise.objective.objective import Objective, divisor
 from rankwise.objective.sums import Sum
@@ -48,7 +49,7 @@ class Cluster:
         return totals
 
     def state(self, make: Callable[..., Any], *given: Any) -> "ClusterState":
-        return ClusterState(self.data.partitions.state(of_sum, make, *given))
+        return ClusterState(self.data.partitions.state(state_of, make, *given))
 
     def select(self, queries: Ints) -> "Cluster":
         return Cluster(self.data.select(queries))
@@ -61,14 +62,20 @@ class Cluster:
 
 @dataclass(frozen=True)
 class ClusterState:
-    state: State
+    """On each worker, the state of the threads that work on its partitions."""
+
+    state: PartitionState
 
     def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
-        return self.state.ask(question, *given)
+        return self.state.ask(total_of, question, given, size)
 
 
-def of_sum(content: Content, make: Callable[..., Any], *given: Any) -> Any:
-    return make(content.unit.sum, *given)
+def state_of(content: Content, make: Callable[..., Any], *given: Any) -> State:
+    return content.unit.sum.executor.state(make, *given)
+
+
+def total_of(state: State, question: Callable[..., Array], given: tuple[Any, ...], size: int) -> Array:
+    return state.total(question, *given, size=size)
 
 
 def itself(content: Any) -> Any:

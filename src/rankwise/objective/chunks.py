@@ -36,7 +36,7 @@ class Slope(Protocol):
 
 
 class Chunk(Protocol):
-    """Some whole queries. A sum of chunks is one again, so that sums can be added up as well."""
+    """Some whole queries."""
 
     @property
     def rows(self) -> Rows: ...

@@ -5,13 +5,14 @@ questions about it: always in the same order, so that no result depends on who w
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.threads import share
-from rankwise.objective.chunks import Chunk, PlainChunk
+from rankwise.foundation.threads import one_blas_thread, share
+from rankwise.objective.chunks import SCALARS, Chunk, PlainChunk
 from rankwise.objective.risks import PairwiseRisk, Risk
 from rankwise.objective.rows import Rows, in_order, lanes
 from rankwise.pairs.queries import cut
@@ -95,6 +96,7 @@ class Threads:
 class ThreadState:
     def __init__(self, executor: Threads, make: Callable[..., Any], given: tuple[Any, ...]) -> None:
         self._chunks, self._n_threads = executor.chunks, executor.rows.n_threads
+        self._n_features = executor.rows.n_features
         self._make, self._given = make, given
         self._made: list[Any] = [None] * len(self._chunks)  # filled by whichever thread has the chunk
 
@@ -109,8 +111,10 @@ class ThreadState:
         small = [i for i, chunk in enumerate(chunks) if not chunk.large]
         large = [i for i, chunk in enumerate(chunks) if chunk.large]
         dealt = lanes(small, sum(chunks[i].rows.nbytes for i in small), size)
-        by_lane = share(lambda lane: in_order([answer(i) for i in lane]), dealt, self._n_threads)
-        return in_order(by_lane + [answer(i) for i in large])
+        matrices = size > self._n_features + SCALARS  # whose products keep to the thread that calls for them
+        with one_blas_thread() if matrices else nullcontext():
+            by_lane = share(lambda lane: in_order([answer(i) for i in lane]), dealt, self._n_threads)
+            return in_order(by_lane + [answer(i) for i in large])
 
 
 def _cut(rows: Rows, risk: Risk) -> Iterator[Chunk]:

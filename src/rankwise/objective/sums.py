@@ -9,7 +9,6 @@ from math import prod
 from operator import attrgetter, methodcaller
 
 from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.threads import one_blas_thread
 from rankwise.objective import losses
 from rankwise.objective.chunks import SCALARS, Chunk, Slope, Summand
 from rankwise.objective.executors import Executor, State
@@ -51,7 +50,7 @@ def expand(chunk: Chunk, loss: Loss, w: Floats) -> Summand:
 
 @dataclass(frozen=True)
 class SumExpansion:
-    """The sum of the chunks' expansions; it is a `Summand` itself."""
+    """The sum of the chunks' expansions."""
 
     of: Sum
     point: Floats
@@ -78,8 +77,7 @@ class SumExpansion:
         return self.state.total(methodcaller("hessian", v), size=prod(v.shape))
 
     def hessian_matrix(self) -> Floats:
-        with one_blas_thread():
-            return self.state.total(methodcaller("hessian_matrix"), size=self.point.shape[0] ** 2)
+        return self.state.total(methodcaller("hessian_matrix"), size=self.point.shape[0] ** 2)
 
     def hessian_diagonal(self) -> Floats:
         return self.state.total(methodcaller("hessian_diagonal"), size=self.point.shape[0])
