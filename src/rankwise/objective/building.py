@@ -94,7 +94,7 @@ def build(
         C /= divisor(totals, pairing.normalize)
         if pairing.normalize == "query":
             by_row = on_device_of(labels, np.sqrt(np.repeat(_reciprocals(totals), groups.sizes)))
-            preferences = preferences_of(by_row if weights is None else weights * by_row)
+            preferences = preferences_of(by_row if weights is None else on_device_of(labels, weights) * by_row)
     risk = PairwiseRisk(preferences, loss, margins)
     return Objective(Sum(Threads(features, risk), loss), C, pairing.normalize, order)
 

@@ -43,6 +43,13 @@ class DeviceRows:
     def loaded(self) -> Any:
         return self
 
+    def select(self, rows: Any, n_threads: int = 1) -> Any:
+        """Some of the rows; a slice of them is not copied."""
+        raise NotImplementedError
+
+    def subset(self, rows: Any, n_threads: int) -> Any:
+        return self.select(rows, n_threads)
+
     def centred(self, starts: Any) -> Any:
         """The same differences within queries, which begin at the rows `starts`, without large common offsets."""
         return self
@@ -66,7 +73,6 @@ class DenseRows(DeviceRows):
         super().__init__(n, d, n * d * (8 if self._wide else 4))
 
     def select(self, rows: Any, n_threads: int = 1) -> "DenseRows":
-        """Some of the rows; a slice of them is not copied."""
         return DenseRows(self.X[rows] if isinstance(rows, slice) else self.xp.take(self.X, on_device_of(self.X, rows)))
 
     def centred(self, starts: Any) -> "DenseRows":

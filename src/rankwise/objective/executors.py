@@ -85,7 +85,8 @@ class Threads:
         sizes = np.diff(starts)[queries]
         ends = np.cumsum(sizes)
         rows = np.arange(int(sizes.sum())) + np.repeat(starts[queries] - (ends - sizes), sizes)
-        return Threads(self.rows.select(rows, threads), self.risk.select(queries, rows, threads))
+        chosen = self.risk.select(queries, rows, threads)
+        return Threads(self.rows.subset(rows, threads).centred(chosen.starts), chosen)
 
     def sampled(self, n_rows: int, seed: int) -> "Threads":
         threads = self.rows.n_threads

@@ -31,20 +31,33 @@ def is_stored(X: Any) -> bool:
 
 
 class StoredRows(MemoryRows):
-    """Rows low, ..., high - 1 of a source."""
+    """Rows low, ..., high - 1 of a source; or, of these, the ones that `picked` numbers, from low on and in order.
 
-    def __init__(self, source: Source, low: int, high: int, n_threads: int, starts: Ints | None = None) -> None:
-        self.source, self.low = source, low
-        self.starts = starts  # of queries, whose common offsets are taken off when rows are loaded
-        n_rows, n_features = source.shape
-        self._settle((high - low, n_features), source.nbytes * (high - low) // max(n_rows, 1), n_threads)
+    starts  of queries, whose common offsets are taken off when rows are loaded
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        low: int,
+        high: int,
+        n_threads: int,
+        starts: Ints | None = None,
+        picked: Ints | None = None,
+    ) -> None:
+        self.source, self.low, self.high = source, low, high
+        self.starts, self.picked = starts, picked
+        total, n_features = source.shape
+        n_rows = high - low if picked is None else picked.size
+        self._settle((n_rows, n_features), source.nbytes * n_rows // max(total, 1), n_threads)
 
     @property
     def X(self) -> Any:
-        return self.source.load(self.low, self.low + self.n_rows)
+        rows = self.source.load(self.low, self.high)
+        return rows if self.picked is None else rows[self.picked]
 
     def centred(self, starts: Ints) -> MemoryRows:
-        return StoredRows(self.source, self.low, self.low + self.n_rows, self.n_threads, starts)
+        return StoredRows(self.source, self.low, self.high, self.n_threads, starts, self.picked)
 
     def loaded(self) -> MemoryRows:
         rows = MemoryRows(self.X, self.n_threads)
@@ -52,12 +65,22 @@ class StoredRows(MemoryRows):
 
     def select(self, rows: Any, n_threads: int) -> MemoryRows:
         """Some of the rows: a slice of them stays on disk, single ones are read."""
-        if isinstance(rows, slice):
-            first, last, _ = rows.indices(self.n_rows)
-            return StoredRows(
-                self.source, self.low + first, self.low + last, n_threads, self._starts_within(first, last)
-            )
-        return MemoryRows(self._read(rows), n_threads)
+        if not isinstance(rows, slice):
+            return MemoryRows(self._read(rows), n_threads)
+        first, last, _ = rows.indices(self.n_rows)
+        starts = self._starts_within(first, last)
+        if self.picked is None:
+            return StoredRows(self.source, self.low + first, self.low + last, n_threads, starts)
+        return self._picking(self.picked[first:last], n_threads, starts)
+
+    def subset(self, rows: Ints, n_threads: int) -> MemoryRows:
+        """Some of the rows, in order, which stay on disk."""
+        return self._picking(rows if self.picked is None else self.picked[rows], n_threads, None)
+
+    def _picking(self, picked: Ints, n_threads: int, starts: Ints | None) -> MemoryRows:
+        first, last = (int(picked[0]), int(picked[-1]) + 1) if picked.size else (0, 0)
+        span = self.low + first, self.low + last
+        return StoredRows(self.source, *span, n_threads, starts, picked - first)
 
     def scores(self, w: Floats) -> Floats:
         parts = [slice(i, i + self.block_rows) for i in range(0, self.n_rows, self.block_rows)]
@@ -65,6 +88,7 @@ class StoredRows(MemoryRows):
 
     def _read(self, rows: Ints) -> Array:
         """Rows by their numbers, run after run of neighbours."""
+        rows = rows if self.picked is None else self.picked[rows]
         begins = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
         ends = np.append(begins[1:], rows.size)
         runs = [
