@@ -184,7 +184,8 @@ class Certificate:
 
     def unseen(self) -> float:
         """The share of f(0) that pairs may add which only rounding makes seem satisfied: δ² times the curvature."""
-        return 2.0 * self.at.loss.bend * ROUNDING**2 * float(self.sizes[-1])
+        bend = self.at.loss.bend
+        return 2.0 * bend * ROUNDING**2 * float(self.sizes[-1]) if bend else 0.0  # the sizes may overflow
 
 
 def hinge_slack(smooth: ObjectiveExpansion, value: float) -> float:

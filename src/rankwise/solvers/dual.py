@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.devices import length_of
 from rankwise.foundation.memory import memory_at_hand
 from rankwise.objective.losses import Loss
 from rankwise.objective.objective import ROUNDING, Objective
@@ -136,14 +137,18 @@ class Ascent:
     def value(self) -> float:
         """The dual's value, a lower bound on f."""
         _, _, asked, _, ridge, _ = self.problem
-        return float(self.alpha @ (asked - 0.5 * ridge * self.alpha)) - 0.5 * float(self.w @ self.w)
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = float(self.alpha @ (asked - 0.5 * ridge * self.alpha)) - 0.5 * float(self.w @ self.w)
+        return value if np.isfinite(value) else -np.inf  # where it overflows there is no bound
 
     def rounding(self) -> float:
         """A bound on the rounding error of `value`: in the sum over alpha, and in w as a sum of rows."""
         _, _, asked, _, ridge, _ = self.problem
-        in_w = ROUNDING * float(np.linalg.norm(self.features.absolute_transposed_dot(np.abs(self._marginals()))))
-        in_sum = ROUNDING * float(self.alpha @ (np.abs(asked) + 0.5 * ridge * self.alpha))
-        return in_sum + in_w * (float(np.linalg.norm(self.w)) + 0.5 * in_w)
+        in_w = ROUNDING * length_of(self.features.absolute_transposed_dot(np.abs(self._marginals())))
+        with np.errstate(over="ignore", invalid="ignore"):
+            in_sum = ROUNDING * float(self.alpha @ (np.abs(asked) + 0.5 * ridge * self.alpha))
+            error = in_sum + in_w * (length_of(self.w) + 0.5 * in_w)
+        return error if np.isfinite(error) else np.inf
 
     def matrix(self) -> Any:
         """alpha[i, j], i preferred to j; block diagonal where a query's rows lie together."""
