@@ -28,3 +28,11 @@ def test_least_squares_solvers_agree():
 @pytest.mark.parametrize("seed", [700290])
 def test_least_squares_on_columns_of_extreme_scales(seed):
     assert not faults(make(seed))
+
+
+@pytest.mark.parametrize("seed", [3000097, 3002182, 3002885])
+def test_cases_that_once_broke_the_law(seed):
+    """A diagonal that rounding made negative; bounds that overflow to NaN."""
+    tally = Tally()
+    tally.add(seed)
+    assert not tally.wrong

@@ -135,6 +135,7 @@ def make_preconditioner(kind: str | None, objective: Any) -> Preconditioner:
 
 
 def _by_diagonal(diagonal: Floats) -> Inverse:
+    diagonal = diagonal.clip(1.0, None)  # as it is without rounding: pieces of opposite curvature may cancel
     return Inverse(partial(mul, 1.0 / diagonal), 1.0 / float(diagonal.max()))
 
 
