@@ -29,9 +29,10 @@ class Content:
 class Cluster:
     """The content of every partition of `data` is a `Content`. One round of messages per answer."""
 
-    def __init__(self, data: Spread) -> None:
+    def __init__(self, data: Spread, loss: Loss, samples: dict[tuple[int, int], Spread] | None = None) -> None:
         self.data = data
-        self._samples: dict[tuple[int, int], Cluster] = {}  # drawn once for all losses
+        self.loss = loss
+        self._samples = {} if samples is None else samples  # drawn once for all losses
 
     @property
     def zero(self) -> Floats:
@@ -49,15 +50,18 @@ class Cluster:
         return totals
 
     def state(self, make: Callable[..., Any], *given: Any) -> "ClusterState":
-        return ClusterState(self.data.partitions.state(state_of, make, *given))
+        return ClusterState(self.data.partitions.state(state_of, self.loss, make, *given))
+
+    def with_loss(self, loss: Loss) -> "Cluster":
+        return Cluster(self.data, loss, self._samples)
 
     def select(self, queries: Ints) -> "Cluster":
-        return Cluster(self.data.select(queries))
+        return Cluster(self.data.select(queries), self.loss)
 
     def sampled(self, n_rows: int, seed: int) -> "Cluster":
         if (n_rows, seed) not in self._samples:
-            self._samples[n_rows, seed] = Cluster(sampled(self.data, n_rows, seed))
-        return self._samples[n_rows, seed]
+            self._samples[n_rows, seed] = sampled(self.data, n_rows, seed)
+        return Cluster(self._samples[n_rows, seed], self.loss)
 
 
 @dataclass(frozen=True)
@@ -70,8 +74,8 @@ class ClusterState:
         return self.state.ask(total_of, question, given, size)
 
 
-def state_of(content: Content, make: Callable[..., Any], *given: Any) -> State:
-    return content.unit.sum.executor.state(make, *given)
+def state_of(content: Content, loss: Loss, make: Callable[..., Any], *given: Any) -> State:
+    return content.unit.sum.with_loss(loss).executor.state(make, *given)
 
 
 def total_of(state: State, question: Callable[..., Array], given: tuple[Any, ...], size: int) -> Array:
@@ -99,7 +103,7 @@ def build_rows(rows: Rows, _: Columns, loss: Loss, pairing: Pairing, n_jobs: int
 
 def distributed_objective(data: Spread, loss: Loss, C: float, normalize: str) -> Objective:
     """½|w|² + C · risk(X w) of data that `build_rows` made."""
-    cluster = Cluster(data)
+    cluster = Cluster(data, loss)
     if normalize != "sum":
         C /= divisor(cluster.totals, normalize)
-    return Objective(Sum(cluster, loss), C, normalize)
+    return Objective(Sum(cluster), C, normalize)

@@ -54,5 +54,5 @@ def sample(partition: Partition, queries: Ints, rows: Ints, sizes: Ints, scales:
     preferences = risk.preferences.sampled(queries, rows, sizes, scales, threads)
     risk = replace(risk, preferences=preferences, margins=None if risk.margins is None else risk.margins[rows])
     chosen = unit.rows.select(rows, threads)
-    content = replace(partition.content, unit=Objective(Sum(Threads(chosen, risk), risk.loss), unit.C), rows=None)
+    content = replace(partition.content, unit=Objective(Sum(Threads(chosen, risk)), unit.C), rows=None)
     return Partition(content, chosen.nbytes + 40 * rows.size)

@@ -37,4 +37,4 @@ def pairwise(X: Any, y: Any, qid: Any, weights: Any, alpha: float, *, ties: str,
         weights = on_device_of(y, omega / np.sqrt(np.where(totals > 0, totals, 1.0))[groups.codes])
     order = y if ties == "exclude" else xp.arange(y.shape[0], dtype=xp.float64, device=device_of(y))
     risk = PairwiseRisk(Preferences(order, groups, weights), losses.squared(), margins=y)
-    return Objective(Sum(Threads(features, risk), risk.loss), 1.0 / (2.0 * alpha))
+    return Objective(Sum(Threads(features, risk)), 1.0 / (2.0 * alpha))

@@ -96,7 +96,7 @@ def build(
             by_row = on_device_of(labels, np.sqrt(np.repeat(_reciprocals(totals), groups.sizes)))
             preferences = preferences_of(by_row if weights is None else on_device_of(labels, weights) * by_row)
     risk = PairwiseRisk(preferences, loss, margins)
-    return Objective(Sum(Threads(features, risk), loss), C, pairing.normalize, order)
+    return Objective(Sum(Threads(features, risk)), C, pairing.normalize, order)
 
 
 def build_from_pairs(
@@ -203,7 +203,7 @@ def _build_listed(
 
 def _of_listed(X: Any, risk: ListedRisk, C: float, n_jobs: int | None) -> Objective:
     features = MemoryRows(X, thread_count(n_jobs)).centred(risk.starts)
-    return Objective(Sum(Threads(features, risk), risk.loss), C)
+    return Objective(Sum(Threads(features, risk)), C)
 
 
 def _listed_costs(costs: Any, labels: Floats, groups: Queries, better: Ints, worse: Ints) -> Floats:

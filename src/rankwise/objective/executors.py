@@ -13,6 +13,7 @@ import numpy as np
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.threads import one_blas_thread, share
 from rankwise.objective.chunks import SCALARS, Chunk, PlainChunk
+from rankwise.objective.losses import Loss
 from rankwise.objective.risks import PairwiseRisk, Risk
 from rankwise.objective.rows import Rows, in_order, lanes
 from rankwise.pairs.queries import cut
@@ -30,6 +31,8 @@ class State(Protocol):
 
 class Executor(Protocol):
     @property
+    def loss(self) -> Loss: ...
+    @property
     def zero(self) -> Floats:
         """The origin of weight space, on the device where the rows are."""
         ...
@@ -42,6 +45,10 @@ class Executor(Protocol):
     @property
     def totals(self) -> Floats:
         """For each query, how many pairs there are, or their total weight."""
+        ...
+
+    def with_loss(self, loss: Loss) -> Self:
+        """The same chunks with another loss."""
         ...
 
     def state(self, make: Callable[..., Any], *given: Any) -> State:
@@ -60,10 +67,14 @@ class Executor(Protocol):
 class Threads:
     """Rows that this process can read, query by query, and the risk of their scores."""
 
-    def __init__(self, rows: Rows, risk: Risk) -> None:
+    def __init__(self, rows: Rows, risk: Risk, chunks: list[Chunk] | None = None) -> None:
         self.rows = rows
         self.risk = risk
-        self.chunks = list(_cut(rows, risk))
+        self.chunks = list(_cut(rows, risk)) if chunks is None else chunks
+
+    @property
+    def loss(self) -> Loss:
+        return self.risk.loss
 
     @property
     def zero(self) -> Floats:
@@ -76,6 +87,9 @@ class Threads:
     @property
     def totals(self) -> Floats:
         return self.risk.totals
+
+    def with_loss(self, loss: Loss) -> "Threads":
+        return Threads(self.rows, self.risk.with_loss(loss), [chunk.with_loss(loss) for chunk in self.chunks])
 
     def state(self, make: Callable[..., Any], *given: Any) -> "ThreadState":
         return ThreadState(self, make, given)
@@ -104,18 +118,20 @@ class ThreadState:
     def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
         chunks, made = self._chunks, self._made
 
-        def answer(i: int) -> Array:
-            if made[i] is None:
-                made[i] = self._make(chunks[i], *self._given)
-            return question(made[i], *given)
+        def add_up(lane: list[int]) -> Array:
+            answers = []
+            for i in lane:
+                if made[i] is None:
+                    made[i] = self._make(chunks[i], *self._given)
+                answers.append(question(made[i], *given))
+            return in_order(answers)
 
         small = [i for i, chunk in enumerate(chunks) if not chunk.large]
-        large = [i for i, chunk in enumerate(chunks) if chunk.large]
+        large = [[i] for i, chunk in enumerate(chunks) if chunk.large]
         dealt = lanes(small, sum(chunks[i].rows.nbytes for i in small), size)
         matrices = size > self._n_features + SCALARS  # whose products keep to the thread that calls for them
         with one_blas_thread() if matrices else nullcontext():
-            by_lane = share(lambda lane: in_order([answer(i) for i in lane]), dealt, self._n_threads)
-            return in_order(by_lane + [answer(i) for i in large])
+            return in_order(share(add_up, dealt, self._n_threads) + [add_up(lane) for lane in large])
 
 
 def _cut(rows: Rows, risk: Risk) -> Iterator[Chunk]:

@@ -63,7 +63,7 @@ class Objective:
     @property
     def risk(self) -> Risk:
         """Of the scores."""
-        return self._threads.risk.with_loss(self.loss)
+        return self._threads.risk
 
     @property
     def pairwise(self) -> PairwiseRisk:

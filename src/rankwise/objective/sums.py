@@ -10,7 +10,7 @@ from operator import attrgetter, methodcaller
 
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.objective import losses
-from rankwise.objective.chunks import SCALARS, Chunk, Slope, Summand
+from rankwise.objective.chunks import SCALARS
 from rankwise.objective.executors import Executor, State
 from rankwise.objective.losses import Loss
 
@@ -19,33 +19,32 @@ NEAR_CORNER = 1e-6  # how far beyond a corner pairs may be there by rounding, wi
 
 @dataclass(frozen=True)
 class Sum:
-    """The risk of the scores X w, with the loss given, whatever loss the executor's chunks have."""
+    """The risk of the scores X w."""
 
     executor: Executor
-    loss: Loss
+
+    @property
+    def loss(self) -> Loss:
+        return self.executor.loss
 
     def at(self, w: Floats) -> "SumExpansion":
-        state = self.executor.state(expand, self.loss, w)
+        state = self.executor.state(methodcaller("at", w))
         return SumExpansion(self, w, state, state.total(attrgetter("sums"), size=w.shape[0] + SCALARS))
 
     def with_loss(self, loss: Loss) -> "Sum":
-        return self if loss is self.loss else Sum(self.executor, loss)
+        return self if loss is self.loss else Sum(self.executor.with_loss(loss))
 
     def select(self, queries: Ints) -> "Sum":
         """The share of these queries."""
-        return Sum(self.executor.select(queries), self.loss)
+        return Sum(self.executor.select(queries))
 
     def sampled(self, n_rows: int, seed: int) -> "Sum":
         """An estimate from about `n_rows` of the rows, drawn at random."""
-        return Sum(self.executor.sampled(n_rows, seed), self.loss)
+        return Sum(self.executor.sampled(n_rows, seed))
 
     def along(self, start: Floats, direction: Floats) -> "Ray":
         """The risk on the ray start + t · direction; X is read once and not again."""
-        return Ray(self.executor.state(project, self.loss, start, direction))
-
-
-def expand(chunk: Chunk, loss: Loss, w: Floats) -> Summand:
-    return chunk.with_loss(loss).at(w)
+        return Ray(self.executor.state(methodcaller("along", start, direction)))
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class SumExpansion:
         if self.of.loss.smooth:
             return self.state.total(methodcaller("sizes"), size=self.point.shape[0] + 2)
         beyond = self.of.with_loss(losses.beyond(-NEAR_CORNER))
-        state = beyond.executor.state(expand, beyond.loss, self.point)
+        state = beyond.executor.state(methodcaller("at", self.point))
         return state.total(methodcaller("sizes"), size=self.point.shape[0] + 2)
 
 
@@ -103,7 +102,3 @@ class Ray:
     def slope(self, t: float) -> Array:
         """The derivative with respect to t."""
         return self.state.total(methodcaller("slope", t), size=1)
-
-
-def project(chunk: Chunk, loss: Loss, start: Floats, direction: Floats) -> Slope:
-    return chunk.with_loss(loss).along(start, direction)
