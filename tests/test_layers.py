@@ -1,6 +1,7 @@
 """Imports point one way: a room imports only from rooms above it in this list, and within a room there is no cycle."""
 
 import ast
+import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -76,3 +77,21 @@ def test_no_cycle_within_a_room():
 def test_every_room_is_listed():
     found = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in MODULES} - {"__init__"}
     assert found == set(ROOMS) - {""}
+
+
+TOUR = Path(__file__).parents[1] / "docs" / "tour.md"
+
+
+def test_the_tour_tells_of_every_room_in_order():
+    told = re.findall(r"^\| `(\w+)/` \|", TOUR.read_text(), re.M)
+    assert told == [one for one in ROOMS if one not in ("", "__main__")]
+
+
+def test_the_files_of_the_tour_exist():
+    named = set(
+        re.findall(
+            r"`?\b((?:data|pairs|objective|solvers|estimators|foundation|distributed)/\w+\.py)", TOUR.read_text()
+        )
+    )
+    assert len(named) >= 15
+    assert [name for name in named if not (ROOT / name).exists()] == []

@@ -1,6 +1,6 @@
 """RankSVM and RankRLS on a Dask cluster: the same objective, summed over partitions of whole queries on the workers."""
 
-from rankwise.distributed.needed import require_dask
+from rankwise.distributed.client import require_dask
 
 require_dask()
 

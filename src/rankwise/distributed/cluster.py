@@ -6,27 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise.distributed.client import current_client
 from rankwise.distributed.spread import Spread
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.names import by_number
 from rankwise.objective.rows import MemoryRows
-
-
-def current_client(given: Any = None) -> Any:
-    """The client given, or the latest one."""
-    import distributed
-
-    if given is not None:
-        return given
-    try:
-        return distributed.default_client()
-    except ValueError:
-        raise ValueError("there is no Dask cluster: make a distributed.Client first") from None
-
-
-def check_device(ranker: Any) -> None:
-    if ranker.device is not None:
-        raise ValueError(f"device is {ranker.device!r}: the workers of a cluster compute on their CPUs, leave it out")
 
 
 class OnCluster:

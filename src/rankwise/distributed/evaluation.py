@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.distributed.cluster import current_client
+from rankwise.distributed.client import current_client
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.spread import Columns, spread
 from rankwise.foundation.arrays import Floats

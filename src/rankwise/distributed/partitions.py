@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-from rankwise.distributed.errors import gone_scheduler, telling
+from rankwise.distributed.client import gone_scheduler, telling
 from rankwise.distributed.holding import Post, Reply, Request, answer, content_of
 from rankwise.distributed.tree import Nodes, merge, missing, total
 from rankwise.foundation.arrays import Array

@@ -3,7 +3,8 @@
 import warnings
 from typing import Any, Self
 
-from rankwise.distributed.cluster import OnCluster, check_device
+from rankwise.distributed.client import check_device
+from rankwise.distributed.cluster import OnCluster
 from rankwise.distributed.regression import DistributedRegression, build_regression
 from rankwise.distributed.results import with_traffic
 from rankwise.distributed.spread import spread

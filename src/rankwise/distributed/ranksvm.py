@@ -4,7 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankwise.distributed.cluster import OnCluster, check_device
+from rankwise.distributed.client import check_device
+from rankwise.distributed.cluster import OnCluster
 from rankwise.distributed.executor import build_rows, distributed_objective
 from rankwise.distributed.results import with_traffic
 from rankwise.distributed.spread import spread

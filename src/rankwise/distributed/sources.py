@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from rankwise.data.records import RankingData
-from rankwise.distributed.errand import Errand
+from rankwise.distributed.client import Errand
 from rankwise.distributed.rows import Rows, owned, threads
 from rankwise.foundation.arrays import Array, exact
 from rankwise.pairs.queries import one_column

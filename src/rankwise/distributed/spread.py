@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.data.matching import places
-from rankwise.distributed.errand import Errand
-from rankwise.distributed.errors import telling
+from rankwise.distributed.client import Errand, telling
 from rankwise.distributed.holding import Partition
 from rankwise.distributed.partitions import Partitions
 from rankwise.distributed.rows import Facts, Rows, facts_of, fitted, nbytes, parted, together

@@ -1,0 +1,89 @@
+"""Dask's client: which one to use, tasks that leave nothing behind, and failures of a cluster in one sentence."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+
+def require_dask() -> None:
+    try:
+        import dask.dataframe  # noqa: F401
+        import distributed  # noqa: F401
+    except ImportError:
+        raise ImportError("rankwise.distributed needs two packages: pip install 'rankwise[dask]'") from None
+
+
+def current_client(given: Any = None) -> Any:
+    """The client given, or the latest one."""
+    import distributed
+
+    if given is not None:
+        return given
+    try:
+        return distributed.default_client()
+    except ValueError:
+        raise ValueError("there is no Dask cluster: make a distributed.Client first") from None
+
+
+def check_device(ranker: Any) -> None:
+    if ranker.device is not None:
+        raise ValueError(f"device is {ranker.device!r}: the workers of a cluster compute on their CPUs, leave it out")
+
+
+def gone_scheduler(client: Any) -> ConnectionError:
+    address = getattr(client.scheduler, "address", None)
+    where = f" at {address}" if address else ""
+    return ConnectionError(f"the Dask scheduler{where} does not answer any more: start a cluster and fit again")
+
+
+@contextmanager
+def telling(client: Any) -> Iterator[None]:
+    """A context in which the failures of a cluster are told in one sentence; others pass."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise ConnectionError(
+            "a partition was lost with every worker that tried to make it: they may run out of memory; give more "
+            f"workers, or smaller partitions (the last was {error.last_worker})"
+        ) from None
+    except CommClosedError:  # of the client's own connection: a worker's is answered by asking another
+        raise gone_scheduler(client) from None
+    except CancelledError as error:
+        if client.status != "running":
+            raise gone_scheduler(client) from None
+        raise ConnectionError(f"the cluster gave up a part of the data, which cannot be made anew: {error}") from None
+
+
+class Errand:
+    """A context that submits tasks and releases all of them at its end, whatever happens."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.futures: list[Any] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.release()
+
+    def submit(self, work: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """The future of work(*arguments)."""
+        self.futures.append(self.client.submit(work, *arguments, pure=False, **options))
+        return self.futures[-1]
+
+    def compute(self, parts: list[Any]) -> list[Any]:
+        """The futures of Dask's delayed objects."""
+        futures = list(self.client.compute(parts))
+        self.futures += futures
+        return futures
+
+    def release(self) -> None:
+        """Pending tasks are cancelled unless another task depends on them."""
+        for future in self.futures:
+            future.release()
