@@ -75,13 +75,13 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=5)
     asked = parser.parse_args()
-    with LocalCluster(n_workers=asked.workers, threads_per_worker=1, dashboard_address=":0") as cluster:
-        with Client(cluster) as client:
-            print("| partitions | messages | tasks | ratio |\n|---|---|---|---|")
-            for n in asked.partitions:
-                found = measured(client, n, asked.repeats)
-                ratio = found["tasks"] / found["messages"]
-                print(f"| {n:,} | {found['messages']:.4f} s | {found['tasks']:.4f} s | {ratio:.1f} |", flush=True)
+    local: Any = {"n_workers": asked.workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with LocalCluster(**local) as cluster, Client(cluster) as client:
+        print("| partitions | messages | tasks | ratio |\n|---|---|---|---|")
+        for n in asked.partitions:
+            found = measured(client, n, asked.repeats)
+            ratio = found["tasks"] / found["messages"]
+            print(f"| {n:,} | {found['messages']:.4f} s | {found['tasks']:.4f} s | {ratio:.1f} |", flush=True)
 
 
 if __name__ == "__main__":
