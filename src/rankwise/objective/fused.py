@@ -15,7 +15,7 @@ from rankwise.objective.losses import Loss
 from rankwise.objective.risks import PairwiseRisk
 from rankwise.objective.row_kernels import add_transposed, dot
 from rankwise.objective.rows import Rows
-from rankwise.pairs.compiled import Engine, Ranking, sort_queries, sweep
+from rankwise.pairs.compiled import FEW_LEVELS, Engine, Ranking, first_node, next_node, sort_queries, sweep
 
 NO_ROWS = np.zeros(0, np.int32)  # the rows of a chunk are stored query by query
 
@@ -84,14 +84,21 @@ class FusedExpansion:
 
     def hessian_matrix(self) -> Floats:
         """The sums over pairs of all columns of a group in one pass, then a matrix product."""
-        chunk, rows = self.chunk, self.chunk.rows.loaded()
-        half = np.empty((rows.n_features, rows.n_features))
-        for first in range(0, rows.n_features, rows.width):
-            columns = rows.columns(first, min(first + rows.width, rows.n_features))
-            curved = np.empty_like(columns)
-            _curve(columns, chunk.layout, chunk.pieces, self.ranking.arrays, self.degrees, curved)
-            half[:, first : first + rows.width] = rows.transposed_dot(curved)
+        rows = self.chunk.rows.loaded()
+        d, width = rows.n_features, rows.width
+        if d <= width:
+            columns = rows.columns(0, d)
+            half: Floats = columns.T @ self._curved(columns)
+        else:
+            groups = [rows.columns(j, min(j + width, d)) for j in range(0, d, width)]
+            half = np.hstack([rows.transposed_dot(self._curved(columns)) for columns in groups])
         return half + half.T
+
+    def _curved(self, columns: Floats) -> Floats:
+        """M X, where M + Mᵀ is the Hessian in score space, for some columns of X."""
+        out = np.empty_like(columns)
+        _curve(columns, self.chunk.layout, self.chunk.pieces, self.ranking.arrays, self.degrees, out)
+        return out
 
     def hessian_diagonal(self) -> Floats:
         return self.chunk.rows.loaded().squared_transposed_dot(self.chunk.pieces[:, 3] @ self.degrees)
@@ -192,20 +199,40 @@ def _sums(graph: Any, v: Floats, below: Floats, above: Floats) -> None:
 def _curve(X: Floats, layout: Any, pieces: Floats, ranking: Any, degrees: Floats, out: Floats) -> None:
     """out = M X, where M + Mᵀ = Σ c L: Σ c (½ D X - below(X)), which has one sum over pairs where L X has two."""
     starts, n_levels, _, weights, margins = layout
-    tau = 0.0 if margins.size else 1.0
-    scaled, below = np.empty_like(X), np.empty_like(X)
+    tau, curvatures = 0.0 if margins.size else 1.0, pieces[:, 3]
+    for i in range(X.shape[0]):
+        degree = 0.0
+        for p in range(curvatures.size):
+            degree += curvatures[p] * degrees[p, i]
+        for j in range(X.shape[1]):
+            out[i, j] = 0.5 * degree * X[i, j]
+    sums = np.empty((n_levels.max(), X.shape[1]))
     for q in range(n_levels.size):
-        ends = starts[q : q + 2]
-        for i in range(ends[0], ends[1]):
+        for p in range(curvatures.size):
+            if curvatures[p] != 0.0:
+                query = (starts[q], starts[q + 1], n_levels[q], pieces[p, 0] + tau - 1.0)
+                _subtract_below(query, ranking, X, weights, curvatures[p], sums, out)
+
+
+@kernel
+def _subtract_below(query: Any, ranking: Any, X: Floats, weights: Floats, c: float, sums: Floats, out: Floats) -> None:
+    """out -= c below(X) for one query: the sweep of `pairs.compiled`, row by row where the rows are."""
+    first, last, k, threshold = query
+    order, scores, levels = ranking
+    few = k <= FEW_LEVELS
+    sums[:k] = 0.0
+    entering = last - 1
+    for p in range(last - 1, first - 1, -1):
+        while entering >= first and scores[p] - scores[entering] < threshold:
+            row, node = order[entering], first_node(levels[entering], False)
+            while node > 0:
+                for j in range(X.shape[1]):
+                    sums[node - 1, j] += weights[row] * X[row, j]
+                node = next_node(node, k, few, False)
+            entering -= 1
+        row, node = order[p], first_node(levels[p], True)
+        scale = c * weights[row]
+        while node > 0:
             for j in range(X.shape[1]):
-                scaled[i, j] = weights[i] * X[i, j]
-                out[i, j] = 0.0
-        for p in range(pieces.shape[0]):
-            c = pieces[p, 3]
-            if c != 0.0:
-                below[ends[0] : ends[1]] = 0.0
-                sweep(False, pieces[p, 0] + tau - 1.0, ends, n_levels[q : q + 1], ranking, scaled, below)
-                for i in range(ends[0], ends[1]):
-                    half, weight = 0.5 * c * degrees[p, i], c * weights[i]
-                    for j in range(X.shape[1]):
-                        out[i, j] += half * X[i, j] - weight * below[i, j]
+                out[row, j] -= scale * sums[node - 1, j]
+            node = next_node(node, k, few, True)

@@ -101,16 +101,16 @@ def _sweep_query(upward: bool, few: bool, threshold: float, query: Any, v: Float
     entering = here
     while here != end:
         while entering != end and sign * (scores[here] - scores[entering]) < threshold:
-            node = _first_node(levels[entering], upward)
+            node = first_node(levels[entering], upward)
             while node > 0:
                 _add(sums, node - 1, v, entering)
-                node = _next_node(node, k, few, upward)
+                node = next_node(node, k, few, upward)
             entering += step
-        node = _first_node(levels[here], not upward)
+        node = first_node(levels[here], not upward)
         _clear(out, here)
         while node > 0:
             _add(out, here, sums, node - 1)
-            node = _next_node(node, k, few, not upward)
+            node = next_node(node, k, few, not upward)
         here += step
 
 
@@ -145,13 +145,13 @@ def _clear(to: Floats, i: int) -> None:
 
 
 @kernel
-def _first_node(level: int, under: bool) -> int:
+def first_node(level: int, under: bool) -> int:
     """Nodes count from 1. `under`: those that together hold the levels below this one; else those that hold it."""
     return level if under else level + 1
 
 
 @kernel
-def _next_node(node: int, k: int, few: bool, under: bool) -> int:
+def next_node(node: int, k: int, few: bool, under: bool) -> int:
     """The node after this one, 0 after the last. In a table (`few`) a node is a level, in a Fenwick tree a range."""
     if under:
         return node - 1 if few else node & (node - 1)
