@@ -55,7 +55,7 @@ def _check(name: str, given: dict[str, Any]) -> None:
     from rankwise.foundation.threads import thread_count
     from rankwise.objective.building import NORMALIZATIONS, RESCALINGS
     from rankwise.pairs.costs import known as known_costs
-    from rankwise.pairs.schemes import SCHEMES
+    from rankwise.pairs.schemes import check_scheme
 
     checks: dict[str, Any] = {
         "C": partial(positive, "C"),
@@ -66,7 +66,7 @@ def _check(name: str, given: dict[str, Any]) -> None:
         "n_components": partial(whole, "it"),
         "loss": losses.parse,
         "kernel": _known_kernel,
-        "pairs": partial(_one_of, list(SCHEMES)),
+        "scheme": check_scheme,
         "scope": partial(_one_of, ["all", "adjacent"]),
         "costs": known_costs,
         "rescaling": partial(_one_of, list(RESCALINGS)),

@@ -9,7 +9,7 @@ it certifies what is returned.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -38,6 +38,8 @@ class DualCoordinateAscent:
 
     `Result.dual` is the sparse matrix alpha[i, j], its rows and columns the rows of the objective's X.
     """
+
+    needs: ClassVar = ("NumPy arrays", "single pairs", "dual loss")
 
     tol: float = 1e-3
     max_iter: int = 1000  # passes
@@ -175,7 +177,7 @@ def listed(risk: Any) -> tuple[Ints, Ints, Floats, Floats]:
 
 
 def _list(preferences: Preferences) -> tuple[Ints, Ints]:
-    from rankwise.pairs.explicit import list_pairs
+    from rankwise.pairs.listing import list_pairs
 
     layout, near = preferences.layout, preferences.scope == "adjacent"
     n_pairs = PairSampler(replace(layout, weights=None), near).n_pairs
@@ -201,7 +203,8 @@ def bounded(loss: Loss) -> bool:
     """Whether the dual of the loss is the one above."""
     first, *others = loss.pieces
     corner = (first.threshold, first.constant) == (1.0, 0.0) and (first.slope > 0) != (first.curvature > 0)
-    return corner and (not others or loss.name.startswith("huber"))
+    straightened = len(others) == 1 and others[0].curvature == -first.curvature  # as huber is beyond its width
+    return corner and (not others or straightened)
 
 
 def _limits(loss: Loss) -> tuple[float, float]:

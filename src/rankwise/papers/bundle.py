@@ -7,7 +7,8 @@ minimum on the ray towards the model's minimiser, and the next plane touches nea
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import optimize
@@ -35,6 +36,8 @@ IDLE = 50  # a plane that has not held the model up for so many iterations is dr
 @dataclass(frozen=True)
 class Bundle:
     """Stops when f(best) - bound ≤ tol · min(f(best), f(0) - bound)."""
+
+    needs: ClassVar = ("NumPy arrays",)
 
     tol: float = 1e-3
     max_iter: int = 5000
@@ -85,6 +88,9 @@ class Bundle:
             moved = objective.at(best.point + length * direction)
             best = moved if moved.value < best.value else best
         return best, objective.at(best.point + NEXT_PLANE * (proposed - best.point))
+
+
+bmrm = partial(Bundle, line_search=False)
 
 
 def _rounding(best: Any) -> float:
