@@ -77,8 +77,8 @@ class Objective:
 
     def smoothed(self, width: float) -> "Objective":
         """The same with the hinge's corner rounded over `width`."""
-        if self.loss.name != "hinge":
-            raise ValueError(f"solver 'smoothing' is for the hinge loss: {self.loss} is smooth, take 'auto'")
+        if self.loss.pieces != losses.hinge().pieces:
+            raise ValueError(f"solver 'smoothing' is for the hinge loss: for {self.loss} take 'auto'")
         return Objective(self.data.with_loss(losses.huber(width)), self.C, self.rows)
 
     def beyond(self, width: float) -> "Objective":
