@@ -12,6 +12,20 @@ settings.load_profile("rankwise")
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+@pytest.fixture
+def registries_as_before():
+    """What a test registers is gone after it."""
+    from rankwise.metrics import FAMILIES
+    from rankwise.objective.losses import LOSSES
+    from rankwise.pairs.schemes import SCHEMES
+    from rankwise.solvers import SOLVERS
+
+    kept = [(one, dict(one._entries), dict(one._spellings)) for one in (LOSSES, SOLVERS, FAMILIES, SCHEMES)]
+    yield
+    for one, entries, spellings in kept:
+        one._entries, one._spellings = entries, spellings
+
+
 @pytest.fixture(scope="session")
 def letor_data() -> Path:
     """The folder of real data sets; the test is skipped where it is missing."""

@@ -8,25 +8,17 @@ from sklearn.base import clone
 
 import rankwise
 from rankwise import RankSVM, RankSVMCV, load_model, load_sample, losses, save_model
-from rankwise.metrics import FAMILIES, evaluate, parse
+from rankwise.metrics import evaluate, parse
 from rankwise.objective.losses import LOSSES, Loss, Piece
 from rankwise.pairs.compiled import Engine
-from rankwise.pairs.schemes import SCHEMES
-from rankwise.solvers import SOLVERS, Newton, Result, make_solver
+from rankwise.solvers import Newton, Result, make_solver
 
 DATA = load_sample()
 CHAPELLE = Loss("twice-huber", (Piece(1.0, 0.0, 0.0, 2.0), Piece(0.0, -1.0, 2.0, -2.0)))  # 2 · huber(1)
 SLOPED = Loss("sloped", (Piece(1.0, 0.0, 1.0, 0.0), Piece(0.0, -1.0, 1.0, 0.0)), smooth=False)  # two corners
 
 
-@pytest.fixture(autouse=True)
-def as_before():
-    """What a test registers is gone after it."""
-    registries = (LOSSES, SOLVERS, FAMILIES, SCHEMES)
-    kept = [(one, dict(one._entries), dict(one._spellings)) for one in registries]
-    yield
-    for one, entries, spellings in kept:
-        one._entries, one._spellings = entries, spellings
+pytestmark = pytest.mark.usefixtures("registries_as_before")
 
 
 def fitted(**params):

@@ -133,6 +133,13 @@ def test_every_option_trains_a_sensible_model(files, tmp_path, options):
     assert load_model(tmp_path / "m.json").score(test.X, test.y, test.qid) > 0.88
 
 
+def test_the_old_name_of_the_scheme_is_accepted_with_a_note(files, tmp_path):
+    found = run("train", files / "train.txt", "-o", tmp_path / "m.json", "--C", "0.01", "--pairs", "avl-tree")
+    assert "--pairs is now called --scheme" in found.stderr
+    assert load_model(tmp_path / "m.json").scheme == "avl-tree"
+    assert "--pairs" not in run("train", "--help").stdout
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [

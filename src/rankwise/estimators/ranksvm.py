@@ -33,6 +33,10 @@ def _stochastic(ranker: "RankSVM") -> bool:
     return True
 
 
+def _is_default(pairs: Any) -> bool:
+    return isinstance(pairs, str) and pairs == "deprecated"
+
+
 class RankSVM(Ranker):
     """½|w|² + C Σ loss(w·x_i - w·x_j), the sum over all pairs of documents of one query with y_i > y_j.
 
@@ -136,7 +140,7 @@ class RankSVM(Ranker):
         stopping: str = "gap",
         pairs: str = "deprecated",
     ) -> None:
-        if pairs != "deprecated":
+        if not _is_default(pairs):
             warnings.warn("RankSVM(pairs=...) is now called scheme=...", DeprecationWarning, stacklevel=2)
         self.C = C
         self.loss = loss
@@ -267,7 +271,7 @@ class RankSVM(Ranker):
         return build(X, y, qid, sample_weight, pairing=self._pairing(), **options)
 
     def _pairing(self) -> Pairing:
-        scheme = self.scheme if self.pairs == "deprecated" else self.pairs
+        scheme = self.scheme if _is_default(self.pairs) else self.pairs
         return Pairing(scheme, self.scope, self.costs, self.rescaling, self.normalize_pairs)
 
     def _check_stored(self, X: Any, y: Any, qid: Any) -> tuple[Any, Any]:
