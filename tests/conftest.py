@@ -20,7 +20,9 @@ def registries_as_before():
     from rankwise.pairs.schemes import SCHEMES
     from rankwise.solvers import SOLVERS
 
-    kept = [(one, dict(one._entries), dict(one._spellings)) for one in (LOSSES, SOLVERS, FAMILIES, SCHEMES)]
+    registries = (LOSSES, SOLVERS, FAMILIES, SCHEMES)
+    assert all(list(one) for one in registries)  # what the papers register stays
+    kept = [(one, dict(one._entries), dict(one._spellings)) for one in registries]
     yield
     for one, entries, spellings in kept:
         one._entries, one._spellings = entries, spellings

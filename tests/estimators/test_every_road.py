@@ -140,7 +140,7 @@ def test_a_stream_of_queries_comes_near_the_optimum():
         ({"loss": "squared_hinge", "solver": "smoothing"}, "'smoothing' is for the hinge loss"),
         ({"loss": "logistic", "solver": "dual"}, "dual"),
         ({"scheme": "quantum"}, "scheme must be one of 'auto', .*; got 'quantum'"),
-        ({"scope": "some"}, "scope is 'some'"),
+        ({"scope": "some"}, "scope must be one of 'all', 'adjacent'; got 'some'"),
         ({"costs": "loss"}, "costs is 'loss'"),
         ({"rescaling": "both"}, "rescaling is 'both'"),
         ({"normalize_pairs": "max"}, "normalize is 'max'"),

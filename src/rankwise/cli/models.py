@@ -54,6 +54,7 @@ def _check(name: str, given: dict[str, Any]) -> None:
     from rankwise.foundation.devices import check_device
     from rankwise.foundation.threads import thread_count
     from rankwise.objective.building import NORMALIZATIONS, RESCALINGS
+    from rankwise.pairs.composite import check_scope
     from rankwise.pairs.costs import known as known_costs
     from rankwise.pairs.schemes import check_scheme
 
@@ -67,7 +68,7 @@ def _check(name: str, given: dict[str, Any]) -> None:
         "loss": losses.parse,
         "kernel": _known_kernel,
         "scheme": check_scheme,
-        "scope": partial(_one_of, ["all", "adjacent"]),
+        "scope": check_scope,
         "costs": known_costs,
         "rescaling": partial(_one_of, list(RESCALINGS)),
         "normalize_pairs": partial(_one_of, list(NORMALIZATIONS)),

@@ -93,7 +93,7 @@ def params_rules(kind: str) -> dict[str, Rule]:
     from rankwise.least_squares.comparisons import SCALINGS, TIES
     from rankwise.metrics import parse
     from rankwise.objective.building import NORMALIZATIONS, RESCALINGS
-    from rankwise.pairs.preferences import SCOPES
+    from rankwise.pairs.composite import SCOPES
     from rankwise.pairs.schemes import SCHEMES
 
     loss = read_by(_check_loss, "a loss, such as 'squared_hinge'")

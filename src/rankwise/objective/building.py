@@ -16,7 +16,6 @@ from rankwise.objective.rows import MemoryRows
 from rankwise.objective.stored import StoredRows, is_stored
 from rankwise.objective.sums import Sum
 from rankwise.pairs import costs as costs_of
-from rankwise.pairs.composite import adjacent
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries
 from rankwise.pairs.schemes import Scheme, check_scheme
@@ -181,9 +180,9 @@ def _build_listed(
         )
     from rankwise.pairs.listing import list_pairs
 
-    layout = Preferences(labels, groups, weights, scope=pairing.scope).layout
-    layouts = [layout] if pairing.scope == "all" else adjacent(layout)
-    lists = [list_pairs(one, beside=64) for one in layouts]
+    preferences = Preferences(labels, groups, weights, scope=pairing.scope)
+    layout = preferences.layout
+    lists = [list_pairs(one, beside=64) for one in preferences.layouts]
     better, worse = (np.concatenate(side) for side in zip(*lists, strict=True))
     costs = _listed_costs(pairing.costs, labels, groups, better, worse)
     scales = np.ones(better.size) if layout.weights is None else layout.weights[better] * layout.weights[worse]

@@ -9,7 +9,7 @@ from rankwise.foundation.arrays import Array, Floats, Ints, exact, finite
 from rankwise.foundation.devices import library_of, namespace, on_device_of, some_rows, to_host
 from rankwise.foundation.threads import thread_count
 from rankwise.pairs import costs as costs_of
-from rankwise.pairs.composite import CostEngine, SumEngine, adjacent
+from rankwise.pairs.composite import SCOPES, CostEngine, SumEngine, check_scope
 from rankwise.pairs.device_layout import Grouping
 from rankwise.pairs.device_layout import levels as levels_on_device
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
@@ -17,7 +17,6 @@ from rankwise.pairs.queries import Queries
 from rankwise.pairs.schemes import Scheme, check_scheme, find_scheme
 
 FEW_LABELS = 12  # so many distinct labels are numbered once for all queries
-SCOPES = ("all", "adjacent")
 
 
 class Preferences:
@@ -42,8 +41,7 @@ class Preferences:
         scheme: str | Scheme = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        if scope not in SCOPES:
-            raise ValueError(f"scope is {scope!r}: there are {', '.join(map(repr, SCOPES))}")
+        check_scope(scope)
         values = finite(exact(labels, "labels", by_order=costs is None), "labels")
         n = values.shape[0]
         grouped = queries if isinstance(queries, Queries) else Queries(queries, n)
@@ -67,11 +65,15 @@ class Preferences:
     @cached_property
     def pairs(self) -> Engine:
         """The pair engine, made when first asked: where the rows are cut into parts, only the parts' are."""
-        layouts = [self.layout] if self.scope == "all" else adjacent(self.layout)
         scheme = find_scheme(self.scheme)
-        engines = tuple(scheme(one, self.n_threads) for one in layouts)
+        engines = tuple(scheme(one, self.n_threads) for one in self.layouts)
         pairs: Engine = engines[0] if len(engines) == 1 else SumEngine(self.layout, engines)
         return pairs if self.products is None else CostEngine(pairs, self.layout, *self.products)
+
+    @property
+    def layouts(self) -> list[Layout]:
+        """The layouts whose pairs together are those of the scope."""
+        return SCOPES[self.scope](self.layout)
 
     def select(self, queries: Any, rows: Any, n_threads: int) -> "Preferences":
         """The preferences of these queries alone, whose rows are `rows` (slices or arrays), each query's together."""

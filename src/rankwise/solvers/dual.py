@@ -18,9 +18,8 @@ from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.memory import memory_at_hand
 from rankwise.objective.losses import Loss
 from rankwise.objective.regularized import ROUNDING, Objective
-from rankwise.pairs.composite import adjacent
+from rankwise.pairs.levels import by_level
 from rankwise.pairs.preferences import Preferences
-from rankwise.pairs.sampling import PairSampler
 from rankwise.solvers.base import Callback, Journal, Result, converged_by, relative, require, within
 
 BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the order of a pass, and the matrix in the end
@@ -179,14 +178,13 @@ def listed(risk: Any) -> tuple[Ints, Ints, Floats, Floats]:
 def _list(preferences: Preferences) -> tuple[Ints, Ints]:
     from rankwise.pairs.listing import list_pairs
 
-    layout, near = preferences.layout, preferences.scope == "adjacent"
-    n_pairs = PairSampler(replace(layout, weights=None), near).n_pairs
+    n_pairs = sum(sum(by_level(one).pairs.tolist()) for one in preferences.layouts)
     if n_pairs * BYTES_A_PAIR > memory_at_hand():
         raise ValueError(
             f"solver 'dual' lists every pair, and {n_pairs:,} pairs take about {n_pairs * BYTES_A_PAIR / 1e6:,.0f} MB, "
             "more memory than is at hand: take another solver"
         )
-    lists = [list_pairs(one) for one in (adjacent(layout) if near else [layout])]
+    lists = [list_pairs(one) for one in preferences.layouts]
     return np.concatenate([better for better, _ in lists]), np.concatenate([worse for _, worse in lists])
 
 
