@@ -64,6 +64,9 @@ class Draws(ABC):
         """An epoch from w on, in place; t times the t-th iterate is added to `total`."""
 
 
+_ADJACENT = {"all": False, "adjacent": True}  # the scopes that pairs can be drawn from
+
+
 class Pairs(Draws):
     """A step reads two rows."""
 
@@ -72,7 +75,7 @@ class Pairs(Draws):
     def __init__(self, objective: Objective) -> None:
         super().__init__(objective)
         preferences = objective.preferences
-        self.sampler = PairSampler(preferences.layout, preferences.scope == "adjacent")
+        self.sampler = PairSampler(preferences.layout, _ADJACENT[preferences.scope])
         self.n_pairs = float(self.sampler.n_pairs)
         self.steps = objective.features.n_rows
         self.uses = self.sampler.degree()
