@@ -134,16 +134,16 @@ def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any
 
 def _params(kind: str, ranker: Any) -> dict[str, Any]:
     params = {key: value for key, value in ranker.get_params().items() if key not in OF_THE_RUN}
-    if params.get("pairs") == "deprecated":
-        del params["pairs"]
-    _rename_pairs(params)
+    if params.get("pairs") != "deprecated" and "pairs" in params:
+        params["scheme"] = params["pairs"]
+    params.pop("pairs", None)
     named = NAMED.get(kind, ())
     return {key: (name_to_save if key in named else _plain)(key, value) for key, value in params.items()}
 
 
 def _rename_pairs(params: Any) -> None:
     """Models of version 0.1 have the scheme under its former name."""
-    if isinstance(params, dict) and "pairs" in params:
+    if isinstance(params, dict) and "pairs" in params and "scheme" not in params:
         params["scheme"] = params.pop("pairs")
 
 
