@@ -206,6 +206,20 @@ def test_a_measure_of_ones_own_chooses_c(measure):
         assert ranker.fit(DATA.X, DATA.y, DATA.qid).validation_score_ > 0
 
 
+def test_pictures_take_a_measure_of_ones_own():
+    from rankwise.report import CutoffDisplay, QueryDifferenceDisplay, RegularizationDisplay
+
+    scores = fitted().predict(DATA.X)
+    shown = QueryDifferenceDisplay.from_predictions(DATA.y, scores, -scores, DATA.qid, top_label)
+    assert shown.measure == "top-label"
+    ranker = RankSVMCV(Cs=[1e-6, 1e-2], cv=2, measure=top_label).fit(DATA.X, DATA.y, DATA.qid)
+    assert RegularizationDisplay.from_estimator(ranker).measure == "top-label"
+    rankwise.register_measure("mean-at", at_top, cutoff="optional")
+    curve = CutoffDisplay.from_predictions(DATA.y, {"mine": scores}, DATA.qid, parse("mean-at"), cutoffs=[1, 2])
+    assert curve.measure == "mean-at"
+    assert curve.curves["mine"].shape == (2,)
+
+
 def test_what_is_no_measure():
     with pytest.raises(ValueError, match="a measure needs a name, and <lambda> is none"):
         parse(lambda labels, scores: 1.0)
