@@ -288,6 +288,14 @@ def test_a_model_has_the_name_of_its_loss_solver_and_scheme(tmp_path):
         load_model(tmp_path / "m.json")
 
 
+def test_an_object_of_ours_is_saved_by_its_name(tmp_path):
+    from rankwise.papers import trees
+
+    save_model(fitted(scheme=trees.avl, loss=losses.huber(0.5)), tmp_path / "m.json")
+    again = load_model(tmp_path / "m.json")
+    assert (again.scheme, again.loss) == ("avl-tree", "huber:0.5")
+
+
 @pytest.mark.parametrize(
     ("params", "words"),
     [

@@ -65,7 +65,7 @@ class Registry(Generic[Entry]):
 
     def name_of(self, entry: object) -> str | None:
         """The name under which this very object is registered."""
-        return next((self._spellings[key] for key, one in self._entries.items() if one is entry), None)
+        return next((name for name in self if self[name] is entry), None)
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):

@@ -141,18 +141,20 @@ def _params(kind: str, ranker: Any) -> dict[str, Any]:
     return {key: (name_to_save if key in named else _plain)(key, value) for key, value in params.items()}
 
 
-def _rename_pairs(params: Any) -> None:
+def _rename_pairs(params: object) -> None:
     """Models of version 0.1 have the scheme under its former name."""
     if isinstance(params, dict) and "pairs" in params and "scheme" not in params:
         params["scheme"] = params.pop("pairs")
 
 
-def _plain(key: str, value: Any) -> Any:
+def _plain(key: str, value: object) -> object:
     """A parameter as JSON holds it, None where it cannot."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
-    if key == "warm_start" or isinstance(value, bool):  # 1 may be given for true, and true for 1
-        return bool(value) if key == "warm_start" else int(value)
+    if key == "warm_start":  # 1 may be given for true,
+        return bool(value)
+    if isinstance(value, bool):  # and true for 1
+        return int(value)
     if isinstance(value, tuple):
         return list(value)
     return value if isinstance(value, str | int | float | list | dict | None) else None

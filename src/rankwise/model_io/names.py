@@ -1,8 +1,8 @@
 """A model file holds losses, solvers, schemes and measures by name, and objects by the name they are registered as."""
 
-from typing import Any
+from typing import Protocol
 
-from rankwise.foundation.registry import NAME, Registry
+from rankwise.foundation.registry import NAME
 from rankwise.metrics import FAMILIES, Measure, parse
 from rankwise.objective import losses
 
@@ -16,7 +16,14 @@ OF_ITS_OWN = "squared-error"  # a measure of RankRLSCV alone
 LONGEST = 100  # characters of a name that a message shows
 
 
-def name_to_save(parameter: str, value: Any) -> Any:
+class Names(Protocol):
+    """What is asked of a registry here."""
+
+    def __contains__(self, name: object) -> bool: ...
+    def name_of(self, entry: object) -> str | None: ...
+
+
+def name_to_save(parameter: str, value: object) -> object:
     """The name of a loss, solver, scheme or measure; one sentence where it is an object that is not registered.
 
     What is neither a name nor such an object is for `check_model` to refuse.
@@ -24,7 +31,7 @@ def name_to_save(parameter: str, value: Any) -> Any:
     if not isinstance(value, Measure) and not callable(value):
         return value
     name: str | None
-    if parameter == "loss":
+    if isinstance(value, losses.Loss):
         name = str(value)
         is_registered = name.partition(":")[0] in losses.LOSSES and losses.parse(name) == value
     elif parameter == "measure":
@@ -34,16 +41,15 @@ def name_to_save(parameter: str, value: Any) -> Any:
     else:
         name = _registry(parameter).name_of(value)
         is_registered = name is not None
-    if name is None or not is_registered:
+    if not is_registered:
         raise ValueError(
             f"the model cannot be saved: its {parameter} {name or value!r} is not registered; call "
-            f"rankwise.register_{parameter} first, or "
-            f"set_params({parameter}=...) with a name"
+            f"rankwise.register_{parameter} first, or set_params({parameter}=...) with a name"
         )
     return name
 
 
-def check_registered(kind: Any, params: Any) -> None:
+def check_registered(kind: object, params: object) -> None:
     """One sentence where a model file names what is not registered here; other faults are for `check_model`."""
     if not isinstance(params, dict) or not isinstance(kind, str):
         return
@@ -57,11 +63,11 @@ def check_registered(kind: Any, params: Any) -> None:
             )
 
 
-def _registry(parameter: str) -> Registry[Any]:
+def _registry(parameter: str) -> Names:
     from rankwise.pairs.schemes import SCHEMES
     from rankwise.solvers import SOLVERS
 
-    registries: dict[str, Registry[Any]] = {
+    registries: dict[str, Names] = {
         "loss": losses.LOSSES,
         "measure": FAMILIES,
         "solver": SOLVERS,

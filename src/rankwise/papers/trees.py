@@ -1,4 +1,4 @@
-"""The papers' sweeps with an order-statistic tree, O(l log k) a product (Lee and Lin, Airola et al.).
+"""The papers' sweeps with an order-statistic tree, O(l log k) per product (Lee and Lin, Airola et al.).
 
 With z = -level, a pair (i, j) is active if s_i - s_j < t and z_i - z_j < 0. Take the documents in descending order of
 one of the two and keep in a tree, by the other, those that satisfy the first condition; what i needs is the sum over
