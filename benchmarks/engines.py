@@ -32,7 +32,7 @@ def in_memory() -> tuple[Any, Any, Any]:
 
 def numpy_alone() -> Iterator[dict[str, Any]]:
     X, y, qid = in_memory()
-    yield from fits(lambda: RankSVM(**OPTIONS, pairs="portable").fit(X, y, qid))
+    yield from fits(lambda: RankSVM(**OPTIONS, scheme="portable").fit(X, y, qid))
 
 
 def compiled() -> Iterator[dict[str, Any]]:

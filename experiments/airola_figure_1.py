@@ -34,37 +34,37 @@ CLASSES = np.array([0.365, 0.488, 0.062, 0.005, 0.016, 0.030, 0.035])  # covtype
 def units(quick: bool) -> list[Unit]:
     sizes = SIZES[:3] if quick else SIZES
     on_cadata = [
-        Unit(f"{scheme} {n}", iteration_on_cadata, {"pairs": pairs, "n": n}, limit=600)
-        for scheme, pairs in SCHEMES.items()
+        Unit(f"{label} {n}", iteration_on_cadata, {"scheme": scheme, "n": n}, limit=600)
+        for label, scheme in SCHEMES.items()
         for n in sizes
-        if scheme != "every pair" or n <= MOST_LISTED
+        if label != "every pair" or n <= MOST_LISTED
     ]
     n = LARGE // 10 if quick else LARGE
     large = [
-        Unit(f"{scheme} large", iteration_on_covtype, {"pairs": SCHEMES[scheme], "n": n}, limit=600)
-        for scheme in LINEARITHMIC
+        Unit(f"{label} large", iteration_on_covtype, {"scheme": SCHEMES[label], "n": n}, limit=600)
+        for label in LINEARITHMIC
     ]
     return on_cadata + large
 
 
-def iteration_on_cadata(data: Path, pairs: str, n: int) -> float:
+def iteration_on_cadata(data: Path, scheme: str, n: int) -> float:
     whole = read_letor(data / "cadata" / "cadata.txt.xz", dense=True)
     rows = np.random.default_rng(0).permutation(len(whole))[:n]
     X = QueryScaler("minmax").fit_transform(whole.X)
-    return seconds_an_iteration(RankingData(X[rows], whole.y[rows], whole.qid[rows]), pairs)
+    return seconds_an_iteration(RankingData(X[rows], whole.y[rows], whole.qid[rows]), scheme)
 
 
-def iteration_on_covtype(data: Path, pairs: str, n: int) -> dict[str, float]:
+def iteration_on_covtype(data: Path, scheme: str, n: int) -> dict[str, float]:
     made = make_ranking(1, n, 54, n_levels=None, random_state=0)
     cuts = np.quantile(made.y, np.cumsum(CLASSES)[:-1])
     classes = RankingData(made.X, np.searchsorted(cuts, made.y), made.qid)
-    return {"documents": n, "seconds": seconds_an_iteration(classes, pairs)}
+    return {"documents": n, "seconds": seconds_an_iteration(classes, scheme)}
 
 
-def seconds_an_iteration(data: RankingData, pairs: str) -> float:
+def seconds_an_iteration(data: RankingData, scheme: str) -> float:
     """The mean over some iterations of one training: loss, subgradient and the planes' quadratic program."""
     stamps: list[float] = []
-    ranker = RankSVM(C, "hinge", "bmrm", tol=1e-9, max_iter=ITERATIONS, pairs=pairs, normalize_pairs="mean", n_jobs=1)
+    ranker = RankSVM(C, "hinge", "bmrm", tol=1e-9, max_iter=ITERATIONS, scheme=scheme, normalize_pairs="mean", n_jobs=1)
     ranker.set_params(callback=lambda _: stamps.append(time.process_time()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a few iterations are all that is wanted

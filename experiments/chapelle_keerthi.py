@@ -18,8 +18,8 @@ from rankwise.preprocessing import QueryScaler
 
 PAPERS = {"solver": "newton-minres", "stopping": "gradient"}
 METHODS: dict[str, dict[str, Any]] = {
-    "PRSVM": {"pairs": "explicit", **PAPERS},  # every pair listed; MINRES, as the paper says
-    "PRSVM+": {"pairs": "by-level", **PAPERS},
+    "PRSVM": {"scheme": "explicit", **PAPERS},  # every pair listed; MINRES, as the paper says
+    "PRSVM+": {"scheme": "by-level", **PAPERS},
     "rankwise": {},
 }
 HINGE = {"loss": "hinge"}  # what SVMLight minimises

@@ -27,9 +27,9 @@ NOTHING: dict[str, list[float]] = {"seconds": [], "value": [], "gradient": []}  
 def units(quick: bool) -> list[Unit]:
     seconds = 0.5 if quick else 6.0
     return [
-        Method("trust-region", pairs).unit(f"{name}, {label}", name, 0, seconds=seconds, quick=quick)
+        Method("trust-region", scheme).unit(f"{name}, {label}", name, 0, seconds=seconds, quick=quick)
         for name in chosen(SETS, quick)
-        for label, pairs in SCHEMES.items()
+        for label, scheme in SCHEMES.items()
     ]
 
 

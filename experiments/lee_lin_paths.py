@@ -20,7 +20,7 @@ from experiments.units import Unit
 from rankwise import RankingData, evaluate
 from rankwise.objective import losses
 from rankwise.objective.building import Pairing, build
-from rankwise.solvers import SMOOTH, Step, make_solver
+from rankwise.solvers import Step, make_solver, needs_of
 
 MOST_POINTS = 40  # at which test measures are computed
 PATIENCE = 4  # seconds by the clock for one of the process's own
@@ -29,7 +29,7 @@ PATIENCE = 4  # seconds by the clock for one of the process's own
 @dataclass(frozen=True)
 class Method:
     solver: str
-    pairs: str = "auto"
+    scheme: str = "auto"
     loss: str = "squared_hinge"
     tol: float = 1e-9
 
@@ -86,10 +86,10 @@ def path(
 
 
 def _run(
-    train: RankingData, C: float, seconds: float, *, solver: str, pairs: str, loss: str, tol: float
+    train: RankingData, C: float, seconds: float, *, solver: str, scheme: str, loss: str, tol: float
 ) -> tuple[Watched, list[Step]]:
     kind = losses.parse(loss)
-    watched = Watched(build(train.X, train.y, train.qid, loss=kind, C=C, pairing=Pairing(pairs), n_jobs=1))
+    watched = Watched(build(train.X, train.y, train.qid, loss=kind, C=C, pairing=Pairing(scheme), n_jobs=1))
 
     def over(step: Step) -> bool:
         watched.note(step)
@@ -97,7 +97,7 @@ def _run(
 
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        stopping = "gradient" if solver in SMOOTH else "gap"
+        stopping = "gradient" if "smooth loss" in needs_of(solver) else "gap"
         result = make_solver(solver, kind, train.X, tol=tol, stopping=stopping)(watched, None, over)
     return watched, result.history
 

@@ -12,6 +12,22 @@ settings.load_profile("rankwise")
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+@pytest.fixture
+def registries_as_before():
+    """What a test registers is gone after it."""
+    from rankwise.metrics import FAMILIES
+    from rankwise.objective.losses import LOSSES
+    from rankwise.pairs.schemes import SCHEMES
+    from rankwise.solvers import SOLVERS
+
+    registries = (LOSSES, SOLVERS, FAMILIES, SCHEMES)
+    assert all(list(one) for one in registries)  # what the papers register stays
+    kept = [(one, dict(one._entries), dict(one._spellings)) for one in registries]
+    yield
+    for one, entries, spellings in kept:
+        one._entries, one._spellings = entries, spellings
+
+
 @pytest.fixture(scope="session")
 def letor_data() -> Path:
     """The folder of real data sets; the test is skipped where it is missing."""

@@ -33,8 +33,9 @@ from rankwise.foundation.texts import table
 from rankwise.objective import losses
 from rankwise.objective.building import build
 from rankwise.pairs.queries import Queries
-from rankwise.solvers import SMOOTH
+from rankwise.solvers import SOLVERS, needs_of
 
+SMOOTH = [name for name in SOLVERS if "smooth loss" in needs_of(name)]
 LOSSES = "squared_hinge", "hinge", "huber:1.0", "logistic:0.001", "squared"
 QUICK = "newton", "newton-cg", "trust-region", "bundle", "dual"  # the solvers that --quick leaves
 TOL = 1e-3

@@ -16,6 +16,7 @@ SHELL = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
 
+@pytest.mark.usefixtures("registries_as_before")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_examples(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -51,7 +51,7 @@ SUBSET = DATA.select(DATA.qid <= 10)
         RankSVM(C=0.1, costs=lambda i, j: np.ones(i.size)),
         RankSVM(C=True, costs="ndcg", rescaling="margin", normalize_pairs="mean", warm_start=1, max_iter=np.int64(50)),
         RankSVM(C=np.float32(0.1), loss=losses.logistic(0.01), random_state=np.random.RandomState(0)),
-        RankSVM(C=1, costs=np.arange(25.0).reshape(5, 5), pairs="by-level", stopping="gradient"),
+        RankSVM(C=1, costs=np.arange(25.0).reshape(5, 5), scheme="by-level", stopping="gradient"),
         RankSVM(costs=SUBSET.y.tolist(), solver="sgd", random_state=3),
         RankRLS(solver="cg", ties="exclude", scaling="query"),
         RankRLSCV(alphas=(0.1, 1), measure="squared-error"),

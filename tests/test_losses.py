@@ -61,13 +61,13 @@ def test_spellings():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("hubre:1", "unknown loss 'hubre:1': .* did you mean 'huber'"),
+        ("hubre:1", "loss must be one of 'hinge', .*; got 'hubre'. Did you mean 'huber'"),
         ("huber:-1", "width of huber is -1"),
         ("huber:nan", "width of huber is nan"),
         ("huber:wide", "'wide' is not a number"),
         ("squared_hinge:2", "squared_hinge takes no parameter"),
         ("logistic:1e-9", "error of logistic is 1e-09: it must lie between"),
-        ("logistic:small", "write it as 'logistic:1e-3'"),
+        ("logistic:small", "write it as 'logistic:0.001'"),
     ],
 )
 def test_bad_spellings_are_one_sentence(text, words):

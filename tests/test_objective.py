@@ -28,7 +28,7 @@ def test_risk_is_the_sum_over_pairs(problem, name, engine):
     labels, queries, weights, scores = problem
     loss = losses.parse(name)
     scores = scores + np.random.default_rng(0).choice([0.0, 0.25], len(scores))
-    risk = PairwiseRisk(Preferences(labels, queries, weights, engine=engine), loss)
+    risk = PairwiseRisk(Preferences(labels, queries, weights, scheme=engine), loss)
     expected = oracle.risk(loss, *problem[:3], scores)
     np.testing.assert_allclose(risk.at(scores).value, expected, rtol=1e-12, atol=1e-10)
 

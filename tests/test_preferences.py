@@ -68,8 +68,8 @@ def test_bad_scores_and_engine():
         Preferences([1, 2]).active([1, 2, 3])
     with pytest.raises(ValueError, match=r"scores must be finite: scores\[0\] is inf"):
         Preferences([1, 2]).active([np.inf, 0])
-    with pytest.raises(ValueError, match="pairs is 'gpu'"):
-        Preferences([1, 2], engine="gpu")
+    with pytest.raises(ValueError, match=r"scheme must be one of .*got 'gpu'"):
+        Preferences([1, 2], scheme="gpu")
 
 
 def test_queries_group_rows():

@@ -109,8 +109,9 @@ PLAIN_NAMES = [f"n{i}" for i in range(11)]
         *(("params.C", value) for value in (-1, 0, "1", [1], True, None, 10**400)),
         *(("params.tol", value) for value in ([1], {"a": 1}, "x", -1.0)),
         *(("params.loss", value) for value in (5, "os.system", "huber:-1", "logistic:9", ["hinge"])),
-        *(("params.solver", value) for value in ("evil", None, ["newton"])),
-        *(("params.pairs", value) for value in ("evil", None, {})),
+        *(("params.solver", value) for value in ("os.system", None, ["newton"])),
+        *(("params.scheme", value) for value in ("os.system", None, {})),
+        *(("params.pairs", value) for value in ("auto", None, {})),
         *(("params.costs", value) for value in ([[1]], "evil", [[1, 2]], [["1"]], {"a": 1}, 3)),
         *(("params.random_state", value) for value in (-5, 2**32, 0.5, "0", [1])),
         *(("params.warm_start", value) for value in (1, None)),
@@ -142,6 +143,21 @@ def test_a_field_of_the_wrong_kind_is_named(tmp_path, field, value):
         load_model(path)
     assert not any(name in str(caught.value) for name in ("KeyError", "TypeError", "unhashable", "argument"))
     run("predict", path, "-", stdin="1 qid:1 1:1\n", code=1)
+
+
+@pytest.mark.parametrize("field", ["loss", "solver", "scheme"])
+def test_a_name_that_is_not_registered_is_named(tmp_path, field):
+    save_model(RANKER, tmp_path / "m.json")
+    state = json.loads((tmp_path / "m.json").read_text())
+    state["params"][field] = "evil"
+    (tmp_path / "m.json").write_text(json.dumps(state))
+    with pytest.raises(ValueError, match=rf"m\.json cannot be loaded: its {field} 'evil' is not registered"):
+        load_model(tmp_path / "m.json")
+    state["params"][field] = "evil" * 1000
+    (tmp_path / "m.json").write_text(json.dumps(state))
+    with pytest.raises(ValueError, match=rf"m\.json is a damaged rankwise model: params\.{field}") as caught:
+        load_model(tmp_path / "m.json")
+    assert len(str(caught.value)) < 500
 
 
 @pytest.mark.parametrize("value", [True, "1", 1.5, None, [1]])

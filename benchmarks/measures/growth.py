@@ -66,7 +66,7 @@ def _evaluation(scheme: str, problem: tuple[Any, Any, Any]) -> Callable[[], Any]
     from rankwise.objective.risks import PairwiseRisk
 
     labels, scores, direction = problem
-    risk = PairwiseRisk(Preferences(labels, engine=scheme, n_jobs=1), losses.parse("squared_hinge"))
+    risk = PairwiseRisk(Preferences(labels, scheme=scheme, n_jobs=1), losses.parse("squared_hinge"))
     return lambda: risk.at(scores).hessian(direction)
 
 

@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from rankwise.estimators.rankrls_cv import RankRLSCV
     from rankwise.estimators.ranksvm import RankSVM
     from rankwise.estimators.scaled import ScaledRanker
-    from rankwise.metrics import compare, evaluate
+    from rankwise.metrics import compare, evaluate, register_measure
     from rankwise.model_io.files import load_model, save_model
     from rankwise.model_selection.ranksvm_cv import RankSVMCV
     from rankwise.objective import losses
+    from rankwise.objective.losses import register_loss
     from rankwise.pairs.preferences import Preferences
+    from rankwise.pairs.schemes import register_scheme
+    from rankwise.solvers import register_solver
 
 __version__ = "0.1.0"
 
@@ -56,6 +59,10 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "preprocessing": "",
     "read_data": "data.files",
     "read_letor": "data.letor",
+    "register_loss": "objective.losses",
+    "register_measure": "metrics",
+    "register_scheme": "pairs.schemes",
+    "register_solver": "solvers",
     "report": "",
     "save_model": "model_io.files",
     "solvers": "",
@@ -92,6 +99,10 @@ __all__ = [
     "preprocessing",
     "read_data",
     "read_letor",
+    "register_loss",
+    "register_measure",
+    "register_scheme",
+    "register_solver",
     "report",
     "save_model",
     "solvers",

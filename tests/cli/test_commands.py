@@ -112,7 +112,7 @@ def test_demo_tells_a_story():
         ["--solver", "bundle"],
         ["--solver", "sgd", "--seed", "3", "--tol", "0.01"],
         ["--solver", "dual", "--loss", "hinge"],
-        ["--pairs", "avl-tree"],
+        ["--scheme", "avl-tree"],
         ["--scope", "adjacent"],
         ["--costs", "ndcg"],
         ["--costs", "gain", "--rescaling", "margin"],
@@ -133,15 +133,22 @@ def test_every_option_trains_a_sensible_model(files, tmp_path, options):
     assert load_model(tmp_path / "m.json").score(test.X, test.y, test.qid) > 0.88
 
 
+def test_the_old_name_of_the_scheme_is_accepted_with_a_note(files, tmp_path):
+    found = run("train", files / "train.txt", "-o", tmp_path / "m.json", "--C", "0.01", "--pairs", "avl-tree")
+    assert "--pairs is now called --scheme" in found.stderr
+    assert load_model(tmp_path / "m.json").scheme == "avl-tree"
+    assert "--pairs" not in run("train", "--help").stdout
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["train", "TRAIN", "-o", "OUT", "--loss", "hing"], "--loss: unknown loss 'hing'"),
+        (["train", "TRAIN", "-o", "OUT", "--loss", "hing"], "--loss: loss must be one of 'hinge'"),
         (["train", "TRAIN", "-o", "OUT", "--C", "0"], "--C: C must be a positive number"),
-        (["train", "TRAIN", "-o", "OUT", "--solver", "magic"], "--solver: solver is 'magic'"),
+        (["train", "TRAIN", "-o", "OUT", "--solver", "magic"], "--solver: solver must be one of 'auto'"),
         (["train", "TRAIN", "-o", "OUT", "--loss", "hinge", "--solver", "newton"], "needs a smooth loss"),
         (["train", "TRAIN", "-o", "OUT", "--normalize", "l2"], "--normalize: no scaler is called 'l2'"),
-        (["train", "TRAIN", "-o", "OUT", "--pairs", "list"], "--pairs: 'list' is none of auto"),
+        (["train", "TRAIN", "-o", "OUT", "--scheme", "list"], "--scheme: scheme must be one of 'auto'"),
         (["train", "TRAIN", "-o", "OUT", "-m", "ngcd@10"], "--measure"),
         (["train", "TRAIN"], "--output"),
         (["train", "TRAIN", "-o", "OUT", "--model", "forest"], "--model: 'forest' is none of ranksvm"),

@@ -226,7 +226,7 @@ def test_faults(files, tmp_path):
     for wrong, words in [
         (["--folds", 2, "--valid", files / "test.txt"], "--valid or --folds"),
         (["--rule", "worst"], "rule is 'worst'"),
-        (["--measure", "ndgc"], "did you mean"),
+        (["--measure", "ndgc"], "Did you mean 'ndcg'?"),
         (["--model", "rankrls-cv"], "chooses alpha itself"),
         (["--model", "rankrls", "--C", 1], "has no such option"),
         (["--C", 1, "--C", -1], "positive"),

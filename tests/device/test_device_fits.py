@@ -137,7 +137,7 @@ def test_kernel_values_where_the_rows_lie(put, kernel, more):
     ("fit", "sentence"),
     [
         (lambda X, y, q: RankSVM(solver="bundle").fit(X, y, q), "solver 'bundle' takes arrays of NumPy only"),
-        (lambda X, y, q: RankSVM(pairs="explicit").fit(X, y, q), "pairs='explicit' takes arrays of NumPy only"),
+        (lambda X, y, q: RankSVM(scheme="explicit").fit(X, y, q), "scheme='explicit' takes arrays of NumPy only"),
         (lambda X, y, q: RankSVM().fit(X * float("nan"), y, q), "X holds NaN or infinity"),
         (lambda X, y, q: RankSVM().fit(X[0], y, q), "X must have rows and columns"),
         (lambda X, y, q: RankSVM().fit(X, y[1:], q), "y must hold one number for each of the 400 documents"),

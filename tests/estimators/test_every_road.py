@@ -9,8 +9,9 @@ from rankwise.objective import losses
 from rankwise.objective.building import Pairing, build
 from rankwise.pairs.schemes import SCHEMES
 from rankwise.preprocessing import FeatureScaler
-from rankwise.solvers import SMOOTH, SOLVERS
+from rankwise.solvers import SOLVERS, needs_of
 
+SMOOTH = [name for name in SOLVERS if "smooth loss" in needs_of(name)]
 EVERY_LOSS = ["hinge", "squared_hinge", "huber:0.5", "logistic:0.01", "squared"]
 CORNERED = {"hinge"}
 
@@ -71,7 +72,7 @@ def test_every_scheme_gives_the_same(scheme, scope):
     w, v = np.random.default_rng(0).normal(size=(2, 5))
     looks = [
         build(
-            SMALL.X, SMALL.y, SMALL.qid, loss=losses.huber(0.5), C=0.1, pairing=Pairing(engine=one, scope=scope)
+            SMALL.X, SMALL.y, SMALL.qid, loss=losses.huber(0.5), C=0.1, pairing=Pairing(scheme=one, scope=scope)
         ).at(w)
         for one in ("compiled", scheme)
     ]  # fmt: skip
@@ -138,12 +139,12 @@ def test_a_stream_of_queries_comes_near_the_optimum():
         ({"loss": "hinge", "solver": "trust-region"}, "'trust-region' needs a smooth loss, and hinge has a corner"),
         ({"loss": "squared_hinge", "solver": "smoothing"}, "'smoothing' is for the hinge loss"),
         ({"loss": "logistic", "solver": "dual"}, "dual"),
-        ({"pairs": "quantum"}, "pairs is 'quantum'"),
-        ({"scope": "some"}, "scope is 'some'"),
+        ({"scheme": "quantum"}, "scheme must be one of 'auto', .*; got 'quantum'"),
+        ({"scope": "some"}, "scope must be one of 'all', 'adjacent'; got 'some'"),
         ({"costs": "loss"}, "costs is 'loss'"),
         ({"rescaling": "both"}, "rescaling is 'both'"),
         ({"normalize_pairs": "max"}, "normalize is 'max'"),
-        ({"costs": lambda i, j: np.ones(i.size), "pairs": "by-level"}, "pairs='by-level' cannot do these costs"),
+        ({"costs": lambda i, j: np.ones(i.size), "scheme": "by-level"}, "scheme='by-level' cannot do these costs"),
         ({"costs": np.ones((2, 2))}, "a table must be 5 × 5"),
     ],
 )

@@ -173,7 +173,7 @@ def test_no_pairs():
         ({"init": "zero"}, r"init is 'zero': there is 'random', or give an array of shape \(300, 10\)"),
         ({"init": np.zeros((3, 3))}, r"of shape \(300, 10\), got shape \(3, 3\)"),
         ({"validation_fraction": 1.5}, "validation_fraction must lie between 0 and 1, got 1.5"),
-        ({"loss": "hing"}, "unknown loss 'hing'"),
+        ({"loss": "hing"}, "loss must be one of 'hinge', .*; got 'hing'"),
         ({"measure": "ndgc"}, "ndgc"),
     ],
 )

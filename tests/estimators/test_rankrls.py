@@ -197,7 +197,7 @@ def test_warnings():
         (RankRLS(solver="cg", tol=0), "tol must be a positive number"),
         (RankRLSCV([]), "alphas is empty"),
         (RankRLSCV([1, -1]), "alphas must be a positive number"),
-        (RankRLSCV(measure="ndgc"), "did you mean ndcg"),
+        (RankRLSCV(measure="ndgc"), "Did you mean 'ndcg'"),
         (RankRLSCV(solver="cg"), "solver is 'cg': there are 'auto', 'primal', 'dual'"),
     ],
 )

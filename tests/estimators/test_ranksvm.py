@@ -223,8 +223,11 @@ def test_warnings():
         ({"max_iter": 0}, "max_iter must be a positive whole number"),
         ({"max_iter": 1.5}, "max_iter must be a positive whole number"),
         ({"C": 1e308}, "the objective overflows at w = 0"),
-        ({"loss": "hinged"}, "unknown loss 'hinged'"),
-        ({"solver": "newtom"}, "solver is 'newtom': there are 'auto', 'newton', .*'trust-region'"),
+        ({"loss": "hinged"}, "loss must be one of 'hinge', .*; got 'hinged'. Did you mean 'hinge'"),
+        (
+            {"solver": "newtom"},
+            "solver must be one of 'auto', .*'trust-region', .*; got 'newtom'. Did you mean 'newton'",
+        ),
         ({"n_jobs": 0}, "n_jobs is 0"),
     ],
 )

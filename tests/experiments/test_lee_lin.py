@@ -68,7 +68,7 @@ def test_sparse_samples(name):
 )
 def test_path_ends_where_the_estimator_does(label, tol):
     method = METHODS[label]
-    how = {"solver": method.solver, "pairs": method.pairs, "loss": method.loss, "tol": tol}
+    how = {"solver": method.solver, "scheme": method.scheme, "loss": method.loss, "tol": tol}
     found = path(None, QUICK, exponent=-14, seconds=20.0, quick=True, measured=True, **how)
     train, _, test = load(None, QUICK, quick=True)
     ranker = RankSVM(C=scaled(-14, QUICK, train), n_jobs=1, **how).fit(train.X, train.y, train.qid)

@@ -138,7 +138,7 @@ def test_saved_as_the_ranker_it_chose(tmp_path, scaled):
     [
         ({"Cs": []}, "Cs is empty"),
         ({"rule": "worst"}, "rule is 'worst'"),
-        ({"measure": "ndgc"}, "did you mean"),
+        ({"measure": "ndgc"}, "Did you mean 'ndcg'"),
         ({"cv": 31}, "31 folds need as many queries, and there are 30"),
         ({"ranker": ScaledRanker(RankSVM(), "zscore")}, r"ranker is a ScaledRanker: .* ScaledRanker\(RankSVMCV"),
         ({"ranker": KernelRankSVM()}, "ranker is a KernelRankSVM: it must be a RankSVM"),

@@ -16,7 +16,7 @@ engines = pytest.mark.parametrize("engine", ["compiled", "portable"])
 
 def graph_of(problem, threshold, engine, n_jobs=None):
     labels, queries, weights, scores = problem
-    return Preferences(labels, queries, weights, engine=engine, n_jobs=n_jobs).active(scores, threshold)
+    return Preferences(labels, queries, weights, scheme=engine, n_jobs=n_jobs).active(scores, threshold)
 
 
 def vectors(n, seed=0, columns=None):
@@ -88,7 +88,7 @@ def test_many_documents_levels_and_queries(n_levels, monkeypatch):
     same = (queries[:, None] == queries) & (labels[:, None] > labels)
     A = (same & (scores[:, None] - scores < 1.0)).astype(float)
     for engine in ("compiled", "portable"):
-        graph = Preferences(labels, queries, engine=engine).active(scores, 1.0)
+        graph = Preferences(labels, queries, scheme=engine).active(scores, 1.0)
         assert graph.n_pairs == A.sum()
         np.testing.assert_allclose(graph.below(v), A @ v, rtol=1e-11, atol=1e-10)
         np.testing.assert_allclose(graph.above(v), A.T @ v, rtol=1e-11, atol=1e-10)

@@ -13,9 +13,9 @@ from strategies import problems, thresholds
 from rankwise import Preferences
 from rankwise.objective.losses import huber, squared_hinge
 from rankwise.objective.risks import PairwiseRisk
-from rankwise.pairs import explicit, swept
-from rankwise.pairs import tree_kernels as trees
-from rankwise.pairs.schemes import SCHEMES, make_engine
+from rankwise.pairs import listing, swept
+from rankwise.pairs.schemes import SCHEMES
+from rankwise.papers import tree_kernels as trees
 
 PAPERS = [name for name in SCHEMES if name not in ("auto", "compiled", "portable")]
 schemes = pytest.mark.parametrize("scheme", PAPERS)
@@ -34,9 +34,7 @@ SHAPES = {
 def test_sums_are_those_of_the_double_loop(scheme, problem, threshold, n_threads):
     labels, queries, weights, scores = problem
     A = oracle.adjacency(*problem, threshold)
-    graph = (
-        make_engine(scheme, Preferences(labels, queries, weights).layout, n_threads).ranked(scores).active(threshold)
-    )
+    graph = SCHEMES[scheme](Preferences(labels, queries, weights).layout, n_threads).ranked(scores).active(threshold)
     V = np.random.default_rng(0).normal(size=(len(labels), 3))
     close = {"rtol": 1e-12, "atol": 1e-11}
     assert graph.n_pairs == A.sum()
@@ -65,7 +63,7 @@ def test_the_risk_is_that_of_the_compiled_engine(scheme, shape, scope, monkeypat
 
     for loss in (squared_hinge(), huber(0.5)):
         ours, theirs = (
-            PairwiseRisk(Preferences(labels, queries, weights, scope=scope, engine=name, n_jobs=2), loss).at(scores)
+            PairwiseRisk(Preferences(labels, queries, weights, scope=scope, scheme=name, n_jobs=2), loss).at(scores)
             for name in ("compiled", scheme)
         )
         close(theirs.value, ours.value)
@@ -81,7 +79,7 @@ def test_the_margin_is_compared_in_floating_point(scheme):
     layout = Preferences(np.arange(7)[::-1]).layout
     for threshold in {a - b for a in scores for b in scores} | {0.1, 0.2, 1e16}:
         A = oracle.adjacency(np.arange(7)[::-1], None, None, scores, threshold)
-        graph = make_engine(scheme, layout).ranked(scores).active(threshold)
+        graph = SCHEMES[scheme](layout, 1).ranked(scores).active(threshold)
         np.testing.assert_array_equal(graph.below(np.eye(7)), A)
         np.testing.assert_array_equal(graph.above(np.eye(7)), A.T)
 
@@ -93,14 +91,14 @@ def test_threads_do_not_change_a_bit(scheme, monkeypatch):
     n = 3000
     scores, v = rng.normal(size=n), rng.normal(size=n)
     layout = Preferences(rng.integers(0, 40, n), rng.integers(0, 30, n)).layout
-    one, two = (make_engine(scheme, layout, n_threads).ranked(scores).active(1.0) for n_threads in (1, 2))
+    one, two = (SCHEMES[scheme](layout, n_threads).ranked(scores).active(1.0) for n_threads in (1, 2))
     np.testing.assert_array_equal(one.laplacian(v), two.laplacian(v))
 
 
 @given(problem=problems())
 def test_every_pair_is_listed_once_query_after_query(problem):
     layout = Preferences(problem.labels, problem.queries).layout
-    better, worse = explicit.list_pairs(layout)
+    better, worse = listing.list_pairs(layout)
     listed = list(zip(better.tolist(), worse.tolist(), strict=True))
     assert sorted(listed) == sorted(oracle.pairs(problem.labels, problem.queries))
     if problem.queries is not None:
@@ -112,11 +110,11 @@ def test_every_pair_is_listed_once_query_after_query(problem):
 def test_pairs_beyond_memory_are_refused_before_any_is_listed(monkeypatch):
     n = 10**5
     layout = Preferences(np.arange(n)).layout
-    monkeypatch.setattr(explicit, "memory_at_hand", lambda: 2e9)
+    monkeypatch.setattr(listing, "memory_at_hand", lambda: 2e9)
     tracemalloc.start()
-    message = r'4,999,950,000 preference pairs takes 40\.0 GB and 2\.0 GB of memory are at hand: use pairs="auto"'
+    message = r'4,999,950,000 preference pairs takes 40\.0 GB and 2\.0 GB of memory are available: use scheme="auto"'
     with pytest.raises(ValueError, match=message):
-        make_engine("explicit", layout)
+        SCHEMES["explicit"](layout, 1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200 * n
@@ -124,17 +122,17 @@ def test_pairs_beyond_memory_are_refused_before_any_is_listed(monkeypatch):
 
 def test_just_enough_memory_is_enough(monkeypatch):
     layout = Preferences(np.arange(100)).layout
-    monkeypatch.setattr(explicit, "memory_at_hand", lambda: 2 * 4 * 4950)
-    assert explicit.list_pairs(layout)[0].size == 4950
+    monkeypatch.setattr(listing, "memory_at_hand", lambda: 2 * 4 * 4950)
+    assert listing.list_pairs(layout)[0].size == 4950
 
 
 def test_memory_at_hand_is_some_but_not_all():
-    assert 1e6 < explicit.memory_at_hand() < 1e14
+    assert 1e6 < listing.memory_at_hand() < 1e14
 
 
 def test_an_unknown_scheme_is_named_with_those_there_are():
-    with pytest.raises(ValueError, match=r"pairs is 'splay-tree': there are auto, .*explicit.*aa-tree"):
-        make_engine("splay-tree", Preferences([1, 0]).layout)
+    with pytest.raises(ValueError, match=r"scheme must be one of 'auto', .*'explicit'.*'aa-tree'; got 'splay-tree'\."):
+        Preferences([1, 0], scheme="splay-tree")
 
 
 def grown(kind, keys, values, n_levels=0):
@@ -213,7 +211,7 @@ def test_time_grows_little_faster_than_the_number_of_documents(scheme):
     rng = np.random.default_rng(0)
 
     def seconds(n):
-        engine, scores = make_engine(scheme, Preferences(rng.normal(size=n)).layout), rng.normal(size=n)
+        engine, scores = SCHEMES[scheme](Preferences(rng.normal(size=n)).layout, 1), rng.normal(size=n)
         times = []
         for _ in range(5):
             begin = time.thread_time()

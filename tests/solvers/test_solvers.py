@@ -10,10 +10,11 @@ from scipy import optimize
 from rankwise import make_ranking
 from rankwise.objective import losses
 from rankwise.objective.building import build
-from rankwise.solvers import SMOOTH, Newton, Smoothing, TrustRegion, cheapest
+from rankwise.solvers import SOLVERS as REGISTERED
+from rankwise.solvers import Newton, Smoothing, TrustRegion, cheapest
 
 RNG = np.random.default_rng(0)
-SOLVERS = {name: SMOOTH[name] for name in ("newton", "newton-cg", "newton-minres", "trust-region")}  # need no more
+SOLVERS = {name: REGISTERED[name] for name in ("newton", "newton-cg", "newton-minres", "trust-region")}  # need no more
 
 
 class Quadratic:

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankwise import RankSVM
 from rankwise.data.frame import RankingData
 from rankwise.objective import losses
-from rankwise.solvers import RANDOM, SMOOTH, SOLVERS
+from rankwise.solvers import SOLVERS, needs_of
 from rankwise.solvers.dual import bounded
 
 from .problems import Problem
@@ -80,13 +80,20 @@ def limited(seconds: float):
         signal.signal(signal.SIGALRM, before)
 
 
+ORDER = (  # what a seed draws depends on it
+    *("newton", "newton-cg", "newton-minres", "trust-region", "trust-region-diagonal", "trust-region-sampled"),
+    *("sgd", "sgd-queries", "dual", "smoothing", "bundle", "bmrm"),
+)
+SMOOTH = [name for name in SOLVERS if "smooth loss" in needs_of(name)]
+
+
 def solvers_for(loss: str) -> list[str]:
     """Those that take the loss."""
     smooth = losses.parse(loss).smooth
-    left_out = {"smoothing"} if smooth else set(SMOOTH)
+    left_out = {"auto"} | ({"smoothing"} if smooth else set(SMOOTH))
     if not bounded(losses.parse(loss)):
         left_out.add("dual")
-    return [name for name in SOLVERS if name not in left_out]
+    return [name for name in (*ORDER, *(new for new in SOLVERS if new not in ORDER)) if name not in left_out]
 
 
 def attempt(problem: Problem, solver: str, engine: str = "numpy") -> Fit:
@@ -136,7 +143,7 @@ def _fit(ranker: RankSVM, problem: Problem, engine: str) -> None:
 
 def engines_for(problem: Problem, solver: str, torch: bool) -> list[str]:
     """Besides NumPy."""
-    chunks = [] if solver in RANDOM else ["chunks"]
+    chunks = [] if "single pairs" in needs_of(solver) else ["chunks"]
     devices = ["torch:cpu"] if torch and solver in ("auto", "smoothing", *SMOOTH) else []
     return chunks + devices
 

@@ -11,7 +11,7 @@ from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
 from rankwise.cli.options import DATA_HELP, Data, Force, Jobs, Json, Measures, Model, Qrels, Unjudged, UnretrievedLast
 from rankwise.cli.plot import plot
-from rankwise.cli.speech import answer, command, shown_plainly
+from rankwise.cli.speech import answer, command, say, shown_plainly
 from rankwise.cli.tune import tune
 
 
@@ -68,6 +68,7 @@ def train(
     solver: given.Solver = None,
     tol: given.Tol = None,
     max_iter: given.MaxIter = None,
+    scheme: given.Scheme = None,
     pairs: given.Pairs = None,
     scope: given.Scope = None,
     costs: given.Costs = None,
@@ -91,8 +92,11 @@ def train(
     """
     from rankwise.cli import work
 
+    if pairs is not None:
+        say("rankwise: --pairs is now called --scheme; the old name will be removed")
+        scheme = pairs if scheme is None else scheme
     options = {"C": C, "alpha": alpha, "loss": loss, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs}
-    options |= {"pairs": pairs, "scope": scope, "costs": costs, "rescaling": rescaling, "random_state": seed}
+    options |= {"scheme": scheme, "scope": scope, "costs": costs, "rescaling": rescaling, "random_state": seed}
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
     options |= {"device": device}
     asked = work.Training(model, data, output, options, normalize, valid, measure, names, float32, force)

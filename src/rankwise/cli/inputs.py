@@ -87,9 +87,11 @@ def left_on_disk(ranker: Any, sources: list[str], known: Known | None = None) ->
 
 def _reads_parts(ranker: Any) -> bool:
     from rankwise.estimators.ranksvm import RankSVM
-    from rankwise.solvers import RANDOM
+    from rankwise.solvers import needs_of
 
-    return isinstance(ranker, RankSVM) and ranker.solver not in RANDOM and ranker.device in (None, "cpu")
+    if not isinstance(ranker, RankSVM) or ranker.device not in (None, "cpu"):
+        return False
+    return "single pairs" not in needs_of(ranker.solver)
 
 
 def note_one_query(n_queries: int, n_documents: int) -> None:

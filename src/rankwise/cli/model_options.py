@@ -47,7 +47,7 @@ Tol = Annotated[
     typer.Option(metavar="X", help="Stop within this relative distance of the optimum; 0.001 by default."),
 ]
 MaxIter = Annotated[int | None, typer.Option(metavar="N", help="Steps at most; the solver's own limit if not given.")]
-Pairs = Annotated[
+Scheme = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
@@ -55,6 +55,7 @@ Pairs = Annotated[
         "score-red-black-tree, selection-tree, avl-tree or aa-tree.",
     ),
 ]
+Pairs = Annotated[str | None, typer.Option(metavar="NAME", hidden=True, help="The former name of --scheme.")]
 Scope = Annotated[str | None, typer.Option(metavar="NAME", help="all (pairs), or adjacent (levels only).")]
 Costs = Annotated[str | None, typer.Option(metavar="NAME", help="Weigh pairs by what they cost: gain, dcg or ndcg.")]
 Rescaling = Annotated[str | None, typer.Option(metavar="NAME", help="What costs scale: slack or margin.")]

@@ -54,8 +54,9 @@ def _check(name: str, given: dict[str, Any]) -> None:
     from rankwise.foundation.devices import check_device
     from rankwise.foundation.threads import thread_count
     from rankwise.objective.building import NORMALIZATIONS, RESCALINGS
+    from rankwise.pairs.composite import check_scope
     from rankwise.pairs.costs import known as known_costs
-    from rankwise.pairs.schemes import SCHEMES
+    from rankwise.pairs.schemes import check_scheme
 
     checks: dict[str, Any] = {
         "C": partial(positive, "C"),
@@ -66,8 +67,8 @@ def _check(name: str, given: dict[str, Any]) -> None:
         "n_components": partial(whole, "it"),
         "loss": losses.parse,
         "kernel": _known_kernel,
-        "pairs": partial(_one_of, list(SCHEMES)),
-        "scope": partial(_one_of, ["all", "adjacent"]),
+        "scheme": check_scheme,
+        "scope": check_scope,
         "costs": known_costs,
         "rescaling": partial(_one_of, list(RESCALINGS)),
         "normalize_pairs": partial(_one_of, list(NORMALIZATIONS)),

@@ -1,7 +1,6 @@
 """evaluate for data on a cluster: every partition judges its own queries, the client puts the tables together."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -11,12 +10,10 @@ from rankwise.distributed.client import current_client
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.spread import Columns, spread
 from rankwise.foundation.arrays import Floats
-from rankwise.metrics import Evaluation, Measure, parse
-from rankwise.metrics.evaluation import measured, warn_of_void
+from rankwise.metrics import Evaluation, Measure, parse_all
+from rankwise.metrics.evaluation import Measures, measured, warn_of_void
 from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.queries import one_type
-
-Measures = str | Measure | Iterable[str | Measure]
 
 
 def evaluate(y: Any, scores: Any, qid: Any = None, measures: Measures = ("ndcg@10",), client: Any = None) -> Evaluation:
@@ -29,9 +26,7 @@ def judged(
     client: Any, given: tuple[Any, ...], coef: Floats, measures: Measures, like: Columns | None = None
 ) -> Evaluation:
     """How well the scores X coef rank the data given (X, y, qid, weight); `like`: the columns that coef is for."""
-    asked = [parse(one) for one in ([measures] if isinstance(measures, str | Measure) else measures)]
-    if not asked:
-        raise ValueError("measures is empty: name at least one, such as 'ndcg@10'")
+    asked = parse_all(measures)
     data = spread(client, given, judge, coef, asked, like=like)
     with data.partitions:
         found: list[Evaluation] = data.partitions.contents()
@@ -45,7 +40,7 @@ def judged(
     ids = np.concatenate(one_type([one.query_ids for one in found]))[order]
     evaluation = Evaluation(means, values, ids, sum(one.n_documents for one in found), loads)
     lowest, highest = data.columns.labels
-    warn_of_void(evaluation, np.array([lowest]), np.array([highest]))
+    warn_of_void(asked, np.array([lowest]), np.array([highest]))
     return evaluation
 
 
@@ -59,9 +54,9 @@ def judge(rows: Rows, columns: Columns, coef: Floats, asked: list[Measure]) -> E
     found, _, _ = measured(data.y, scores, data.qid, exact, threads(None))
     names = dict(zip(map(str, exact), map(str, asked), strict=True))
     values, weights = ({names[key]: one for key, one in each.items()} for each in (found.per_query, found.weights))
-    for name, one in values.items():
-        if str(parse(name)).startswith("pairwise-accuracy") and parse(name).settings["mean"] == "pairs":
-            weights.setdefault(name, np.zeros(one.size))  # a partition without a single pair
+    for measure in asked:
+        if measure.name == "pairwise-accuracy" and measure.settings["mean"] == "pairs":
+            weights.setdefault(str(measure), np.zeros(values[str(measure)].size))  # a partition without a single pair
     return Evaluation({}, values, found.query_ids, found.n_documents, weights)
 
 

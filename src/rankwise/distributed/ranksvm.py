@@ -12,8 +12,7 @@ from rankwise.distributed.spread import spread
 from rankwise.estimators.base import check_room_for_weights, positive
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.objective import losses
-
-SINGLE_PAIRS = ("sgd", "sgd-queries", "dual")
+from rankwise.solvers import needs_of
 
 
 class DaskRankSVM(OnCluster, RankSVM):
@@ -58,9 +57,8 @@ class DaskRankSVM(OnCluster, RankSVM):
 
 def check_options(ranker: RankSVM) -> None:
     """What is wrong with them is told before anything is read."""
-    if ranker.solver in SINGLE_PAIRS:
-        raise ValueError(f"solver {ranker.solver!r} looks at single pairs, which lie on many workers: take 'auto'")
+    if "single pairs" in needs_of(ranker._solver(np.empty((1, 1)))):
+        raise ValueError(f"solver {ranker.solver!r} looks at single pairs, which are on many workers: take 'auto'")
     if ranker.costs is not None and not isinstance(ranker.costs, str):
         raise ValueError("costs of single documents or levels cannot be cut into partitions: give a name")
     check_device(ranker)
-    ranker._solver(np.empty((1, 1)))

@@ -19,7 +19,7 @@ from rankwise.estimators.base import Ranker, positive, warn_of_query_ids
 from rankwise.estimators.factorization import FactorizedRisk, Progress, descend, quasi_newton
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.threads import thread_count
-from rankwise.metrics import evaluate, parse
+from rankwise.metrics import Measure, OfQuery, evaluate, parse
 from rankwise.objective import losses
 from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.preferences import Preferences
@@ -38,7 +38,7 @@ class FactorizedRankSVM(Ranker):
         The length K of the vectors, a bound on the rank of the matrix of alphas.
     C : float, default=1.0
         Weight of the sum over the pairs.
-    loss : str, default="hinge"
+    loss : str or Loss, default="hinge"
         The paper's is the hinge; any loss that RankSVM takes will do.
     solver : {"lbfgs", "gd"}, default="lbfgs"
         "gd" is the paper's gradient descent with a fixed step; "lbfgs" needs no step and far fewer iterations.
@@ -53,7 +53,8 @@ class FactorizedRankSVM(Ranker):
     validation_fraction : float, default=None
         Hold out this share of the queries, stop when `measure` on them has not risen for `n_iter_no_change`
         iterations, and keep the best. None: no such stop, unless `fit` is given validation data.
-    measure : str, default="ndcg@10"
+    measure : str or callable, default="ndcg@10"
+        A measure that `rankwise.evaluate` takes.
     n_iter_no_change : int, default=20
     random_state : int, RandomState or None, default=None
         For the start and the choice of queries held out.
@@ -88,14 +89,14 @@ class FactorizedRankSVM(Ranker):
         self,
         n_components: int = 10,
         C: float = 1.0,
-        loss: str = "hinge",
+        loss: str | losses.Loss = "hinge",
         solver: str = "lbfgs",
         learning_rate: float = 1e-6,
         init: str | Array = "random",
         max_iter: int = 500,
         tol: float = 1e-5,
         validation_fraction: float | None = None,
-        measure: str = "ndcg@10",
+        measure: str | Measure | OfQuery = "ndcg@10",
         n_iter_no_change: int = 20,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -141,7 +142,7 @@ class FactorizedRankSVM(Ranker):
             warnings.warn("no preference pair: in every query all labels are equal; all weights are 0", stacklevel=2)
         objective = FactorizedRisk(MemoryRows(X[kept], thread_count(self.n_jobs)), preferences, loss, C)
         start = self._start(objective, kept, int(n_components), random)
-        progress = Progress(tol, _validator(validation, str(measure)), int(patience))
+        progress = Progress(tol, _validator(validation, measure), int(patience))
         if self.solver == "gd":
             descend(objective, start, progress, int(max_iter), rate)
         else:
@@ -190,7 +191,7 @@ def _held_out(queries: Queries, share: float, random: Any) -> Array:
     return found
 
 
-def _validator(data: Any, measure: str) -> Callable[[Floats], float] | None:
+def _validator(data: Any, measure: Measure) -> Callable[[Floats], float] | None:
     if data is None:
         return None
     X, y, qid = data

@@ -16,7 +16,8 @@ from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Array, Floats, Ints, finite
 from rankwise.foundation.devices import library_of, to_host
 from rankwise.kernel_maps import Kernel, KernelMap
-from rankwise.solvers import Callback, Result
+from rankwise.objective.losses import Loss
+from rankwise.solvers import Callback, Result, Solver
 
 SYMMETRY = 1e-8  # share of the largest value by which a precomputed kernel may fail to be symmetric
 SLAB = 256  # rows compared at a time
@@ -158,8 +159,8 @@ class KernelRankSVM(KernelRanker):
         self,
         kernel: str | Callable[..., float] = "rbf",
         C: float = 1.0,
-        loss: str = "squared_hinge",
-        solver: str = "auto",
+        loss: str | Loss = "squared_hinge",
+        solver: str | Solver = "auto",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,

@@ -151,8 +151,8 @@ class RankRLS(Ranker):
         solver = make_solver(ON_DEVICE[self.solver], losses.squared(), X, tol=tol * tol, max_iter=max_iter)
         found = solver(objective)
         self.coef_, self.n_iter_ = found.point, found.iterations
-        scaled = {"value": 2 * alpha * found.value, "gradient_norm": 2 * alpha * found.gradient_norm}
-        self.result_ = replace(found, **scaled)
+        scale = 2 * alpha
+        self.result_ = replace(found, value=scale * found.value, gradient_norm=scale * found.gradient_norm)
 
     def _solve(self, problem: Any, name: str, alpha: float) -> Solution:
         """By "primal" or "dual" equations, or by "cg"."""

@@ -13,7 +13,7 @@ from rankwise.least_squares.leave_query_out import leave_query_out
 from rankwise.least_squares.paths import TRUSTED, path
 from rankwise.least_squares.regression import MOST_BYTES, Regression
 from rankwise.least_squares.solving import Solution
-from rankwise.metrics import evaluate, parse
+from rankwise.metrics import Measure, evaluate, parse
 
 ALPHAS = tuple(2.0**k for k in range(-15, 11))
 SQUARED_ERROR = "squared-error"
@@ -116,13 +116,13 @@ class RankRLSCV(Ranker):
         self.coef_ = self.coef_path_[best].copy()
         return self
 
-    def _checked(self) -> tuple[Floats, str]:
+    def _checked(self) -> tuple[Floats, str | Measure]:
         given = np.asarray(ALPHAS if self.alphas is None else self.alphas, dtype=object).ravel()
         if not given.size:
             raise ValueError("alphas is empty: give at least one")
         if self.solver not in SOLVERS:
             raise ValueError(f"solver is {self.solver!r}: there are {', '.join(map(repr, SOLVERS))}")
-        measure = SQUARED_ERROR if self.measure == SQUARED_ERROR else str(parse(self.measure))
+        measure = SQUARED_ERROR if self.measure == SQUARED_ERROR else parse(self.measure)
         return np.array([positive("alphas", alpha) for alpha in given]), measure
 
     def _primal(self, problem: Regression) -> bool:
@@ -140,7 +140,7 @@ class RankRLSCV(Ranker):
         return int(np.lexsort((self.alphas_, scores))[-1])
 
 
-def _by_query(problem: Regression, scores: Floats, measure: str, n_jobs: int | None) -> tuple[Floats, Floats]:
+def _by_query(problem: Regression, scores: Floats, measure: str | Measure, n_jobs: int | None) -> tuple[Floats, Floats]:
     """The measure for each alpha, and by query and alpha."""
     n_queries = problem.starts.size - 1
     queries = np.repeat(np.arange(n_queries), np.diff(problem.starts))
@@ -155,21 +155,20 @@ def _by_query(problem: Regression, scores: Floats, measure: str, n_jobs: int | N
 
     def judge(k: int) -> None:
         found = evaluate(problem.labels[judged], scores[judged, k], queries[judged], measure, n_jobs=1)
-        means[k], values[found.query_ids, k] = found[measure], found.per_query[measure]
+        means[k], values[found.query_ids, k] = found[measure], found.per_query[str(measure)]
 
     if judged.any():
         share(judge, range(scores.shape[1]), thread_count(n_jobs))
     return means, values
 
 
-def _check_pairwise(measure: str) -> None:
-    if measure not in (SQUARED_ERROR, "pairwise-accuracy", "pairwise-accuracy:ties=half"):
-        raise ValueError(
-            f"measure is {measure!r}: a single query is judged pair by pair, by 'pairwise-accuracy' or 'squared-error'"
-        )
+def _check_pairwise(measure: str | Measure) -> None:
+    if str(measure) not in (SQUARED_ERROR, "pairwise-accuracy", "pairwise-accuracy:ties=half"):
+        cure = "a single query is judged pair by pair, by 'pairwise-accuracy' or 'squared-error'"
+        raise ValueError(f"measure is {str(measure)!r}: {cure}")
 
 
-def _by_pair(left_out: LeftOutPairs, measure: str, unit: float) -> Floats:
+def _by_pair(left_out: LeftOutPairs, measure: str | Measure, unit: float) -> Floats:
     """The measure for each alpha, over the pairs of a single query; `unit` is that of its labels."""
     gaps, weights, margins = left_out
     if not gaps.size:
@@ -177,6 +176,6 @@ def _by_pair(left_out: LeftOutPairs, measure: str, unit: float) -> Floats:
     if measure == SQUARED_ERROR:
         values = -(((gaps[:, None] - margins) / unit) ** 2)
     else:
-        values = (margins > 0) + (0.5 * (margins == 0) if measure.endswith("half") else 0.0)
+        values = (margins > 0) + (0.5 * (margins == 0) if str(measure).endswith("half") else 0.0)
     means: Floats = np.average(values, axis=0, weights=weights)
     return means

@@ -20,7 +20,8 @@ from rankwise.objective.building import Pairing, build, build_from_pairs, query_
 from rankwise.objective.objective import Objective
 from rankwise.objective.stored import is_stored
 from rankwise.pairs.queries import Queries
-from rankwise.solvers import Callback, Result, Step, make_solver
+from rankwise.pairs.schemes import Scheme
+from rankwise.solvers import Callback, Result, Solver, Step, make_solver
 from rankwise.solvers.stochastic import StochasticState, update
 
 SPLINE_SHARE = 0.5  # of the objective, that the error of a spline may be without a word
@@ -28,9 +29,13 @@ STOCHASTIC = {"auto": "pairs", "sgd": "pairs", "sgd-queries": "queries"}  # solv
 
 
 def _stochastic(ranker: "RankSVM") -> bool:
-    if ranker.solver not in STOCHASTIC:
+    if not isinstance(ranker.solver, str) or ranker.solver not in STOCHASTIC:
         raise AttributeError(f"partial_fit takes stochastic steps: solver is {ranker.solver!r}, set it to 'sgd'")
     return True
+
+
+def _is_default(pairs: Any) -> bool:
+    return isinstance(pairs, str) and pairs == "deprecated"
 
 
 class RankSVM(Ranker):
@@ -40,15 +45,17 @@ class RankSVM(Ranker):
     ----------
     C : float, default=1.0
         Weight of the sum over the pairs. The more pairs, the smaller a good C: try 2^-15 to 2^10.
-    loss : str, default="squared_hinge"
+    loss : str or Loss, default="squared_hinge"
         "squared_hinge": max(0, 1 - margin)²; "hinge"; "huber:h": the hinge with its corner rounded over the width h;
-        "logistic:e": log(1 + exp(-margin)) to within e, by a spline; "squared": (1 - margin)².
-    solver : str, default="auto"
+        "logistic:e": log(1 + exp(-margin)) to within e, by a spline; "squared": (1 - margin)²; or a loss of your own
+        (docs/extending.md).
+    solver : str or callable, default="auto"
         "newton" writes the Hessian out; "newton-cg", "newton-minres" and "trust-region" (with -diagonal or -sampled:
         preconditioned) multiply by it; "smoothing" is for the hinge; "bundle" (cutting planes with a line search),
         "bmrm" (without), "sgd" and "sgd-queries" take every loss; "dual" lists all pairs (hinge, squared hinge, huber)
         and fills `dual_coef_`. All find the same optimum. "auto": the cheapest second-order one
-        (`rankwise.solvers.cheapest`), and the dual where that one is stuck near separability.
+        (`rankwise.solvers.cheapest`), and the dual where that one is stuck near separability. Or a solver of your own
+        (docs/extending.md): `tol`, `max_iter`, `stopping` and `random_state` are for names, an object has its own.
     tol : float, default=1e-3
         Stop when the objective f is within `tol` of its optimum: f(w) - min f ≤ tol · min(f(w), f(0) - min f), by a
         proven bound or by a sound estimate; `result_` reports both.
@@ -62,9 +69,10 @@ class RankSVM(Ranker):
         Start from the last `coef_`.
     callback : callable, default=None
         Called with every `rankwise.solvers.Step`; a true answer stops the fit.
-    pairs : str, default="auto"
-        How sums over pairs are done: "auto", or one of the papers' schemes, for comparison: "explicit", "by-level",
-        "red-black-tree", "score-red-black-tree", "selection-tree", "avl-tree", "aa-tree".
+    scheme : str or callable, default="auto"
+        How sums over pairs are done: "auto"; one of the papers' schemes, for comparison: "explicit", "by-level",
+        "red-black-tree", "score-red-black-tree", "selection-tree", "avl-tree", "aa-tree"; or a scheme of your own
+        (docs/extending.md).
     scope : {"all", "adjacent"}, default="all"
         All pairs, or only those of neighbouring levels of a query.
     costs : default=None
@@ -82,6 +90,8 @@ class RankSVM(Ranker):
         Arrays of torch and CuPy are worked on where they lie, whatever it says.
     stopping : {"gap", "gradient"}, default="gap"
         "gap": as told at `tol`; "gradient": |∇f(w)| ≤ tol · |∇f(0)|, the papers' rule, for solvers of smooth losses.
+    pairs : deprecated
+        The former name of `scheme`.
 
     Attributes
     ----------
@@ -113,15 +123,15 @@ class RankSVM(Ranker):
     def __init__(
         self,
         C: float = 1.0,
-        loss: str = "squared_hinge",
-        solver: str = "auto",
+        loss: str | losses.Loss = "squared_hinge",
+        solver: str | Solver = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         warm_start: bool = False,
         callback: Callback | None = None,
-        pairs: str = "auto",
+        scheme: str | Scheme = "auto",
         scope: str = "all",
         costs: Any = None,
         rescaling: str = "slack",
@@ -129,7 +139,10 @@ class RankSVM(Ranker):
         random_state: Any = None,
         device: str | None = None,
         stopping: str = "gap",
+        pairs: str = "deprecated",
     ) -> None:
+        if not _is_default(pairs):
+            warnings.warn("RankSVM(pairs=...) is now called scheme=...", DeprecationWarning, stacklevel=2)
         self.C = C
         self.loss = loss
         self.solver = solver
@@ -139,7 +152,7 @@ class RankSVM(Ranker):
         self.verbose = verbose
         self.warm_start = warm_start
         self.callback = callback
-        self.pairs = pairs
+        self.scheme = scheme
         self.scope = scope
         self.costs = costs
         self.rescaling = rescaling
@@ -147,6 +160,7 @@ class RankSVM(Ranker):
         self.random_state = random_state
         self.device = device
         self.stopping = stopping
+        self.pairs = pairs
 
     def fit(
         self,
@@ -207,7 +221,7 @@ class RankSVM(Ranker):
             bring_back(self)
         return self
 
-    def _solver(self, X: Any) -> Any:
+    def _solver(self, X: Any) -> Solver:
         """The solver for rows of the shape of X; what cannot work is refused here."""
         tol = positive("tol", self.tol)
         max_iter = None if self.max_iter is None else whole("max_iter", self.max_iter)
@@ -215,7 +229,7 @@ class RankSVM(Ranker):
         options: Any = {"tol": tol, "max_iter": max_iter, "random_state": seed, "stopping": self.stopping}
         return make_solver(self.solver, losses.parse(self.loss), X, **options)
 
-    def _solve(self, solver: Any, objective: Objective) -> Self:
+    def _solve(self, solver: Solver, objective: Objective) -> Self:
         for left_over in ("_state", "dual_coef_"):
             self.__dict__.pop(left_over, None)
         if not objective.sum.executor.any:
@@ -241,7 +255,7 @@ class RankSVM(Ranker):
         state = StochasticState.at(np.zeros(X.shape[1])) if first else self._state
         objective = self._objective(X, y, qid, sample_weight)
         seed = check_random_state(self.random_state).randint(2**31)
-        self._state = update(state, objective, over=STOCHASTIC[self.solver], random_state=seed)
+        self._state = update(state, objective, over=STOCHASTIC[str(self.solver)], random_state=seed)
         for of_a_fit in ("result_", "dual_coef_"):
             self.__dict__.pop(of_a_fit, None)
         self.coef_ = self._state.average
@@ -258,7 +272,8 @@ class RankSVM(Ranker):
         return build(X, y, qid, sample_weight, pairing=self._pairing(), **options)
 
     def _pairing(self) -> Pairing:
-        return Pairing(self.pairs, self.scope, self.costs, self.rescaling, self.normalize_pairs)
+        scheme = self.scheme if _is_default(self.pairs) else self.pairs
+        return Pairing(scheme, self.scope, self.costs, self.rescaling, self.normalize_pairs)
 
     def _check_stored(self, X: Any, y: Any, qid: Any) -> tuple[Any, Any]:
         """The labels and query ids that rows on disk bring along."""

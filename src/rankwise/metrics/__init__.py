@@ -2,7 +2,7 @@
 
 from rankwise.metrics.comparison import Comparison, Contrast, Procedure, compare
 from rankwise.metrics.evaluation import Evaluation, evaluate
-from rankwise.metrics.measures import DIALECTS, FAMILIES, Measure, parse
+from rankwise.metrics.measures import DIALECTS, FAMILIES, Measure, OfQuery, parse, parse_all, register_measure
 from rankwise.metrics.significance import bootstrap_interval, holm, paired_t_test, randomization_test, win_tie_loss
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Contrast",
     "Evaluation",
     "Measure",
+    "OfQuery",
     "Procedure",
     "bootstrap_interval",
     "compare",
@@ -19,6 +20,8 @@ __all__ = [
     "holm",
     "paired_t_test",
     "parse",
+    "parse_all",
     "randomization_test",
+    "register_measure",
     "win_tie_loss",
 ]

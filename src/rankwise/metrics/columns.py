@@ -1,27 +1,33 @@
 """Every measure as a function of the rankings: a value per query, NaN where it does not count; their mean."""
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.registry import loaded
 from rankwise.metrics import kernels
-from rankwise.metrics.measures import Measure
+from rankwise.metrics.measures import Column, Measure
 from rankwise.metrics.rankings import Rankings
 
 LARGEST_EXPONENT = 1000.0  # 2^y summed over any number of documents stays below the largest float64
 
 
-class Column(NamedTuple):
-    values: Floats
-    mean: float
-    weights: Floats | None = None  # of the queries in the mean, where they are not all 1
-
-
 def column(measure: Measure, rankings: Rankings) -> Column:
-    return _COLUMNS[measure.name](measure, rankings)
+    """The values of a measure by query, and their mean."""
+    return loaded(measure.family.column)(measure, rankings)
+
+
+def by_query(measure: Measure, rankings: Rankings) -> Column:
+    """Of a measure that is a function of one query's labels and scores."""
+    family = measure.family
+    assert family.of_query is not None
+    cutoff = () if family.cutoff == "none" else (measure.cutoff,)
+    documents = [slice(*ends) for ends in pairwise(rankings.queries.starts.tolist())]
+    labels, scores = rankings.labels, rankings.scores
+    return _averaged(np.array([float(family.of_query(labels[one], scores[one], *cutoff)) for one in documents]))
 
 
 def _averaged(values: Floats) -> Column:
@@ -30,7 +36,7 @@ def _averaged(values: Floats) -> Column:
     return Column(values, math.fsum(counted) / counted.size if counted.size else math.nan)
 
 
-def _ndcg(measure: Measure, rankings: Rankings) -> Column:
+def ndcg(measure: Measure, rankings: Rankings) -> Column:
     settings = measure.settings
     discounts = _discounts(measure, rankings)
     dcg = rankings.each_query(kernels.discounted_sums, _expected_gains(measure, rankings), discounts)
@@ -41,7 +47,7 @@ def _ndcg(measure: Measure, rankings: Rankings) -> Column:
     return _averaged(_without_relevant(values, rankings.labels > 0, measure, rankings))
 
 
-def _mean_ndcg(measure: Measure, rankings: Rankings) -> Column:
+def mean_ndcg(measure: Measure, rankings: Rankings) -> Column:
     arrays = (
         _expected_gains(measure, rankings),
         _gains(rankings.ideal, measure),
@@ -51,36 +57,36 @@ def _mean_ndcg(measure: Measure, rankings: Rankings) -> Column:
     return _averaged(_without_relevant(values, rankings.labels > 0, measure, rankings))
 
 
-def _dcg(measure: Measure, rankings: Rankings) -> Column:
+def dcg(measure: Measure, rankings: Rankings) -> Column:
     gains, discounts = _expected_gains(measure, rankings), _discounts(measure, rankings)
     return _averaged(rankings.each_query(kernels.discounted_sums, gains, discounts))
 
 
-def _map(measure: Measure, rankings: Rankings) -> Column:
+def average_precision(measure: Measure, rankings: Rankings) -> Column:
     relevant = _relevant(measure, rankings)
     places = rankings.places(relevant, measure.settings["ties"])
     values = rankings.each_query(kernels.average_precision, *places)
     return _averaged(_without_relevant(values, relevant, measure, rankings))
 
 
-def _precision(measure: Measure, rankings: Rankings) -> Column:
+def precision(measure: Measure, rankings: Rankings) -> Column:
     relevant = _relevant(measure, rankings)
     assert measure.cutoff is not None
     values = _at_the_top(relevant, measure, rankings) / measure.cutoff
     return _averaged(_without_relevant(values, relevant, measure, rankings))
 
 
-def _recall(measure: Measure, rankings: Rankings) -> Column:
+def recall(measure: Measure, rankings: Rankings) -> Column:
     relevant = _relevant(measure, rankings)
     values = _ratio(_at_the_top(relevant, measure, rankings), rankings.total(relevant))
     return _averaged(_without_relevant(values, relevant, measure, rankings))
 
 
-def _mrr(measure: Measure, rankings: Rankings) -> Column:
+def mrr(measure: Measure, rankings: Rankings) -> Column:
     return _cascade(_relevant(measure, rankings), measure, rankings)
 
 
-def _err(measure: Measure, rankings: Rankings) -> Column:
+def err(measure: Measure, rankings: Rankings) -> Column:
     labels, highest = rankings.labels, measure.settings["max"]
     top = float(labels.max()) if highest == "data" else float(highest)
     if labels.max() > top:
@@ -95,7 +101,7 @@ def _cascade(stops: Floats, measure: Measure, rankings: Rankings) -> Column:
     return _averaged(_without_relevant(values, stops > 0, measure, rankings))
 
 
-def _pairwise_accuracy(measure: Measure, rankings: Rankings) -> Column:
+def pairwise_accuracy(measure: Measure, rankings: Rankings) -> Column:
     settings = measure.settings
     pairs, correct = rankings.preference_pairs, rankings.correct_pairs
     if settings["ties"] == "half":
@@ -106,7 +112,7 @@ def _pairwise_accuracy(measure: Measure, rankings: Rankings) -> Column:
     return Column(by_query.values, math.fsum(correct) / math.fsum(pairs), pairs)
 
 
-def _auc(measure: Measure, rankings: Rankings) -> Column:
+def auc(measure: Measure, rankings: Rankings) -> Column:
     low, high = rankings.labels.min(), rankings.labels.max()
     between = (rankings.labels > low) & (rankings.labels < high)
     if between.any():
@@ -118,7 +124,7 @@ def _auc(measure: Measure, rankings: Rankings) -> Column:
     return _averaged(_ratio(rankings.correct_pairs + rankings.tied_preferences / 2, rankings.preference_pairs))
 
 
-def _kendall_tau_b(measure: Measure, rankings: Rankings) -> Column:
+def kendall_tau_b(measure: Measure, rankings: Rankings) -> Column:
     sizes = rankings.queries.sizes.astype(np.float64)
     preferred = rankings.preference_pairs
     wrong = preferred - rankings.correct_pairs - rankings.tied_preferences
@@ -177,7 +183,7 @@ def _gains(labels: Floats, measure: Measure) -> Floats:
 def _exp2_gain(labels: Floats, measure: Measure) -> Floats:
     highest = labels.max()
     if highest > LARGEST_EXPONENT:
-        linear = Measure(measure.name, measure.cutoff, options=(("gain", "linear"),))
+        linear = replace(measure, dialect=None, options=(("gain", "linear"),))
         cure = f"take the linear gain, {linear}" if "gain" in measure.settings else "scale the labels down"
         raise ValueError(f"{measure} has the gain 2^y - 1, but y holds {highest:g}, too large for 2^y: {cure}")
     gains: Floats = np.exp2(_from_zero(labels, measure)) - 1.0
@@ -188,18 +194,3 @@ def _from_zero(labels: Floats, measure: Measure) -> Floats:
     if labels.min() < 0:
         raise ValueError(f"{measure} needs labels from 0, but y holds {labels.min():g}: shift the labels")
     return labels
-
-
-_COLUMNS: dict[str, Callable[[Measure, Rankings], Column]] = {
-    "ndcg": _ndcg,
-    "mean-ndcg": _mean_ndcg,
-    "dcg": _dcg,
-    "map": _map,
-    "precision": _precision,
-    "recall": _recall,
-    "mrr": _mrr,
-    "err": _err,
-    "pairwise-accuracy": _pairwise_accuracy,
-    "kendall-tau-b": _kendall_tau_b,
-    "auc": _auc,
-}

@@ -5,15 +5,15 @@ separate questions and are not corrected for each other.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
-from rankwise.metrics.evaluation import Evaluation, evaluate
-from rankwise.metrics.measures import Measure
+from rankwise.metrics.evaluation import Evaluation, Measures, evaluate
+from rankwise.metrics.measures import parse_all
 from rankwise.metrics.significance import bootstrap_interval, holm, paired_t_test, randomization_test, win_tie_loss
 
 TESTS = ("randomization", "t")
@@ -131,7 +131,7 @@ def compare(
     rankers: Mapping[str, Any],
     y: Any = None,
     qid: Any = None,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcg@10",),
+    measures: Measures = ("ndcg@10",),
     *,
     baseline: str | None = None,
     procedure: Procedure | None = None,
@@ -147,7 +147,7 @@ def compare(
     if first not in rankers:
         raise ValueError(f"baseline is {baseline!r}, which is none of the rankers {', '.join(map(repr, rankers))}")
     if y is not None:
-        asked = measures if isinstance(measures, str | Measure) else list(measures)
+        asked = parse_all(measures)
         found = {name: evaluate(y, scores, qid, asked) for name, scores in rankers.items()}
     else:
         found = _aligned(rankers, first)

@@ -11,8 +11,10 @@ import numpy as np
 from rankwise.foundation.arrays import Array, Floats, finite
 from rankwise.foundation.devices import library_of, to_host
 from rankwise.foundation.texts import counted
-from rankwise.metrics.measures import Measure, parse, void
+from rankwise.metrics.measures import Measure, OfQuery, parse, parse_all, void
 from rankwise.pairs.queries import Queries
+
+Measures = str | Measure | OfQuery | Iterable[str | Measure | OfQuery]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,15 +34,21 @@ class Evaluation(Mapping[str, float]):
     n_documents: int
     weights: dict[str, Floats] = field(default_factory=dict)
 
-    def __getitem__(self, measure: str | Measure) -> float:
+    def __getitem__(self, measure: str | Measure | OfQuery) -> float:
+        return self.means[self.key(measure)]
+
+    def key(self, measure: str | Measure | OfQuery) -> str:
+        """The measure as it prints; KeyError where it was not evaluated."""
+        if isinstance(measure, str) and measure in self.means:  # a function's, whose name need not be registered
+            return measure
         name = str(parse(measure))
         if name not in self.means:
             raise KeyError(f"{name} was not evaluated: there is {', '.join(self.means)}")
-        return self.means[name]
+        return name
 
     def __contains__(self, measure: object) -> bool:
         try:
-            return str(parse(measure)) in self.means  # type: ignore[arg-type]
+            return measure in self.means or str(parse(measure)) in self.means  # type: ignore[arg-type]
         except (TypeError, ValueError):
             return False
 
@@ -80,24 +88,25 @@ def evaluate(
     y: Any,
     scores: Any,
     qid: Any = None,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcg@10",),
+    measures: Measures = ("ndcg@10",),
     n_jobs: int | None = None,
 ) -> Evaluation:
     """How well `scores` rank documents with labels `y`, larger before smaller, within each query of `qid`.
 
-    Rows may come in any order; no `qid` is one query. The result does not depend on `n_jobs`. Where the labels are such
-    that every ranking has the same value, a UserWarning says so.
+    A measure is a text such as "ndcg@10", or a function of the labels and scores of one query's documents, best first
+    (docs/extending.md). Rows may come in any order; no `qid` is one query. The result does not depend on `n_jobs`.
+    Where the labels are such that every ranking has the same value, a UserWarning says so.
     """
-    found, lowest, highest = measured(y, scores, qid, measures, n_jobs)
-    warn_of_void(found, lowest, highest)
+    parsed = parse_all(measures)
+    found, lowest, highest = measured(y, scores, qid, parsed, n_jobs)
+    warn_of_void(parsed, lowest, highest)
     return found
 
 
-def measured(y: Any, scores: Any, qid: Any, measures: Any, n_jobs: int | None) -> tuple[Evaluation, Floats, Floats]:
+def measured(
+    y: Any, scores: Any, qid: Any, measures: Iterable[Measure], n_jobs: int | None
+) -> tuple[Evaluation, Floats, Floats]:
     """The evaluation, and the lowest and the highest label of each query."""
-    asked = [parse(one) for one in ([measures] if isinstance(measures, (str, Measure)) else measures)]
-    if not asked:
-        raise ValueError("measures is empty: name at least one, such as 'ndcg@10'")
     # the kernels are of the host; a score and a label a document are little beside what made them
     y, scores, qid = (to_host(one) if library_of(one) else one for one in (y, scores, qid))
     labels = finite(y, "y")
@@ -111,7 +120,7 @@ def measured(y: Any, scores: Any, qid: Any, measures: Any, n_jobs: int | None) -
 
     queries = Queries(qid, labels.size)
     rankings = Rankings(labels, predicted, queries, n_jobs)
-    columns = {str(measure): column(measure, rankings) for measure in asked}
+    columns = {str(measure): column(measure, rankings) for measure in measures}
     means = {name: one.mean for name, one in columns.items()}
     values = {name: one.values for name, one in columns.items()}
     weights = {name: one.weights for name, one in columns.items() if one.weights is not None}
@@ -120,21 +129,22 @@ def measured(y: Any, scores: Any, qid: Any, measures: Any, n_jobs: int | None) -
     return Evaluation(means, values, queries.ids, labels.size, weights), *bounds
 
 
-def warn_of_void(found: Evaluation, lowest: Floats, highest: Floats, stacklevel: int = 3) -> None:
+def warn_of_void(measures: Iterable[Measure], lowest: Floats, highest: Floats, stacklevel: int = 3) -> None:
     """A warning where labels, the lowest and highest of each query given, make every ranking as good as any other."""
+    distinct = list(dict.fromkeys(measures))
     if (lowest == highest).all():
-        text = f"{', '.join(found)}: within every query all labels are equal, so no ranking is better than another"
+        names = ", ".join(map(str, distinct))
+        text = f"{names}: within every query all labels are equal, so no ranking is better than another"
         warnings.warn(text, stacklevel=stacklevel)
         return
-    reasons: dict[str, list[str]] = {}
-    for name in found:
-        reasons.setdefault(void(parse(name), float(lowest.min()), float(highest.max())), []).append(name)
-    for reason, names in reasons.items():
+    reasons: dict[str, list[Measure]] = {}
+    for measure in distinct:
+        reasons.setdefault(void(measure, float(lowest.min()), float(highest.max())), []).append(measure)
+    for reason, alike in reasons.items():
         if reason:
-            first = parse(names[0])
-            options = dict(first.options) | {"relevant": f"{highest.max():g}"}
-            cure = f"set the threshold, as in {replace(first, options=tuple(options.items()))}"
-            text = f"{', '.join(names)}: {reason}, so every ranking has the same value: {cure}"
+            options = dict(alike[0].options) | {"relevant": f"{highest.max():g}"}
+            cure = f"set the threshold, as in {replace(alike[0], options=tuple(options.items()))}"
+            text = f"{', '.join(map(str, alike))}: {reason}, so every ranking has the same value: {cure}"
             warnings.warn(text, stacklevel=stacklevel)
 
 

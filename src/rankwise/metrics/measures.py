@@ -2,16 +2,31 @@
 
 `parse("ndcg@10:letor,ties=average")` is hashable, prints as it is spelt, and `parse(str(m)) == m`. A dialect
 is a named choice of options; options given beside it override it. Every measure, option and dialect is a row
-of a table here; docs/metrics.md says what they mean.
+of a table here; docs/metrics.md says what they mean. `register_measure` adds rows.
 """
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from rankwise.foundation.arrays import read_number
+from rankwise.foundation.arrays import Floats, read_number
+from rankwise.foundation.registry import NAME, Registry
+
+OfQuery = Callable[..., float]  # (labels, scores) of a query's documents, best first, and the cutoff if it has one
+
+
+class Column(NamedTuple):
+    """What a measure gives: a value per query, NaN where it does not count, and their mean."""
+
+    values: Floats
+    mean: float
+    weights: Floats | None = None  # of the queries in the mean, where they are not all 1
+
+
+Cutoff = Literal["none", "optional", "needed"]
+CUTOFFS = ("none", "optional", "needed")
 
 
 @dataclass(frozen=True)
@@ -27,12 +42,18 @@ class Option:
 
 @dataclass(frozen=True)
 class Family:
-    """What may be said of the measures of one name."""
+    """What may be said of the measures of one name.
+
+    column    a function (measure, rankings) -> Column; or the place where it is defined
+    of_query  the value of one query, where `column` asks for it query by query
+    """
 
     about: str
-    cutoff: Literal["none", "optional", "needed"]
+    cutoff: Cutoff
     options: dict[str, Option]
+    column: str | Callable[..., Column]
     dialects: bool = False
+    of_query: OfQuery | None = None
 
     def base(self, dialect: str | None) -> dict[str, str]:
         """The value of every option where none is given."""
@@ -48,19 +69,29 @@ _CASCADE = {"max": Option(("data",), number=True), **_TIES, **_NO_RELEVANT}
 _SHORT = {"short": Option(("ideal", "zero"))}
 _PAIRS = {"mean": Option(("pairs", "query")), "ties": Option(("wrong", "half"))}
 
-FAMILIES = {
-    "ndcg": Family("normalised DCG", "optional", {**_GRADED, **_NO_RELEVANT, **_SHORT}, dialects=True),
-    "mean-ndcg": Family("the mean of NDCG at every cutoff", "none", {**_GRADED, **_NO_RELEVANT}, dialects=True),
-    "dcg": Family("discounted cumulative gain", "optional", _GRADED, dialects=True),
-    "map": Family("mean average precision", "none", _BINARY),
-    "precision": Family("share of relevant documents at the top", "needed", _BINARY),
-    "recall": Family("share of the relevant documents that are at the top", "needed", _BINARY),
-    "mrr": Family("mean reciprocal rank of the first relevant document", "optional", _BINARY),
-    "err": Family("expected reciprocal rank", "optional", _CASCADE),
-    "pairwise-accuracy": Family("share of the preference pairs in the right order", "none", _PAIRS),
-    "kendall-tau-b": Family("rank correlation of labels and scores", "none", {}),
-    "auc": Family("area under the ROC curve, for two labels", "none", {}),
-}
+_COLUMNS = "rankwise.metrics.columns:"
+_NDCG = {**_GRADED, **_NO_RELEVANT, **_SHORT}
+_MEAN_NDCG = {**_GRADED, **_NO_RELEVANT}
+_PAIRWISE = "share of the preference pairs in the right order"
+
+FAMILIES: Registry[Family] = Registry(
+    "measure",
+    {
+        "ndcg": Family("normalised DCG", "optional", _NDCG, _COLUMNS + "ndcg", dialects=True),
+        "mean-ndcg": Family(
+            "the mean of NDCG at every cutoff", "none", _MEAN_NDCG, _COLUMNS + "mean_ndcg", dialects=True
+        ),
+        "dcg": Family("discounted cumulative gain", "optional", _GRADED, _COLUMNS + "dcg", dialects=True),
+        "map": Family("mean average precision", "none", _BINARY, _COLUMNS + "average_precision"),
+        "precision": Family("share of relevant documents at the top", "needed", _BINARY, _COLUMNS + "precision"),
+        "recall": Family("share of the relevant documents that are at the top", "needed", _BINARY, _COLUMNS + "recall"),
+        "mrr": Family("mean reciprocal rank of the first relevant document", "optional", _BINARY, _COLUMNS + "mrr"),
+        "err": Family("expected reciprocal rank", "optional", _CASCADE, _COLUMNS + "err"),
+        "pairwise-accuracy": Family(_PAIRWISE, "none", _PAIRS, _COLUMNS + "pairwise_accuracy"),
+        "kendall-tau-b": Family("rank correlation of labels and scores", "none", {}, _COLUMNS + "kendall_tau_b"),
+        "auc": Family("area under the ROC curve, for two labels", "none", {}, _COLUMNS + "auc"),
+    },
+)
 
 DIALECTS = {
     "letor": {"discount": "letor", "ties": "stable"},
@@ -81,11 +112,12 @@ class Measure:
     cutoff: int | None = None
     dialect: str | None = None
     options: tuple[tuple[str, str], ...] = ()
+    family: Family = field(kw_only=True, compare=False)
 
     @property
     def settings(self) -> dict[str, str]:
         """Every option's value."""
-        return FAMILIES[self.name].base(self.dialect) | dict(self.options)
+        return self.family.base(self.dialect) | dict(self.options)
 
     def __str__(self) -> str:
         cutoff = "" if self.cutoff is None else f"@{self.cutoff}"
@@ -112,21 +144,66 @@ def void(measure: Measure, lowest: float, highest: float) -> str:
     return ""
 
 
-def parse(text: str | Measure) -> Measure:
-    """The measure that `text` spells; a measure is returned as it is."""
-    if isinstance(text, Measure):
-        return text
-    if not isinstance(text, str):
-        raise TypeError(f"a measure is a text such as 'ndcg@10', got {text!r}")
-    head, colon, tail = text.strip().lower().partition(":")
+def register_measure(
+    name: str, measure: OfQuery | Family, *, cutoff: Cutoff = "none", about: str = "", replace: bool = False
+) -> None:
+    """Let `name` stand for a measure wherever one is chosen: `evaluate(y, scores, qid, [name])`.
+
+    measure  called with the labels and the scores of one query's documents, best first (ties in the order of the rows),
+             and with the cutoff (None where none is given) if it takes one; returns a number, the larger the better, or
+             NaN where the query does not count. The mean over queries is reported. Or a `Family`, as ours are.
+    cutoff   whether name@k is spelt "none" (never), "optional" or "needed"
+    about    what it measures, in a few words
+    replace  whether the name may be one that is registered already
+    """
+    if cutoff not in CUTOFFS:
+        raise ValueError(f"cutoff must be one of {', '.join(map(repr, CUTOFFS))}; got {cutoff!r}")
+    if not isinstance(measure, Family):
+        if not callable(measure):
+            raise TypeError(f"a measure is called with (labels, scores) of a query's documents; got {measure!r}")
+        measure = _by_query(measure, cutoff, about)
+    FAMILIES.register(name, measure, replace=replace)
+
+
+def _by_query(of_query: OfQuery, cutoff: Cutoff = "none", about: str = "") -> Family:
+    return Family(about, cutoff, {}, _COLUMNS + "by_query", of_query=of_query)
+
+
+def parse(measure: str | Measure | OfQuery) -> Measure:
+    """The measure that a text spells, or that a function of a query's labels and scores computes under its own name.
+
+    A measure is returned as it is.
+    """
+    if isinstance(measure, Measure):
+        return measure
+    if callable(measure):
+        return Measure(_name_of(measure), family=_by_query(measure))
+    if not isinstance(measure, str):
+        raise TypeError(f"a measure is a text such as 'ndcg@10' or a function of labels and scores, got {measure!r}")
+    head, colon, tail = measure.strip().lower().partition(":")
     name, at, cutoff = head.partition("@")
-    if name not in FAMILIES:
-        raise ValueError(f"unknown measure {text!r}: {_suggest_measure(name)}")
-    family = FAMILIES[name]
+    _check_cutoff_is_marked(name)
+    name, family = FAMILIES.spelling(name), FAMILIES[name]
     dialect, given = _parts(tail.split(",") if colon else [], name, family)
     base = family.base(dialect)
     options = tuple((option, given[option]) for option in base if given.get(option, base[option]) != base[option])
-    return Measure(name, _cutoff(cutoff if at else None, name, family), dialect, options)
+    return Measure(name, _cutoff(cutoff if at else None, name, family), dialect, options, family=family)
+
+
+def parse_all(measures: str | Measure | OfQuery | Iterable[str | Measure | OfQuery]) -> list[Measure]:
+    """One measure or several, at least one."""
+    several = not (isinstance(measures, str | Measure) or callable(measures))
+    parsed = [parse(one) for one in measures] if several else [parse(measures)]  # type: ignore[union-attr, arg-type]
+    if not parsed:
+        raise ValueError("measures is empty: name at least one, such as 'ndcg@10'")
+    return parsed
+
+
+def _name_of(function: OfQuery) -> str:
+    name: str = getattr(function, "__name__", type(function).__name__).lower().replace("_", "-")
+    if not NAME.fullmatch(name):
+        raise ValueError(f"a measure needs a name, and {name} is none: define it by def, or register it")
+    return name
 
 
 def _cutoff(text: str | None, name: str, family: Family) -> int | None:
@@ -178,12 +255,11 @@ def _value(text: str, option: str, name: str, allowed: Option) -> str:
     raise ValueError(f"{name} cannot have {option}={text}: expected {option}={allowed}")
 
 
-def _suggest_measure(word: str) -> str:
-    """What to write instead; the cutoff of ndcg10 was meant to be @10."""
+def _check_cutoff_is_marked(word: str) -> None:
+    """The cutoff of ndcg10 was meant to be @10."""
     name = word.rstrip("0123456789")
-    if name != word and name in FAMILIES and FAMILIES[name].cutoff != "none":
-        return f"did you mean {name}@{word.removeprefix(name)}?"
-    return _suggest(word, FAMILIES)
+    if name != word and word not in FAMILIES and name in FAMILIES and FAMILIES[name].cutoff != "none":
+        raise ValueError(f"unknown measure {word!r}: did you mean {name}@{word.removeprefix(name)}?")
 
 
 def _suggest(word: str, known: Iterable[str]) -> str:

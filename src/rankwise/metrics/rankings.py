@@ -38,6 +38,11 @@ class Rankings:
         first_of_tie[queries.starts[:-1]] = True
         self._ties = np.append(np.flatnonzero(first_of_tie), labels.size)  # where each tie begins, and the end
 
+    @property
+    def scores(self) -> Floats:
+        """The scores by place: within a query, from the largest down."""
+        return -self._descending
+
     def places(self, values: Floats, ties: str) -> tuple[Floats, Ints]:
         """The values by place and the end of each place's tie; ties are left only where they are averaged."""
         if ties == "average":

@@ -1,6 +1,7 @@
 """What the fields of a model file may hold. It may come from a stranger: whatever is not in these tables is refused.
 
-Parameters tell how a model was trained. One that JSON cannot hold (a callable, a matrix, an object) is kept as null.
+Parameters tell how a model was trained. Losses, solvers, schemes and measures are kept by name; costs and seeds that
+JSON cannot hold (a callable, a matrix) are kept as null.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -8,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from rankwise.data.strict_json import Rule, check_object, is_count, is_list_of, is_number, is_text
+from rankwise.model_io.names import OF_ITS_OWN
 
 TOLD = ("gradient_norm", "iterations", "converged", "message", "gap", "gap_estimate")
 SINCE_0_1 = ("gap_estimate", "stopping")  # fields that models of version 0.1 lack
@@ -91,13 +93,13 @@ def params_rules(kind: str) -> dict[str, Rule]:
     from rankwise.least_squares.comparisons import SCALINGS, TIES
     from rankwise.metrics import parse
     from rankwise.objective.building import NORMALIZATIONS, RESCALINGS
-    from rankwise.pairs.preferences import SCOPES
+    from rankwise.pairs.composite import SCOPES
     from rankwise.pairs.schemes import SCHEMES
 
-    loss = or_null(read_by(_check_loss, "a loss, such as 'squared_hinge'"))
-    measure = or_null(read_by(lambda text: text == "squared-error" or parse(text), "a measure, such as 'ndcg@10'"))
+    loss = read_by(_check_loss, "a loss, such as 'squared_hinge'")
+    measure = read_by(lambda text: text == OF_ITS_OWN or parse(text), "a measure, such as 'ndcg@10'")
     seed = or_null((partial(is_count, most=2**32 - 1), "a whole number from 0 to 4294967295"))
-    solver = one_of(_solvers(kind))
+    solver = _solver_rule(kind)
     at_most = or_null(POSITIVE)
     trained = {"loss": loss, "solver": solver, "tol": POSITIVE, "max_iter": at_most, "random_state": seed}
     compared = {"ties": one_of(TIES), "scaling": one_of(SCALINGS)}
@@ -105,7 +107,8 @@ def params_rules(kind: str) -> dict[str, Rule]:
     kernel |= {"degree": NUMBER, "coef0": NUMBER, "n_components": at_most, "landmarks": one_of(LANDMARKS)}
     kernel["kernel_params"] = or_null((_are_kernel_params, f"an object of {', '.join(KERNEL_PARAMS)}"))
     kernel["random_state"] = seed
-    pairing = {"pairs": one_of(SCHEMES), "scope": one_of(SCOPES), "rescaling": one_of(RESCALINGS)}
+    scheme = read_by(SCHEMES.spelling, "a scheme, such as 'auto'")
+    pairing = {"scheme": scheme, "scope": one_of(SCOPES), "rescaling": one_of(RESCALINGS)}
     pairing |= {"costs": or_null((_are_costs, "a name, numbers, or a square table of two levels or more"))}
     pairing |= {"normalize_pairs": one_of(NORMALIZATIONS), "stopping": one_of(("gap", "gradient"))}
     start: Rule = (lambda value: value == "random" or ROWS[0](value)), "'random', or rows of finite numbers"
@@ -123,13 +126,13 @@ def params_rules(kind: str) -> dict[str, Rule]:
     }[kind]
 
 
-def _solvers(kind: str) -> tuple[str, ...]:
+def _solver_rule(kind: str) -> Rule:
     from rankwise.estimators import rankrls, rankrls_cv
     from rankwise.solvers import SOLVERS
 
     if kind in ("RankRLS", "RankRLSCV"):
-        return rankrls.SOLVERS if kind == "RankRLS" else rankrls_cv.SOLVERS
-    return ("lbfgs", "gd") if kind == "FactorizedRankSVM" else ("auto", *SOLVERS)
+        return one_of(rankrls.SOLVERS if kind == "RankRLS" else rankrls_cv.SOLVERS)
+    return one_of(("lbfgs", "gd")) if kind == "FactorizedRankSVM" else read_by(SOLVERS.spelling, "a solver")
 
 
 def _check_loss(text: str) -> None:

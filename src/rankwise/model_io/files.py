@@ -18,9 +18,8 @@ from rankwise import __version__
 from rankwise.data.outputs import written_beside
 from rankwise.data.streams import open_bytes
 from rankwise.data.strict_json import is_number, read_json
-from rankwise.metrics import Measure
 from rankwise.model_io.fields import TOLD, check_model
-from rankwise.objective.losses import Loss
+from rankwise.model_io.names import NAMED, check_registered, name_to_save
 
 FORMAT = "rankwise-model"
 VERSION = 1
@@ -47,8 +46,9 @@ def save_model(
     `first_index` where a ranking file counted its features from 0, so that the next one is read in the same way. None:
     as the model itself knows them.
 
-    A path that ends in .gz, .bz2 or .xz is compressed; "-" is standard output. Parameters that JSON cannot hold (a
-    callable, a matrix of costs) are not kept: they tell how the model was trained, and predictions do not need them.
+    A path that ends in .gz, .bz2 or .xz is compressed; "-" is standard output. A loss, solver, scheme or measure of
+    your own is kept by the name it is registered under, and refused if it has none. Costs that JSON cannot hold (a
+    callable, a matrix) are not kept: they tell how the model was trained, and predictions do not need them.
     """
     first_index = getattr(model, "first_index_", 1) if first_index is None else first_index
     state = _described(model, feature_names) | {"first_index": first_index}
@@ -84,6 +84,11 @@ def load_model(path: str | Path) -> Any:
     if state.get("version") != VERSION or isinstance(state["version"], bool):
         found, by = state.get("version"), str(state.get("rankwise"))[:_SHOWN]
         raise ValueError(f"{path} has model version {found!r}, written by rankwise {by}; this reads version {VERSION}")
+    _rename_pairs(state.get("params"))
+    try:
+        check_registered(state.get("kind"), state.get("params"))
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be loaded: {error}") from None
     try:
         check_model(state, WEIGHTS)
         return _revived(state)
@@ -117,7 +122,7 @@ def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any
         "version": VERSION,
         "rankwise": __version__,
         "kind": kind,
-        "params": {key: _plain(key, value) for key, value in ranker.get_params().items() if key not in OF_THE_RUN},
+        "params": _params(kind, ranker),
         "n_features": ranker.n_features_in_,
         "n_queries": getattr(ranker, "n_queries_", None),  # of a single query or not: `score` warns by it
         "fit": fit,
@@ -127,14 +132,29 @@ def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any
     }
 
 
-def _plain(key: str, value: Any) -> Any:
+def _params(kind: str, ranker: Any) -> dict[str, Any]:
+    params = {key: value for key, value in ranker.get_params().items() if key not in OF_THE_RUN}
+    if params.get("pairs") != "deprecated" and "pairs" in params:
+        params["scheme"] = params["pairs"]
+    params.pop("pairs", None)
+    named = NAMED.get(kind, ())
+    return {key: (name_to_save if key in named else _plain)(key, value) for key, value in params.items()}
+
+
+def _rename_pairs(params: object) -> None:
+    """Models of version 0.1 have the scheme under its former name."""
+    if isinstance(params, dict) and "pairs" in params and "scheme" not in params:
+        params["scheme"] = params.pop("pairs")
+
+
+def _plain(key: str, value: object) -> object:
     """A parameter as JSON holds it, None where it cannot."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
-    if isinstance(value, Loss | Measure):
-        return str(value)
-    if key == "warm_start" or isinstance(value, bool):  # 1 may be given for true, and true for 1
-        return bool(value) if key == "warm_start" else int(value)
+    if key == "warm_start":  # 1 may be given for true,
+        return bool(value)
+    if isinstance(value, bool):  # and true for 1
+        return int(value)
     if isinstance(value, tuple):
         return list(value)
     return value if isinstance(value, str | int | float | list | dict | None) else None

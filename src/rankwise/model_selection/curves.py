@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from rankwise.foundation.arrays import Floats, Ints, finite
 from rankwise.foundation.threads import share, thread_count
-from rankwise.metrics import Measure, parse
+from rankwise.metrics import Measure, OfQuery, parse
 from rankwise.model_selection.splits import splits_of
 from rankwise.model_selection.validation import fit, judge, rows_of
 from rankwise.pairs.queries import Queries
@@ -35,7 +35,7 @@ def learning_curve(
     *,
     sizes: Iterable[float] = SHARES,
     cv: Any = 5,
-    measure: str | Measure = "ndcg@10",
+    measure: str | Measure | OfQuery = "ndcg@10",
     n_jobs: int | None = 1,
     random_state: Any = 0,
 ) -> LearningCurve:

@@ -10,7 +10,7 @@ from rankwise.estimators.base import Ranker, warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.threads import share
-from rankwise.metrics import evaluate, parse
+from rankwise.metrics import Measure, OfQuery, evaluate, parse
 from rankwise.model_selection.choice import check_rule, choose, end_of_grid, means_and_errors
 from rankwise.model_selection.path import check_strengths, for_selection, side_by_side, template_of, walk
 from rankwise.model_selection.splits import Split, splits_of
@@ -29,8 +29,8 @@ class RankSVMCV(Ranker):
         None: 2^-15, 2^-14, ..., 2^10.
     cv : int, splitter or list of (train rows, valid rows), default=5
         A number of folds of whole queries (shuffled, always the same); a single query is split by documents.
-    measure : str, default="ndcg@10"
-        What to maximise, averaged over the folds: any measure of `rankwise.metrics`.
+    measure : str or callable, default="ndcg@10"
+        What to maximise, averaged over the folds: any measure that `rankwise.evaluate` takes.
     rule : {"best", "one-se"}, default="best"
         "best": the highest mean; of equals, the smallest C. "one-se": the smallest C whose mean is no more than one
         standard error below the best.
@@ -68,7 +68,7 @@ class RankSVMCV(Ranker):
         self,
         Cs: Any = None,
         cv: Any = 5,
-        measure: str = "ndcg@10",
+        measure: str | Measure | OfQuery = "ndcg@10",
         rule: str = "best",
         ranker: RankSVM | None = None,
         n_jobs: int | None = None,
@@ -82,7 +82,7 @@ class RankSVMCV(Ranker):
 
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
         """Choose `C_` and learn `coef_`; arguments as in RankSVM. Documents of weight 0 are not judged."""
-        self.Cs_, measure = check_strengths(self.Cs), str(parse(self.measure))
+        self.Cs_, measure = check_strengths(self.Cs), parse(self.measure)
         check_rule(self.rule)
         template = self._template()
         warn_of_query_ids(X, qid)
@@ -114,7 +114,7 @@ class RankSVMCV(Ranker):
         return template
 
     def _validated(
-        self, data: tuple[Any, ...], splits: list[Split], template: RankSVM, measure: str
+        self, data: tuple[Any, ...], splits: list[Split], template: RankSVM, measure: Measure
     ) -> tuple[Floats, Floats]:
         """The measure by fold and C, and the weights by fold, C and feature."""
         at_once, inside = side_by_side(data[0], len(splits), self.n_jobs)
@@ -138,7 +138,7 @@ class RankSVMCV(Ranker):
         self.n_iter_, self.result_ = self.best_ranker_.n_iter_, self.best_ranker_.result_
 
 
-def _judged(valid: list[Any], coefs: Floats, measure: str, n_jobs: int) -> Floats:
+def _judged(valid: list[Any], coefs: Floats, measure: Measure, n_jobs: int) -> Floats:
     """The measure of each row of `coefs` on the rows held out; NaN where none of them weighs anything."""
     X, y, qid, weight = valid
     scores = MemoryRows(X, n_jobs).dot(coefs.T)

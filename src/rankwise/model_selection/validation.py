@@ -12,7 +12,8 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from rankwise.foundation.arrays import Array, Floats, finite
 from rankwise.foundation.threads import share, thread_count
-from rankwise.metrics import Evaluation, Measure, evaluate, parse
+from rankwise.metrics import Evaluation, Measure, OfQuery, evaluate, parse_all
+from rankwise.metrics.evaluation import Measures
 from rankwise.model_selection.choice import means_and_errors
 from rankwise.model_selection.splits import Split, splits_of
 from rankwise.pairs.queries import Queries
@@ -35,25 +36,25 @@ class CrossValidation:
     folds: list[Fold]
     measures: list[str]
 
-    def by_fold(self, measure: str | Measure) -> Floats:
+    def by_fold(self, measure: str | Measure | OfQuery) -> Floats:
         """One value per fold."""
         return np.array([fold.evaluation[measure] for fold in self.folds])
 
-    def per_query(self, measure: str | Measure) -> tuple[Array, Floats]:
+    def per_query(self, measure: str | Measure | OfQuery) -> tuple[Array, Floats]:
         """(query ids, values), fold after fold; NaN where a query does not count."""
-        name = str(parse(measure))
+        name = self.folds[0].evaluation.key(measure)
         ids = np.concatenate([fold.evaluation.query_ids for fold in self.folds])
         return ids, np.concatenate([fold.evaluation.per_query[name] for fold in self.folds])
 
-    def mean(self, measure: str | Measure) -> float:
+    def mean(self, measure: str | Measure | OfQuery) -> float:
         """The mean over folds."""
         return float(means_and_errors(self.by_fold(measure)[:, None])[0][0])
 
-    def standard_error(self, measure: str | Measure) -> float:
+    def standard_error(self, measure: str | Measure | OfQuery) -> float:
         """Of the mean over folds, from the folds' spread."""
         return float(means_and_errors(self.by_fold(measure)[:, None])[1][0])
 
-    def spread(self, measure: str | Measure) -> float:
+    def spread(self, measure: str | Measure | OfQuery) -> float:
         """The standard deviation over folds."""
         return self.standard_error(measure) * float(np.sqrt(np.count_nonzero(~np.isnan(self.by_fold(measure)))))
 
@@ -91,7 +92,7 @@ def cross_validate(
     qid: Any = None,
     *,
     cv: Any = 5,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcg@10",),
+    measures: Measures = ("ndcg@10",),
     n_jobs: int | None = 1,
 ) -> CrossValidation:
     """Fit a clone of `estimator` to each fold's training queries and judge it by the others.
@@ -101,7 +102,7 @@ def cross_validate(
     n_jobs     folds side by side, in threads; a ranker uses threads of its own
     """
     X, y = rows_of(X), finite(y, "y")
-    asked = [parse(one) for one in ([measures] if isinstance(measures, str | Measure) else measures)]
+    asked = parse_all(measures)
     ids = None if qid is None else np.asarray(qid)
 
     def judged(split: Split) -> Fold:

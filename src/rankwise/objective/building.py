@@ -17,9 +17,9 @@ from rankwise.objective.rows import MemoryRows, Rows
 from rankwise.objective.stored import StoredRows, is_stored
 from rankwise.objective.sums import Sum
 from rankwise.pairs import costs as costs_of
-from rankwise.pairs.composite import adjacent
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries
+from rankwise.pairs.schemes import Scheme, check_scheme
 
 RESCALINGS = ("slack", "margin")
 NORMALIZATIONS = ("sum", "mean", "query", "svm-rank")
@@ -31,7 +31,7 @@ PAIR_WORK = 100  # bytes whose reading takes as long as what the pair sums do fo
 class Pairing:
     """Which pairs count, and how much.
 
-    engine     how sums over pairs are done: a name of `rankwise.pairs.schemes`
+    scheme     how sums over pairs are done: a name or an object (see `rankwise.pairs.schemes`)
     scope      "all" pairs, or those of "adjacent" levels
     costs      δ_ij: see `rankwise.pairs.costs`; also a callable (better, worse rows) -> δ, or a sparse n × n matrix
     rescaling  "slack": δ_ij · loss(s_i - s_j); "margin": the pair is asked to differ by sqrt(δ_ij) instead of 1
@@ -39,13 +39,14 @@ class Pairing:
                it, the sum over the number of queries ("svm-rank")
     """
 
-    engine: str = "auto"
+    scheme: str | Scheme = "auto"
     scope: str = "all"
     costs: Any = None
     rescaling: str = "slack"
     normalize: str = "sum"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "scheme", check_scheme(self.scheme))
         for name, known in (("rescaling", RESCALINGS), ("normalize", NORMALIZATIONS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} is {getattr(self, name)!r}: there are {', '.join(map(repr, known))}")
@@ -85,7 +86,7 @@ def build(
         margins = on_device_of(labels, margins)
 
     def preferences_of(weights: Any) -> Preferences:
-        options: Any = {"scope": pairing.scope, "engine": pairing.engine, "n_jobs": n_jobs}
+        options: Any = {"scope": pairing.scope, "scheme": pairing.scheme, "n_jobs": n_jobs}
         return Preferences(labels, groups, weights, costs=costs, **options)
 
     preferences = preferences_of(weights)
@@ -177,15 +178,15 @@ def _needs_list(pairing: Pairing, labels: Floats, groups: Queries) -> bool:
 def _build_listed(
     X: Any, labels: Floats, groups: Queries, weights: Any, loss: Loss, C: float, pairing: Pairing, n_jobs: int | None
 ) -> Objective:
-    if pairing.engine not in ("auto", "explicit"):
+    if pairing.scheme not in ("auto", "explicit"):
         raise ValueError(
-            f"pairs={pairing.engine!r} cannot do these costs: they need every pair listed, pairs='explicit'"
+            f"scheme={pairing.scheme!r} cannot do these costs: they need every pair listed, scheme='explicit'"
         )
-    from rankwise.pairs.explicit import list_pairs
+    from rankwise.pairs.listing import list_pairs
 
-    layout = Preferences(labels, groups, weights, scope=pairing.scope).layout
-    layouts = [layout] if pairing.scope == "all" else adjacent(layout)
-    lists = [list_pairs(one, beside=64) for one in layouts]
+    preferences = Preferences(labels, groups, weights, scope=pairing.scope)
+    layout = preferences.layout
+    lists = [list_pairs(one, beside=64) for one in preferences.layouts]
     better, worse = (np.concatenate(side) for side in zip(*lists, strict=True))
     costs = _listed_costs(pairing.costs, labels, groups, better, worse)
     scales = np.ones(better.size) if layout.weights is None else layout.weights[better] * layout.weights[worse]

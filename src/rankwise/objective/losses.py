@@ -4,12 +4,17 @@ with s_i - s_j < t; a loss is the sum of its pieces. Nothing else of a loss is e
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
+from inspect import signature
+from itertools import groupby
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array
+from rankwise.foundation.registry import Registry
+
+EXACT = 1e-9  # relative error that the pieces of a loss may have where they meet
+ROUNDED = 4 * float(np.finfo(float).eps)  # of the margin 1 - threshold, in units of the threshold
 
 
 @dataclass(frozen=True)
@@ -121,34 +126,71 @@ def _best_spline(knots: Array, wanted: Callable[[Array], Array]) -> tuple[float,
     return (float(found.x[-1]), found.x[:-1].tolist()) if found.success else (float("inf"), [])
 
 
-LOSSES: dict[str, Callable[..., Loss]] = {
-    "hinge": hinge,
-    "squared_hinge": squared_hinge,
-    "huber": huber,
-    "logistic": logistic,
-    "squared": squared,
-}
-WITH_PARAMETER = {"huber": "huber:0.5", "logistic": "logistic:1e-3"}
+LossMaker = Callable[..., Loss]  # called without arguments, or with the number behind the colon of its name
+
+LOSSES: Registry[Loss | LossMaker] = Registry(
+    "loss",
+    {"hinge": hinge, "squared_hinge": squared_hinge, "huber": huber, "logistic": logistic, "squared": squared},
+)
+
+
+def register_loss(name: str, loss: Loss | LossMaker | str, *, replace: bool = False) -> None:
+    """Let `name` stand for a loss wherever one is chosen: `RankSVM(loss=name)`.
+
+    loss     a `Loss` of that name; or a function that returns one, whose argument, if it has one, is the number behind
+             the colon of "name:0.5"; or the place where either is defined, "package.module:name"
+    replace  whether the name may be one that is registered already
+    """
+    if isinstance(loss, Loss):
+        _check_pieces(loss)
+        if loss.name != name:
+            raise ValueError(f"the loss to be registered as {name!r} is called {loss.name!r}: the names must agree")
+    elif not isinstance(loss, str) and not callable(loss):
+        raise TypeError(f"a loss is a Loss, or a function that returns one; got {loss!r}")
+    LOSSES.register(name, loss, replace=replace)
 
 
 def parse(text: str | Loss) -> Loss:
     """The loss of that spelling: a name, and where it has a parameter a colon and a number, as in 'huber:0.5'."""
     if isinstance(text, Loss):
+        _check_pieces(text)
         return text
-    name, _, parameter = str(text).strip().partition(":")
-    name = name.replace("-", "_")
-    if name not in LOSSES:
-        near = get_close_matches(name, LOSSES, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"unknown loss {text!r}: there are {', '.join(LOSSES)}{hint}")
-    if not parameter:
-        return LOSSES[name]()
-    if name not in WITH_PARAMETER:
+    name, colon, number = str(text).strip().partition(":")
+    entry = LOSSES[name]
+    if not colon:
+        return entry if isinstance(entry, Loss) else entry()
+    defaults = [] if isinstance(entry, Loss) else [one.default for one in signature(entry).parameters.values()]
+    if isinstance(entry, Loss) or not defaults:
         raise ValueError(f"loss {text!r}: {name} takes no parameter")
     try:
-        value = float(parameter)
+        value = float(number)
     except ValueError:
-        raise ValueError(
-            f"loss {text!r}: {parameter!r} is not a number; write it as {WITH_PARAMETER[name]!r}"
-        ) from None
-    return LOSSES[name](value)
+        raise ValueError(f"loss {text!r}: {number!r} is not a number; write it as '{name}:{defaults[0]}'") from None
+    return entry(value)
+
+
+def _check_pieces(loss: Loss) -> None:
+    """One sentence where a loss is not convex, jumps, or has a corner although it is said to be smooth."""
+    curvature, largest = 0.0, sum(abs(piece.curvature) for piece in loss.pieces)
+    if not loss.pieces:
+        raise ValueError(f"loss {loss} has no pieces")
+    by_threshold = sorted(loss.pieces, key=lambda piece: -piece.threshold)
+    for threshold, pieces in groupby(by_threshold, key=lambda piece: piece.threshold):
+        group = list(pieces)
+        curvature += sum(piece.curvature for piece in group)
+        if curvature < -EXACT * largest:
+            raise ValueError(f"loss {loss} is not convex: its curvature below the margin {threshold:g} is negative")
+        if threshold == float("inf"):
+            continue
+        u = 1.0 - threshold
+        in_u = ROUNDED * max(1.0, abs(threshold))
+        jump = sum(piece.constant + piece.slope * u + piece.curvature * u * u / 2 for piece in group)
+        corner = sum(piece.slope + piece.curvature * u for piece in group)
+        sizes = [abs(piece.slope) + abs(piece.curvature * u) for piece in group]
+        in_corner = EXACT * sum(sizes) + in_u * sum(abs(piece.curvature) for piece in group)
+        if abs(jump) > EXACT * sum(abs(piece.constant) for piece in group) + (EXACT * abs(u) + in_u) * sum(sizes):
+            raise ValueError(f"loss {loss} jumps by {jump:g} at the margin {threshold:g}: it must be continuous")
+        if corner < -in_corner:
+            raise ValueError(f"loss {loss} is not convex: its slope falls at the margin {threshold:g}")
+        if loss.smooth and corner > in_corner:
+            raise ValueError(f"loss {loss} has a corner at the margin {threshold:g}: give it smooth=False")

@@ -103,8 +103,8 @@ class Objective:
 
     def smoothed(self, width: float) -> "Objective":
         """The same with the hinge's corner rounded over `width`."""
-        if self.loss.name != "hinge":
-            raise ValueError(f"solver 'smoothing' is for the hinge loss: {self.loss} is smooth, take 'auto'")
+        if self.loss.pieces != losses.hinge().pieces:
+            raise ValueError(f"solver 'smoothing' is for the hinge loss: for {self.loss} take 'auto'")
         return replace(self, sum=self.sum.with_loss(losses.huber(width)))
 
     def beyond(self, width: float) -> "Objective":

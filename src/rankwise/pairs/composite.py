@@ -4,6 +4,7 @@ The pairs of adjacent levels are two sets of two-sided problems, levels (0 1)(2 
 An edge weight δ_ij = Σ_r left_ir · right_jr needs r sums instead of one, whatever the engine.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -113,3 +114,14 @@ def adjacent(layout: Layout) -> list[Layout]:
         two = np.full(starts.size - 1, 2, np.int32)
         layouts.append(replace(layout, starts=starts, rows=rows[order], level=level % np.int32(2), n_levels=two))
     return layouts
+
+
+SCOPES: dict[str, Callable[[Layout], list[Layout]]] = {  # name -> the layouts whose pairs together are those that count
+    "all": lambda layout: [layout],
+    "adjacent": adjacent,
+}
+
+
+def check_scope(scope: str) -> None:
+    if scope not in SCOPES:
+        raise ValueError(f"scope must be one of {', '.join(map(repr, SCOPES))}; got {scope!r}")

@@ -21,6 +21,8 @@ BLOCK = 256  # rows of a matrix whose prefix sums are made one after another
 
 
 class Engine:
+    takes_devices = True
+
     def __init__(self, layout: Layout, n_threads: int = 1) -> None:
         self.layout = layout  # threads are the array library's own
         self._fixed: dict[Any, Fixed] = {}  # by where the scores lie

@@ -9,15 +9,14 @@ from rankwise.foundation.arrays import Array, Floats, Ints, exact, finite
 from rankwise.foundation.devices import library_of, namespace, on_device_of, some_rows, to_host
 from rankwise.foundation.threads import thread_count
 from rankwise.pairs import costs as costs_of
-from rankwise.pairs.composite import CostEngine, SumEngine, adjacent
+from rankwise.pairs.composite import SCOPES, CostEngine, SumEngine, check_scope
 from rankwise.pairs.device_layout import Grouping
 from rankwise.pairs.device_layout import levels as levels_on_device
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
 from rankwise.pairs.queries import Queries
-from rankwise.pairs.schemes import SCHEMES, make_engine
+from rankwise.pairs.schemes import Scheme, check_scheme, find_scheme
 
 FEW_LABELS = 12  # so many distinct labels are numbered once for all queries
-SCOPES = ("all", "adjacent")
 
 
 class Preferences:
@@ -28,7 +27,7 @@ class Preferences:
     weights  one per document, or none for 1
     scope    "all" pairs, or only those of "adjacent" levels of a query
     costs    δ_ij, or none for 1 (see `rankwise.pairs.costs`)
-    engine   how sums over pairs are done (see `rankwise.pairs.schemes`)
+    scheme   how sums over pairs are done: a name or an object (see `rankwise.pairs.schemes`)
     """
 
     def __init__(
@@ -39,11 +38,10 @@ class Preferences:
         *,
         scope: str = "all",
         costs: Any = None,
-        engine: str = "auto",
+        scheme: str | Scheme = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        if scope not in SCOPES:
-            raise ValueError(f"scope is {scope!r}: there are {', '.join(map(repr, SCOPES))}")
+        check_scope(scope)
         values = finite(exact(labels, "labels", by_order=costs is None), "labels")
         n = values.shape[0]
         grouped = queries if isinstance(queries, Queries) else Queries(queries, n)
@@ -52,26 +50,30 @@ class Preferences:
         scales = None if weights is None else _weights(on_device_of(values, weights), n)
         products = None if costs is None else _products(costs, values, grouped)
         layout = Layout(grouped.starts, rows, level, n_levels, scales)
-        self._settle(layout, scope, products, engine, thread_count(n_jobs))
+        self._settle(layout, scope, products, scheme, thread_count(n_jobs))
 
     def _settle(
-        self, layout: Layout, scope: str, products: tuple[Floats, Floats] | None, engine: str, n_threads: int
+        self, layout: Layout, scope: str, products: tuple[Floats, Floats] | None, scheme: str | Scheme, n_threads: int
     ) -> None:
-        if engine not in SCHEMES:
-            raise ValueError(f"pairs is {engine!r}: there are {', '.join(SCHEMES)}")
+        self.scheme = check_scheme(scheme)
         if library_of(layout.level):
-            if engine not in ("auto", "portable"):
-                raise ValueError(f"pairs={engine!r} takes arrays of NumPy only: for others leave it 'auto'")
-            engine = "portable"
-        self.layout, self.scope, self.products, self.engine, self.n_threads = layout, scope, products, engine, n_threads
+            self.scheme = "portable" if self.scheme == "auto" else self.scheme
+            if not getattr(find_scheme(self.scheme), "takes_devices", False):
+                raise ValueError(f"scheme={scheme!r} takes arrays of NumPy only: for others leave it 'auto'")
+        self.layout, self.scope, self.products, self.n_threads = layout, scope, products, n_threads
 
     @cached_property
     def pairs(self) -> Engine:
         """The pair engine, made when first asked: where the rows are cut into parts, only the parts' are."""
-        layouts = [self.layout] if self.scope == "all" else adjacent(self.layout)
-        engines = tuple(make_engine(self.engine, one, self.n_threads) for one in layouts)
+        scheme = find_scheme(self.scheme)
+        engines = tuple(scheme(one, self.n_threads) for one in self.layouts)
         pairs: Engine = engines[0] if len(engines) == 1 else SumEngine(self.layout, engines)
         return pairs if self.products is None else CostEngine(pairs, self.layout, *self.products)
+
+    @property
+    def layouts(self) -> list[Layout]:
+        """The layouts whose pairs together are those of the scope."""
+        return SCOPES[self.scope](self.layout)
 
     def select(self, queries: Any, rows: Any, n_threads: int) -> "Preferences":
         """The preferences of these queries alone, whose rows are `rows` (slices or arrays), each query's together."""
@@ -91,7 +93,7 @@ class Preferences:
         of_part = Layout(starts, None, some_rows(layout.level, rows), layout.n_levels[queries], weights)
         of_rows = None if products is None else (some_rows(products[0], rows), some_rows(products[1], rows))
         part = object.__new__(Preferences)
-        part._settle(of_part, self.scope, of_rows, self.engine, n_threads)
+        part._settle(of_part, self.scope, of_rows, self.scheme, n_threads)
         return part
 
     def __len__(self) -> int:
@@ -101,7 +103,7 @@ class Preferences:
     @property
     def plain(self) -> bool:
         """Whether the compiled engine sums over the pairs, all of them, each weighing what its documents do."""
-        return self.scope == "all" and self.products is None and self.engine in ("auto", "compiled")
+        return self.scope == "all" and self.products is None and self.scheme in ("auto", "compiled")
 
     @property
     def any(self) -> bool:

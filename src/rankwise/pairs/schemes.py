@@ -1,27 +1,48 @@
-"""The pair schemes by name; the module that holds one is imported when it is first asked for."""
+"""Schemes: ways to sum over pairs, by name.
 
-from importlib import import_module
-from typing import cast
+A scheme is called with a `Layout` and a number of threads and returns an `Engine` (`rankwise.pairs.graph`).
+"""
 
+from collections.abc import Callable
+
+from rankwise.foundation.registry import Registry
 from rankwise.pairs.graph import Engine, Layout
 
-SCHEMES = {  # name -> module of this package
-    "auto": "compiled",
-    "compiled": "compiled",
-    "portable": "portable",
-    "explicit": "explicit",
-    "by-level": "by_level",
-    "red-black-tree": "trees",
-    "score-red-black-tree": "trees",
-    "selection-tree": "trees",
-    "avl-tree": "trees",
-    "aa-tree": "trees",
-}
+Scheme = Callable[[Layout, int], Engine]
+
+SCHEMES: Registry[Scheme] = Registry(
+    "scheme",
+    {
+        "auto": "rankwise.pairs.compiled:Engine",
+        "compiled": "rankwise.pairs.compiled:Engine",
+        "portable": "rankwise.pairs.portable:Engine",
+    },
+    extension="rankwise.papers",
+)
 
 
-def make_engine(name: str, layout: Layout, n_threads: int = 1) -> Engine:
-    if name not in SCHEMES:
-        raise ValueError(f"pairs is {name!r}: there are {', '.join(SCHEMES)}")
-    module = import_module(f"rankwise.pairs.{SCHEMES[name]}")
-    kind = {"kind": name} if SCHEMES[name] == "trees" else {}
-    return cast(Engine, module.Engine(layout, n_threads, **kind))
+def register_scheme(name: str, scheme: Scheme | str, *, replace: bool = False) -> None:
+    """Let `name` stand for a scheme wherever one is chosen: `RankSVM(scheme=name)`.
+
+    scheme   called with (layout, n_threads), returns an engine; or the place where it is defined, "package.module:name"
+    replace  whether the name may be one that is registered already
+
+    A scheme whose arrays may be on a GPU has the attribute `takes_devices = True`.
+    """
+    if not isinstance(scheme, str) and not callable(scheme):
+        raise TypeError(f"a scheme is called with (layout, n_threads); got {scheme!r}")
+    SCHEMES.register(name, scheme, replace=replace)
+
+
+def check_scheme(scheme: str | Scheme) -> str | Scheme:
+    """The name as it was registered, or the object itself; one sentence where it is neither."""
+    if isinstance(scheme, str):
+        return SCHEMES.spelling(scheme)
+    if not callable(scheme):
+        raise TypeError(f"scheme must be a name or an object called with (layout, n_threads); got {scheme!r}")
+    return scheme
+
+
+def find_scheme(scheme: str | Scheme) -> Scheme:
+    """The scheme of that name; an object is returned as it is."""
+    return SCHEMES[scheme] if isinstance(scheme, str) else scheme

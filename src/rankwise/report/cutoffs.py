@@ -32,7 +32,7 @@ class CutoffDisplay(Display):
         y: Any,
         scores: Mapping[str, Any],
         qid: Any = None,
-        measure: str = "ndcg",
+        measure: str | Measure = "ndcg",
         cutoffs: Sequence[int] = CUTOFFS,
     ) -> Self:
         """name -> the scores of the documents with labels y."""
@@ -43,7 +43,7 @@ class CutoffDisplay(Display):
 
     @classmethod
     def from_estimators(
-        cls, estimators: Mapping[str, Any], X: Any, y: Any, qid: Any = None, measure: str = "ndcg"
+        cls, estimators: Mapping[str, Any], X: Any, y: Any, qid: Any = None, measure: str | Measure = "ndcg"
     ) -> Self:
         """name -> a fitted ranker, for k from 1 to 20."""
         return cls.from_predictions(y, {name: one.predict(X) for name, one in estimators.items()}, qid, measure)
@@ -62,9 +62,9 @@ class CutoffDisplay(Display):
         legend(ax)
 
 
-def at_cutoffs(measure: str, cutoffs: Sequence[int]) -> list[Measure]:
+def at_cutoffs(measure: str | Measure, cutoffs: Sequence[int]) -> list[Measure]:
     """The measure with each of the cutoffs."""
-    name, colon, options = measure.partition(":")
+    name, colon, options = str(measure).partition(":")
     base = parse(f"{name.partition('@')[0]}@1{colon}{options}")
     if not cutoffs or min(cutoffs) < 1:
         raise ValueError(f"cutoffs must be whole numbers from 1, got {list(cutoffs)}")

@@ -6,10 +6,11 @@ from typing import Any, Self
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
-from rankwise.metrics import Evaluation, evaluate, parse, randomization_test, win_tie_loss
+from rankwise.metrics import Evaluation, Measure, OfQuery, evaluate, randomization_test, win_tie_loss
 from rankwise.report.display import BLUE, RED, Display, drawn, dress, legend
 
 LEAST_SHOWN = 0.0001
+One = str | Measure | OfQuery
 
 
 @dataclass(eq=False)
@@ -31,10 +32,10 @@ class QueryDifferenceDisplay(Display):
 
     @classmethod
     def from_evaluations(
-        cls, first: Evaluation, other: Evaluation, measure: str | None = None, names: tuple[str, str] = ("A", "B")
+        cls, first: Evaluation, other: Evaluation, measure: One | None = None, names: tuple[str, str] = ("A", "B")
     ) -> Self:
         """Two evaluations of the same queries in the same order; `measure`: the first one they have."""
-        name = next(iter(first)) if measure is None else str(parse(measure))
+        name = next(iter(first)) if measure is None else first.key(measure)
         if not np.array_equal(first.query_ids, other.query_ids):
             raise ValueError("the two evaluations are of different queries, or of other orders of them")
         a, b = first.per_query[name], other.per_query[name]
@@ -49,7 +50,7 @@ class QueryDifferenceDisplay(Display):
         first: Any,
         other: Any,
         qid: Any,
-        measure: str = "ndcg@10",
+        measure: One = "ndcg@10",
         names: tuple[str, str] = ("A", "B"),
     ) -> Self:
         """The scores of two rankers for the documents with labels y."""

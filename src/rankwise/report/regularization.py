@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
+from rankwise.metrics import parse
 from rankwise.report.display import BLUE, GREY, RED, Display, drawn, dress, legend
 
 FEW = 10  # folds drawn one by one
@@ -34,7 +35,8 @@ class RegularizationDisplay(Display):
         if not hasattr(estimator, grid):
             raise ValueError(f"{type(estimator).__name__} has no path to draw: fit RankSVMCV or RankRLSCV")
         chosen = float(getattr(estimator, f"{parameter}_"))
-        return cls(parameter, getattr(estimator, grid), estimator.cv_values_, chosen, str(estimator.measure))
+        measure = estimator.measure if isinstance(estimator.measure, str) else str(parse(estimator.measure))
+        return cls(parameter, getattr(estimator, grid), estimator.cv_values_, chosen, measure)
 
     @classmethod
     def from_cv_results(cls, results: dict[str, Any], parameter: str = "C", measure: str = "score") -> Self:

@@ -9,7 +9,7 @@ it certifies what is returned.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -19,9 +19,8 @@ from rankwise.foundation.devices import length_of
 from rankwise.foundation.memory import memory_at_hand
 from rankwise.objective.losses import Loss
 from rankwise.objective.objective import ROUNDING, Objective
-from rankwise.pairs.composite import adjacent
+from rankwise.pairs.levels import by_level
 from rankwise.pairs.preferences import Preferences
-from rankwise.pairs.sampling import PairSampler
 from rankwise.solvers.base import Callback, Journal, Result, Start, converged_by, relative, require, within
 
 BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the order of a pass, and the matrix in the end
@@ -39,6 +38,8 @@ class DualCoordinateAscent:
 
     `Result.dual` is the sparse matrix alpha[i, j], its rows and columns the rows of the objective's X.
     """
+
+    needs: ClassVar = ("NumPy arrays", "single pairs", "dual loss")
 
     tol: float = 1e-3
     max_iter: int = 1000  # passes
@@ -182,16 +183,15 @@ def listed(risk: Any) -> tuple[Ints, Ints, Floats, Floats]:
 
 
 def _list(preferences: Preferences) -> tuple[Ints, Ints]:
-    from rankwise.pairs.explicit import list_pairs
+    from rankwise.pairs.listing import list_pairs
 
-    layout, near = preferences.layout, preferences.scope == "adjacent"
-    n_pairs = PairSampler(replace(layout, weights=None), near).n_pairs
+    n_pairs = sum(sum(by_level(one).pairs.tolist()) for one in preferences.layouts)
     if n_pairs * BYTES_A_PAIR > memory_at_hand():
         raise ValueError(
             f"solver 'dual' lists every pair, and {n_pairs:,} pairs take about {n_pairs * BYTES_A_PAIR / 1e6:,.0f} MB, "
             "more memory than is at hand: take another solver"
         )
-    lists = [list_pairs(one) for one in (adjacent(layout) if near else [layout])]
+    lists = [list_pairs(one) for one in preferences.layouts]
     return np.concatenate([better for better, _ in lists]), np.concatenate([worse for _, worse in lists])
 
 
@@ -208,7 +208,8 @@ def bounded(loss: Loss) -> bool:
     """Whether the dual of the loss is the one above."""
     first, *others = loss.pieces
     corner = (first.threshold, first.constant) == (1.0, 0.0) and (first.slope > 0) != (first.curvature > 0)
-    return corner and (not others or loss.name.startswith("huber"))
+    straightened = len(others) == 1 and others[0].curvature == -first.curvature  # as huber is beyond its width
+    return corner and (not others or straightened)
 
 
 def _limits(loss: Loss) -> tuple[float, float]:

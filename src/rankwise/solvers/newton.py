@@ -7,15 +7,15 @@ only a few of them, while a line search crosses many: this is why "auto" prefers
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import optimize
-from scipy.sparse.linalg import LinearOperator, minres
 
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import length_of, on_device_of, to_host
+from rankwise.foundation.devices import length_of
 from rankwise.foundation.functions import Expansion, Function
 from rankwise.solvers.base import (
     Callback,
@@ -40,22 +40,25 @@ BLOCKED = 3  # steps cut short, after which there is a detour
 EASED = 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0  # shares of C
 LOOSELY, STAGE = 0.1, 50  # tolerance and steps for each of them
 SHORTEST = 1e-300  # where the curvature at w = 0 says nothing, a step is too long by the square of the features' size
-MINRES_TOLERANCE = 1e-11
-INNERS = ("cholesky", "cg", "minres")
+INNERS = ("cholesky", "cg")
+InnerSolve = Callable[[Expansion], ModelStep]
 
 
 @dataclass(frozen=True)
 class Newton:
-    """inner         "cholesky" of the Hessian matrix, or "cg" or "minres" on Hessian products
+    """inner         "cholesky" of the Hessian matrix, "cg" on Hessian products, or a function of an expansion that
+                  returns a `ModelStep`
     precondition  of "cg": None, "diagonal", or "sampled", the Hessian of a sample of the rows
     patience      of "cg": the number of products after which the Hessian is written out instead; None: never
     detours       how often to go by way of smaller C where steps are cut short
     rescue        a solver to turn to where the line search fails near separability; None: give up there
     """
 
+    needs: ClassVar = ("smooth loss",)
+
     tol: float = 1e-3
     max_iter: int = 1000
-    inner: str = "cholesky"
+    inner: str | InnerSolve = "cholesky"
     precondition: str | None = None
     patience: int | None = None
     stopping: str = "gap"
@@ -156,7 +159,7 @@ class Model:
     """
 
     def __init__(self, options: Newton, objective: Any, hessian: Floats | None = None) -> None:
-        if options.inner not in INNERS:
+        if options.inner not in INNERS and not callable(options.inner):
             raise ValueError(f"inner must be one of {', '.join(map(repr, INNERS))}; got {options.inner!r}")
         self.options, self.objective = options, objective
         self.products = self.last = 0
@@ -197,33 +200,14 @@ class Model:
             step = -self._inverse(here.gradient)
             predicted = -0.5 * float(here.gradient @ step)
             return ModelStep(step, 0.0, predicted, predicted, 0)
-        if self.options.inner == "minres":
-            return _by_minres(here)
+        if callable(self.options.inner):
+            return self.options.inner(here)
         if self._preconditioner is None:
             self._preconditioner = make_preconditioner(self.options.precondition, self.objective)
         found = conjugate_gradients(here, self._preconditioner(here, self.last), enough=enough or 0.0)
         self.last = found.products
         self.products += found.products
         return found
-
-
-def _by_minres(here: Any) -> ModelStep:
-    gradient, size = to_host(here.gradient), here.gradient.shape[0]
-    products = 0
-
-    def multiply(v: Floats) -> Floats:
-        nonlocal products
-        products += 1
-        product: Floats = to_host(here.hessian(on_device_of(here.gradient, v)))
-        return product
-
-    hessian = LinearOperator((size, size), matvec=multiply, dtype=np.float64)
-    # scipy's minres measures the residual against |∇²f| |step|, which is far larger than |∇f|
-    step = -minres(hessian, gradient, rtol=MINRES_TOLERANCE, maxiter=max(100, 2 * size))[0]
-    predicted = -float(gradient @ step) - 0.5 * float(step @ multiply(step))
-    left = gradient + hessian @ step
-    attainable = predicted + 0.5 * float(left @ left)  # H ⪰ 1, so this bounds what the model still allows
-    return ModelStep(on_device_of(here.gradient, step), 0.0, predicted, attainable, products)
 
 
 def line_search(objective: Any, here: Expansion, direction: Floats) -> tuple[Expansion | None, float]:

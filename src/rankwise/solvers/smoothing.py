@@ -12,7 +12,7 @@ A better point lies on the ray through w: scaling w up satisfies pairs that the 
 import time
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import optimize
@@ -66,6 +66,8 @@ class Smoothing:
 
     Near separability `rescue` takes over after `PATIENCE` steps; on other data smoothing goes on.
     """
+
+    needs: ClassVar = ("hinge loss",)
 
     tol: float = 1e-3
     max_iter: int = 1000

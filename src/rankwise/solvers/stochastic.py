@@ -10,7 +10,7 @@ thrown past its goal. The answer is the average of the iterates, the t-th weighi
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -61,6 +61,8 @@ class Stochastic:
     When the objective changed by at most `tol` of itself since half as many epochs, conjugate gradients estimate how
     far it is from the optimum: it stops when that is within `tol`, as the other solvers do, and else goes on.
     """
+
+    needs: ClassVar = ("NumPy arrays", "single pairs")
 
     tol: float = 1e-3
     max_iter: int = 1000  # epochs

@@ -65,6 +65,9 @@ class Draws(ABC):
         """An epoch from w on, in place; t times the t-th iterate is added to `total`."""
 
 
+_ADJACENT = {"all": False, "adjacent": True}  # the scopes that pairs can be drawn from
+
+
 class Pairs(Draws):
     """A step reads two rows."""
 
@@ -73,7 +76,7 @@ class Pairs(Draws):
     def __init__(self, objective: Objective) -> None:
         super().__init__(objective)
         preferences = objective.pairwise.preferences
-        self.sampler = PairSampler(preferences.layout, preferences.scope == "adjacent")
+        self.sampler = PairSampler(preferences.layout, _ADJACENT[preferences.scope])
         self.n_pairs = float(self.sampler.n_pairs)
         self.steps = objective.rows.n_rows
         self.uses = self.sampler.degree()

@@ -5,7 +5,7 @@
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class TrustRegion:
 
     The region is then a ball in the preconditioner's norm. With a sample, the sample's own optimum is the start.
     """
+
+    needs: ClassVar = ("smooth loss",)
 
     tol: float = 1e-3
     max_iter: int = 1000

@@ -1,11 +1,9 @@
-"""One level against all above it by two pointers: PRSVM+ and direct counting, O(l k) a product.
+"""One level against all above it by two pointers: PRSVM+ and direct counting, O(l k) per product.
 
 Take the levels from the lowest up. With the level and all higher documents sorted by score, go down the higher ones:
 the partners in the level with s_i - s_j < t are a run from its top that only grows, and so does their sum. `above`
 goes up the level. Then the level is left out and the next one is the lowest.
 """
-
-from typing import Any
 
 import numpy as np
 
@@ -44,7 +42,7 @@ class Graph(SweptGraph):
 
 
 @kernel
-def _sweep(upward: bool, threshold: float, documents: Any, v: Floats, out: Floats) -> None:
+def _sweep(upward: bool, threshold: float, documents: tuple[Ints, Ints, Floats, Ints], v: Floats, out: Floats) -> None:
     starts, order, scores, levels = documents
     for q in range(starts.size - 1):
         query = slice(starts[q], starts[q + 1])
@@ -86,10 +84,10 @@ def _meet(
     """Add to the sums of each of `mine` the values of its active partners among `theirs`."""
     total = np.zeros(values.shape[1])
     entering = 0
-    for here in mine:
-        while entering < theirs.size and sign * (scores[here] - scores[theirs[entering]]) < threshold:
+    for place in mine:
+        while entering < theirs.size and sign * (scores[place] - scores[theirs[entering]]) < threshold:
             for c in range(total.size):
                 total[c] += values[theirs[entering], c]
             entering += 1
         for c in range(total.size):
-            sums[here, c] += total[c]
+            sums[place, c] += total[c]

@@ -5,7 +5,7 @@ Equal keys share a node. The selection tree is an array, one leaf per level, and
 Node 0 is none: its sum and its rank are 0, and its right child is the root.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,22 +41,25 @@ def new_tree(kind: int, capacity: int, n_columns: int) -> Tree:
     return Tree(kind, child, numbers[:, 0], own, total, rank, np.empty(1, np.int64), np.empty(DEEPEST, np.int32))
 
 
+Documents = tuple[Ints, Ints, Ints, Floats, Floats]  # starts, numbers of levels, rows, places, keys
+
+
 @kernel
-def sweep(tree: Tree, upward: bool, bounds: tuple[float, float], documents: Any, v: Floats, out: Floats) -> None:
+def sweep(tree: Tree, upward: bool, bounds: tuple[float, float], documents: Documents, v: Floats, out: Floats) -> None:
     """The sums of whole queries: documents enter while within bounds[0] by place; sum those within bounds[1] by key."""
     starts, n_levels, order, places, keys = documents
     sign, step = (-1.0, 1) if upward else (1.0, -1)
     for q in range(n_levels.size):
         clear(tree, n_levels[q])
         first, last = starts[q], starts[q + 1]
-        here, end = (first, last) if upward else (last - 1, first - 1)
-        entering = here
-        while here != end:
-            while entering != end and sign * (places[here] - places[entering]) < bounds[0]:
+        place, end = (first, last) if upward else (last - 1, first - 1)
+        entering = place
+        while place != end:
+            while entering != end and sign * (places[place] - places[entering]) < bounds[0]:
                 insert(tree, keys[entering], v, order[entering])
                 entering += step
-            add_sum(tree, sign, keys[here], bounds[1], out, order[here])
-            here += step
+            add_sum(tree, sign, keys[place], bounds[1], out, order[place])
+            place += step
 
 
 @kernel

@@ -7,13 +7,14 @@ minimum on the ray towards the model's minimiser, and the next plane touches nea
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import ClassVar, Protocol
 
 import numpy as np
 from scipy import optimize
 
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.functions import Function
+from rankwise.foundation.functions import Expansion, Function
 from rankwise.solvers.base import (
     CORNER,
     Callback,
@@ -34,16 +35,30 @@ PLANES = 2.0  # how much less exact than at the best point the values and slopes
 IDLE = 50  # a plane that has not held the model up for so many iterations is dropped
 
 
+class Ray(Protocol):
+    """A function on a ray."""
+
+    def slope(self, t: float) -> float: ...
+
+
+class Lined(Function, Protocol):
+    """An objective whose slopes along a ray cost no product with X."""
+
+    def along(self, start: Floats, direction: Floats) -> Ray: ...
+
+
 @dataclass(frozen=True)
 class Bundle:
     """Stops when f(best) - bound ≤ tol · min(f(best), f(0) - bound)."""
+
+    needs: ClassVar = ("NumPy arrays",)
 
     tol: float = 1e-3
     max_iter: int = 5000
     line_search: bool = True
 
     def __call__(
-        self, objective: Function, start: Floats | Start | None = None, callback: Callback | None = None
+        self, objective: Lined, start: Floats | Start | None = None, callback: Callback | None = None
     ) -> Result:
         require(objective, "bundle", "along")
         began = time.perf_counter()
@@ -75,14 +90,14 @@ class Bundle:
                 message = "stopped by the callback"
             elif len(history) >= self.max_iter:
                 message = f"max_iter = {self.max_iter} planes were not enough: relative gap {share:.3g}"
-        found = Result(best.point, best.value, norm, len(history), done, message, history)
-        return replace(found, gap=gap + _rounding(best) + CORNER * value_at_zero, gap_estimate=gap)
+        result = Result(best.point, best.value, norm, len(history), done, message, history)
+        return replace(result, gap=gap + _rounding(best) + CORNER * value_at_zero, gap_estimate=gap)
 
-    def _next(self, objective: Any, best: Any, proposed: Floats) -> tuple[Any, Any]:
+    def _next(self, objective: Lined, best: Expansion, proposed: Floats) -> tuple[Expansion, Expansion]:
         """The best point from now on, and the point where the next plane touches."""
         if not self.line_search:
-            there = objective.at(proposed)
-            return (there if there.value < best.value else best), there
+            touched: Expansion = objective.at(proposed)
+            return (touched if touched.value < best.value else best), touched
         direction = proposed - best.point
         length = _minimum_on(objective.along(best.point, direction))
         if length > 0:
@@ -91,7 +106,10 @@ class Bundle:
         return best, objective.at(best.point + NEXT_PLANE * (proposed - best.point))
 
 
-def _rounding(best: Any) -> float:
+bmrm = partial(Bundle, line_search=False)
+
+
+def _rounding(best: Expansion) -> float:
     """What rounding may have added to the bound: the planes in use touch near the best point, and are as exact."""
     if not hasattr(best, "certificate"):
         return 0.0
@@ -100,7 +118,7 @@ def _rounding(best: Any) -> float:
     return float(PLANES * (in_gradient * furthest + in_value))
 
 
-def _minimum_on(ray: Any) -> float:
+def _minimum_on(ray: Ray) -> float:
     """Where a convex function of t ≥ 0 is least: its slope's root. Five digits will do."""
     low, high = 0.0, 1.0
     if ray.slope(low) >= 0:
@@ -119,13 +137,13 @@ class _Planes:
         self.shares, self.idle = np.ones(1), np.zeros(1, np.int64)
         self.products = np.zeros((1, 1))
 
-    def add(self, here: Any) -> None:
-        normal = here.gradient - here.point
-        risk = here.value - 0.5 * float(here.point @ here.point)
+    def add(self, touched: Expansion) -> None:
+        normal = touched.gradient - touched.point
+        risk = touched.value - 0.5 * float(touched.point @ touched.point)
         with_others = self.normals @ normal
         self.products = np.block([[self.products, with_others[:, None]], [with_others[None], normal @ normal]])
         self.normals = np.vstack((self.normals, normal))
-        self.heights = np.append(self.heights, risk - normal @ here.point)
+        self.heights = np.append(self.heights, risk - normal @ touched.point)
         self.shares, self.idle = np.append(self.shares, 0.0), np.append(self.idle, 0)
 
     def minimum(self) -> tuple[Floats, float]:

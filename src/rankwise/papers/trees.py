@@ -1,4 +1,4 @@
-"""The papers' sweeps with an order-statistic tree, O(l log k) a product (Lee and Lin, Airola et al.).
+"""The papers' sweeps with an order-statistic tree, O(l log k) per product (Lee and Lin, Airola et al.).
 
 With z = -level, a pair (i, j) is active if s_i - s_j < t and z_i - z_j < 0. Take the documents in descending order of
 one of the two and keep in a tree, by the other, those that satisfy the first condition; what i needs is the sum over
@@ -6,31 +6,25 @@ the keys that satisfy the second. Trees by label go through the scores, the tree
 `above` is the same upward, with both differences turned round.
 """
 
+from functools import partial
+
 import numpy as np
 
 from rankwise.foundation.arrays import Floats
 from rankwise.pairs import compiled
 from rankwise.pairs.graph import Layout
 from rankwise.pairs.swept import SweptGraph
-from rankwise.pairs.tree_kernels import AA, AVL, RED_BLACK, SELECTION, new_tree, sweep
-
-KINDS = {
-    "red-black-tree": RED_BLACK,
-    "score-red-black-tree": RED_BLACK,
-    "selection-tree": SELECTION,
-    "avl-tree": AVL,
-    "aa-tree": AA,
-}
+from rankwise.papers.tree_kernels import AA, AVL, RED_BLACK, SELECTION, new_tree, sweep
 
 
 class Engine:
-    def __init__(self, layout: Layout, n_threads: int = 1, kind: str = "red-black-tree") -> None:
+    def __init__(self, layout: Layout, n_threads: int = 1, kind: int = RED_BLACK, by_score: bool = False) -> None:
         self.layout = layout
         self.n_threads = n_threads
-        self.kind = KINDS[kind]
+        self.kind = kind
         self.sorter = compiled.Engine(layout, n_threads)
         self.z = -layout.level.astype(np.float64)
-        self.by_label = self.sorter.ranked(self.z) if kind == "score-red-black-tree" else None
+        self.by_label = self.sorter.ranked(self.z) if by_score else None
 
     def ranked(self, scores: Floats) -> "Ranking":
         return Ranking(self, scores)
@@ -57,3 +51,10 @@ class Graph(SweptGraph):
         documents = (starts, n_levels, ranking.order, ranking.places, ranking.keys)
         capacity = 4 * n_levels.max() if engine.kind == SELECTION else np.diff(starts).max()
         sweep(new_tree(engine.kind, int(capacity), v.shape[1]), upward, bounds, documents, v, out)
+
+
+red_black = partial(Engine, kind=RED_BLACK)
+score_red_black = partial(Engine, kind=RED_BLACK, by_score=True)
+selection = partial(Engine, kind=SELECTION)
+avl = partial(Engine, kind=AVL)
+aa = partial(Engine, kind=AA)

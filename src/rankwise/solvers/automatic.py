@@ -1,0 +1,65 @@
+"""What "auto" and "smoothing" stand for: the solver that suits the size of X and the loss."""
+
+from dataclasses import replace
+from typing import Any
+
+from rankwise.foundation.devices import library_of, stored
+from rankwise.foundation.memory import memory_at_hand
+from rankwise.objective.losses import Loss, hinge
+from rankwise.objective.stored import is_stored
+from rankwise.solvers.conjugate import sample_size
+from rankwise.solvers.dual import DualCoordinateAscent, bounded
+from rankwise.solvers.newton import Newton
+from rankwise.solvers.smoothing import Smoothing
+from rankwise.solvers.trust_region import TrustRegion
+
+PRODUCTS = 30  # Hessian products that a step of the trust region solver typically takes
+MATRIX_GAIN = 4  # how much cheaper an operation is inside a matrix product, the sums over pairs beside it included
+STEPS = 10  # of Newton's method, typically
+SMALL = 1e8  # operations that take so little time that saving them is not worth a choice
+MATRICES = 3  # of d × d numbers, that a factorisation holds at a time
+WORTH_SAMPLING = 8  # times the rows of a sample, from where on it saves more than it costs
+
+
+def cheapest(n_rows: int, n_features: int, n_stored: int) -> Newton | TrustRegion:
+    """The solver of "auto" for a smooth loss: Newton's method while writing out the Hessian costs less than it saves.
+
+    Writing it out and factorising it takes n d² + d³/3 operations, all in matrix products; a product takes 2 operations
+    for every stored value of X, and `PRODUCTS` of them make a step. With much data, only a sample's is written out.
+    Else conjugate gradients, until their products have cost as much as some `STEPS` with the Hessian would have.
+    """
+    sampled = n_rows >= WORTH_SAMPLING * sample_size(n_features)
+    rows = sample_size(n_features) if sampled else n_rows
+    written_out = (rows * n_features**2 + n_features**3 / 3) / MATRIX_GAIN
+    products = written_out / (2 * max(n_stored, 1))
+    if products <= PRODUCTS or (written_out <= SMALL and not sampled):
+        return TrustRegion(precondition="sampled") if sampled else Newton()
+    fits = MATRICES * 8 * n_features**2 <= memory_at_hand() / 2
+    return Newton(inner="cg", precondition="diagonal", patience=int(STEPS * products) if fits else None)
+
+
+def automatic_name(loss: Loss) -> str:
+    """The solver that "auto" stands for where the loss has a corner; "auto" where it has none."""
+    if loss.smooth:
+        return "auto"
+    return "smoothing" if loss.pieces == hinge().pieces else "bundle"
+
+
+def automatic(
+    loss: Loss, X: Any, tol: float, random_state: int, stopping: str, max_iter: int = Newton.max_iter
+) -> Newton | TrustRegion:
+    """The cheapest solver of a smooth loss, with the dual to turn to near separability."""
+    solver = cheapest(X.shape[0], X.shape[1], stored(X))
+    return replace(solver, tol=tol, max_iter=max_iter, stopping=stopping, rescue=_rescue(loss, X, tol, random_state))
+
+
+def smoothing(loss: Loss, X: Any, tol: float, random_state: int, max_iter: int = Smoothing.max_iter) -> Smoothing:
+    """Smoothing by the cheapest solver."""
+    smooth = cheapest(X.shape[0], X.shape[1], stored(X))
+    inner = Newton(inner="cg", precondition="sampled") if isinstance(smooth, TrustRegion) else smooth
+    return Smoothing(tol, max_iter, inner, rescue=_rescue(loss, X, tol, random_state))
+
+
+def _rescue(loss: Loss, X: Any, tol: float, random_state: int) -> DualCoordinateAscent | None:
+    in_memory = library_of(X) is None and not is_stored(X)
+    return DualCoordinateAscent(tol, random_state=random_state) if in_memory and bounded(loss) else None

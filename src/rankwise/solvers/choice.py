@@ -1,0 +1,132 @@
+"""From the argument `solver` to a solver that can do the work.
+
+A solver is anything called with (objective, start, callback) that returns a `Result`. What it needs of the problem it
+declares in the attribute `needs`, words of `NEEDS`; a solver without that attribute is taken to need NumPy arrays.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from inspect import Parameter, signature
+from typing import Any, Protocol, cast
+
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import library_of
+from rankwise.foundation.registry import Registry
+from rankwise.objective.losses import Loss, hinge
+from rankwise.objective.stored import is_stored
+from rankwise.solvers.automatic import automatic, automatic_name, smoothing
+from rankwise.solvers.base import Callback, Result
+from rankwise.solvers.dual import DualCoordinateAscent, bounded
+from rankwise.solvers.newton import Newton
+from rankwise.solvers.stochastic import Stochastic
+from rankwise.solvers.trust_region import TrustRegion
+
+
+class Solver(Protocol):
+    def __call__(self, objective: Any, start: Floats | None = None, callback: Callback | None = None) -> Result: ...
+
+
+Entry = Callable[..., Any]  # a solver, or a class or function that makes one from `OPTIONS`
+OPTIONS = ("tol", "max_iter", "random_state", "stopping", "loss", "X")
+
+SOLVERS: Registry[Entry] = Registry(
+    "solver",
+    {
+        "auto": automatic,
+        "newton": Newton,
+        "newton-cg": partial(Newton, inner="cg"),
+        "trust-region": TrustRegion,
+        "trust-region-diagonal": partial(TrustRegion, precondition="diagonal"),
+        "trust-region-sampled": partial(TrustRegion, precondition="sampled"),
+        "smoothing": smoothing,
+        "sgd": Stochastic,
+        "sgd-queries": partial(Stochastic, over="queries"),
+        "dual": DualCoordinateAscent,
+    },
+    extension="rankwise.papers",
+)
+
+NEEDS: dict[str, tuple[Callable[[Loss, Any], bool], str]] = {  # need -> whether it is met, and what to say if not
+    "smooth loss": (
+        lambda loss, X: loss.smooth,
+        "needs a smooth loss, and {loss} has a corner: take 'auto', 'smoothing' or 'bundle'",
+    ),
+    "hinge loss": (lambda loss, X: loss.pieces == hinge().pieces, "is for the hinge loss: for {loss} take 'auto'"),
+    "dual loss": (
+        lambda loss, X: bounded(loss),
+        "is for the losses hinge, squared_hinge and huber: for {loss} take 'auto'",
+    ),
+    "NumPy arrays": (lambda loss, X: library_of(X) is None, "takes arrays of NumPy only: for others take 'auto'"),
+    "single pairs": (
+        lambda loss, X: not is_stored(X),
+        "looks at single rows, which must be in memory: take 'auto', or data.read()",
+    ),
+}
+
+
+def register_solver(name: str, solver: Entry | str, *, replace: bool = False) -> None:
+    """Let `name` stand for a solver wherever one is chosen: `RankSVM(solver=name)`.
+
+    solver   called with (objective, start, callback), returns a `Result`; or a class or function that makes one from
+             those of the arguments tol, max_iter, random_state, stopping, loss and X that it names; or the place where
+             it is defined, "package.module:name"
+    replace  whether the name may be one that is registered already
+    """
+    if not isinstance(solver, str) and not callable(solver):
+        raise TypeError(f"a solver is called with (objective, start, callback); got {solver!r}")
+    SOLVERS.register(name, solver, replace=replace)
+
+
+def needs_of(solver: str | Entry) -> tuple[str, ...]:
+    """What a solver, the class that makes it, or the solver of that name declares to need."""
+    entry = SOLVERS[solver] if isinstance(solver, str) else solver
+    kind = entry.func if isinstance(entry, partial) else entry
+    needs: tuple[str, ...] = getattr(kind, "needs", ("NumPy arrays",))
+    for need in needs:
+        if need not in NEEDS:
+            raise ValueError(f"needs of {kind!r} must be among {', '.join(map(repr, NEEDS))}; got {need!r}")
+    return needs
+
+
+def make_solver(
+    solver: str | Solver,
+    loss: Loss,
+    X: Any,
+    *,
+    tol: float,
+    max_iter: int | None = None,
+    random_state: int = 0,
+    stopping: str = "gap",
+) -> Solver:
+    """The solver of that name with these options; an object has options of its own and is returned as it is.
+
+    What cannot work is refused here, before anything is computed.
+    """
+    if isinstance(solver, str):
+        name = SOLVERS.spelling(solver)
+        name = automatic_name(loss) if name == "auto" else name
+        given = {"tol": tol, "random_state": random_state, "stopping": stopping, "loss": loss, "X": X}
+        made = _made(name, given | ({} if max_iter is None else {"max_iter": max_iter}))
+    elif callable(solver):
+        name, made = getattr(solver, "__name__", type(solver).__name__), solver
+    else:
+        raise TypeError(f"solver must be a name or be called with (objective, start, callback); got {solver!r}")
+    for need in needs_of(made):
+        is_met, complaint = NEEDS[need]
+        if not is_met(loss, X):
+            raise ValueError(f"solver {name!r} " + complaint.format(loss=loss))
+    return made
+
+
+def _made(name: str, given: dict[str, Any]) -> Solver:
+    """The solver of that name, made with those of the options given that it has."""
+    entry = SOLVERS[name]
+    parameters = signature(entry).parameters
+    if given["stopping"] != "gap" and "stopping" not in parameters:
+        raise ValueError(
+            f"stopping={given['stopping']!r} is for solvers of smooth losses: solver {name!r} stops by its gap"
+        )
+    required = {key for key, one in parameters.items() if one.default is Parameter.empty}
+    if not required <= set(OPTIONS):  # it needs an objective: this is the solver itself
+        return cast(Solver, entry)
+    return cast(Solver, entry(**{key: value for key, value in given.items() if key in parameters}))

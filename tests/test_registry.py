@@ -1,0 +1,104 @@
+"""Names and what they stand for: one class for losses, solvers, measures and schemes."""
+
+import subprocess
+import sys
+
+import pytest
+
+from rankwise.foundation.registry import Registry, loaded
+from rankwise.metrics import FAMILIES
+from rankwise.objective.losses import LOSSES
+from rankwise.pairs.schemes import SCHEMES
+from rankwise.solvers import SOLVERS
+
+OF_0_1 = {  # the names of version 0.1
+    "loss": "hinge squared_hinge huber logistic squared",
+    "scheme": "auto compiled portable explicit by-level red-black-tree score-red-black-tree selection-tree avl-tree "
+    "aa-tree",
+    "solver": "auto newton newton-cg newton-minres trust-region trust-region-diagonal trust-region-sampled sgd "
+    "sgd-queries dual smoothing bundle bmrm",
+    "measure": "ndcg mean-ndcg dcg map precision recall mrr err pairwise-accuracy kendall-tau-b auc",
+}
+
+
+def colours():
+    return Registry("colour", {"red": 1, "dark_blue": "math:pi"})
+
+
+def test_an_entry_is_an_object_or_the_place_where_it_is():
+    registry = colours()
+    registry.register("sea-green", 3)
+    assert [registry[name] for name in registry] == [1, loaded("math:pi"), 3]
+    assert registry.name_of(registry["dark_blue"]) == "dark_blue"
+    assert registry.name_of(object()) is None
+
+
+def test_spelling_makes_no_difference():
+    registry = colours()
+    assert registry["Dark-Blue"] == registry["dark_blue"]
+    assert registry.spelling(" DARK-blue ") == "dark_blue"
+    assert "dark-blue" in registry
+    assert 5 not in registry
+
+
+def test_an_unknown_name_is_one_sentence():
+    with pytest.raises(
+        ValueError, match=r"^colour must be one of 'red', 'dark_blue'; got 'dark-bleu'\. Did you mean 'dark_blue'\?$"
+    ):
+        colours()["dark-bleu"]
+    with pytest.raises(ValueError, match=r"^colour must be one of 'red', 'dark_blue'; got 'x'\.$"):
+        colours().spelling("x")
+
+
+def test_a_name_is_not_replaced_by_accident():
+    registry = colours()
+    with pytest.raises(
+        ValueError, match="colour 'dark_blue' is registered already: choose another name, or pass replace=True"
+    ):
+        registry.register("dark-blue", 2)
+    registry.register("dark-blue", 2, replace=True)
+    assert list(registry) == ["red", "dark-blue"]
+    assert registry["dark_blue"] == 2
+
+
+@pytest.mark.parametrize("name", ["", "Red", "a b", "huber:1", "ndcg@5", "-x", 5, None])
+def test_what_is_no_name(name):
+    with pytest.raises(ValueError, match="the name of a colour must be lower-case words joined by"):
+        colours().register(name, 1)
+
+
+def test_a_text_must_be_a_place():
+    with pytest.raises(ValueError, match=r"colour 'green' must be an object or 'package.module:name'; got 'emerald'"):
+        colours().register("green", "emerald")
+
+
+def test_further_names_come_with_a_module_that_is_imported_when_needed(tmp_path, monkeypatch):
+    (tmp_path / "more_colours.py").write_text("import test_registry\ntest_registry.REGISTRY.register('pink', 7)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(globals(), "REGISTRY", Registry("colour", {"red": 1}, extension="more_colours"))
+    assert REGISTRY["red"] == 1  # noqa: F821
+    assert "more_colours" not in sys.modules
+    with pytest.raises(ValueError, match="'pink' is registered already"):
+        REGISTRY.register("pink", 8)  # noqa: F821
+    assert list(REGISTRY) == ["red", "pink"]  # noqa: F821
+
+
+@pytest.mark.parametrize("registry", [LOSSES, SCHEMES, SOLVERS, FAMILIES], ids=lambda registry: registry.kind)
+def test_every_name_of_version_0_1_is_there(registry):
+    for name in OF_0_1[registry.kind].split():
+        assert name in list(registry)
+        assert registry[name] is not None
+
+
+def test_the_papers_are_not_imported_before_a_name_of_theirs_is_used():
+    code = """
+import sys
+import rankwise
+data = rankwise.load_sample()
+rankwise.RankSVM(C=0.01).fit(data.X, data.y, data.qid)
+assert not [name for name in sys.modules if name.startswith("rankwise.papers")]
+rankwise.RankSVM(C=0.01, scheme="avl-tree")._pairing()
+assert "rankwise.papers.trees" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
