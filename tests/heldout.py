@@ -27,8 +27,8 @@ from typer.testing import CliRunner
 import rankwise
 from rankwise import RankingData, RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from rankwise.cli.app import app
-from rankwise.data.files import SUFFIXES, format_of
-from rankwise.data.streams import COMPRESSED
+from rankwise.data.formats import SUFFIXES, format_of
+from rankwise.foundation.compression import COMPRESSED
 from rankwise.foundation.texts import table
 from rankwise.objective import losses
 from rankwise.objective.building import build

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, issparse, load_npz
 
 from rankwise import make_ranking
 from rankwise.data import streams
-from rankwise.data.files import read_data, stream_data, write_data
+from rankwise.data.formats import read_data, stream_data, write_data
 from rankwise.data.frame import from_frame, to_frame
 from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData

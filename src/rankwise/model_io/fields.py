@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from rankwise.data.strict_json import Rule, check_object, is_count, is_list_of, is_number, is_text
+from rankwise.foundation.strict_json import Rule, check_object, is_count, is_list_of, is_number, is_text
 
 TOLD = ("gradient_norm", "iterations", "converged", "message", "gap", "gap_estimate")
 SINCE_0_1 = ("gap_estimate", "stopping")  # fields that models of version 0.1 lack
