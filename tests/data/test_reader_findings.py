@@ -13,8 +13,9 @@ from scipy.sparse import issparse
 
 from rankwise.data import letor_parts, streams
 from rankwise.data.formats import read_data, stream_data, write_data
-from rankwise.data.letor import LetorError, read_letor
+from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
+from rankwise.data.streams import LetorError
 from rankwise.data.trec import read_qrels
 
 GOOD = b"1 qid:1 1:1 3:0.5\n"

@@ -220,7 +220,8 @@ class PandasTable:
             return Numbers(values, missing, str(column.dtype))
         present = column[~mask].tolist()
         if kind != "O" or not all(isinstance(one, Real | Decimal) for one in present):
-            return Numbers(np.zeros(0), missing, "text" if kind == "O" else str(column.dtype), is_numeric=False)
+            named = "string" if kind == "O" and isinstance(present[0], str) else str(column.dtype)
+            return Numbers(np.zeros(0), missing, named, is_numeric=False)
         whole = missing is None and not any(isinstance(one, Decimal) for one in present)
         values = np.zeros(len(column), object if whole else np.float64)
         values[~mask] = present if whole else list(map(float, present))
