@@ -106,6 +106,10 @@ def format_names() -> list[str]:
     return list(_FORMATS)
 
 
+def known_suffixes() -> list[str]:
+    return [suffix for one in _FORMATS.values() for suffix in one.suffixes]
+
+
 def suffixes_shown() -> str:
     """The formats by suffix, for help texts: `.txt .csv .tsv (also with .gz .bz2), .parquet .npz`."""
     texts, others = (
@@ -134,7 +138,7 @@ def format_of(target: "Source", writing: bool = False) -> Format:
     suffix = (path.with_suffix("") if path.suffix in COMPRESSED else path).suffix
     format = _by_suffix(suffix.lower())
     if format is None and writing and suffix:
-        known = " ".join(suffix for one in _FORMATS.values() for suffix in one.suffixes)
+        known = " ".join(known_suffixes())
         cure = "give another name, or format=NAME (--to NAME of `rankwise convert`)"
         raise ValueError(f"{target}: {suffix} is the suffix of no known format (known: {known}): {cure}")
     return format or _FORMATS[DEFAULT]
