@@ -68,8 +68,8 @@ def convert(
     else:
         data = _as_whole(sources, target, written, options)
     shape = ((len(data), "documents"), (data.n_queries, "queries"), (data.n_features, "features"))
-    told = ", ".join(counted(n, what) for n, what in shape)
-    say(f"{told} written to {'standard output' if target == '-' else target} in {time.perf_counter() - began:.1f} s")
+    size = ", ".join(counted(n, what) for n, what in shape)
+    say(f"{size} written to {'standard output' if target == '-' else target} in {time.perf_counter() - began:.1f} s")
 
 
 def _check(sources: list[str], target: str, written: Format, force: bool) -> None:
@@ -112,7 +112,7 @@ def _as_stream(sources: list[str], target: str, written: OnDisk, options: dict[s
                     file.write(block)
             files = [str(spool) if one == "-" else one for one in sources]
         written.write(target, stream_data(files, progress=_progress(tell), **options))
-    return written.open(target, False)
+    return written.open(target)
 
 
 def _read_stdin(size: int) -> bytes:

@@ -81,7 +81,7 @@ def left_on_disk(ranker: Any, sources: list[str], known: Known | None = None) ->
     if on_disk is None or not _reads_parts(ranker):
         return None
     with doing(f"checking {sources[0]}"):
-        data = on_disk.open(sources[0], True)
+        data = on_disk.open(sources[0], verify=True)
     return data if known is None or same_columns(data, known) else None
 
 

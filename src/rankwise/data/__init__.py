@@ -7,7 +7,6 @@ The room knows X, labels, query ids and names of columns; it knows no losses, mo
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from rankwise.data import builtin_formats as _registered  # noqa: F401  importing it registers them
 from rankwise.data.formats import Format, OnDisk, register_format
 
 if TYPE_CHECKING:

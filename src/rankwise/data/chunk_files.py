@@ -148,7 +148,7 @@ class OpenChunk:
 
     def _changed(self) -> ValueError:
         return ValueError(
-            f"{self.path} has changed or was removed since it was opened: open the folder again when nobody writes it"
+            f"{self.path} has changed or was removed since it was opened: open the folder again when no one writes it"
         )
 
 
@@ -302,17 +302,17 @@ def _chunk_file(value: object, where: str, common: Common) -> ChunkFile:
         if place.offset + place.rows * place.row_bytes > one.bytes:
             raise ValueError(f"{one.file}: {name} is not within the file")
     number = np.dtype(common.dtype)
-    wanted: dict[str, tuple[np.dtype | None, int, int]] = {
+    expected: dict[str, tuple[np.dtype | None, int, int]] = {
         "y": (np.dtype(np.float64), one.rows, 1),
         "qid": (None, one.rows, 1),
     }
     if common.sparse:
         stored = arrays["data"].rows
-        wanted |= {"data": (number, stored, 1), "indices": (np.dtype(np.int32), stored, 1)}
-        wanted |= {"indptr": (np.dtype(np.int64), one.rows + 1, 1)}
+        expected |= {"data": (number, stored, 1), "indices": (np.dtype(np.int32), stored, 1)}
+        expected |= {"indptr": (np.dtype(np.int64), one.rows + 1, 1)}
     else:
-        wanted["X"] = (number, one.rows, common.n_features)
-    for name, (dtype, rows, columns) in wanted.items():
+        expected["X"] = (number, one.rows, common.n_features)
+    for name, (dtype, rows, columns) in expected.items():
         place = arrays[name]
         right_type = dtype is None or np.dtype(place.dtype) == dtype
         if not right_type or (place.rows, place.columns) != (rows, columns):

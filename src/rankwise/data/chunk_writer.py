@@ -68,9 +68,9 @@ def _replace(path: Path, partial: Path, common: Common, files: list[ChunkFile]) 
         os.rename(partial / one.file, path / one.file)
     sync_folder(path)
     write_manifest(path, common, files)
-    wanted = {one.file for one in files}
+    kept = {one.file for one in files}
     for name in os.listdir(path):
-        if _CHUNK.fullmatch(name) and name not in wanted:
+        if _CHUNK.fullmatch(name) and name not in kept:
             (path / name).unlink()
 
 
@@ -91,7 +91,7 @@ class _Writer:
     def __init__(self, folder: Path, chunk_bytes: int) -> None:
         self.folder, self.chunk_bytes = folder, chunk_bytes
         self.waiting: list[RankingData] = []
-        self.waiting_bytes, self.wanted, self.rows = 0, chunk_bytes, 0
+        self.waiting_bytes, self.enough, self.rows = 0, chunk_bytes, 0
         self.files: list[ChunkFile] = []
         self.common: Common | None = None
         self.ids: list[Array] = []  # one per run of rows with equal ids, chunk after chunk
@@ -107,11 +107,11 @@ class _Writer:
         self.waiting.append(block)
         self.waiting_bytes += _x_bytes(block)
         self.rows += len(block)
-        if self.waiting_bytes >= self.wanted:
+        if self.waiting_bytes >= self.enough:
             rest = self._write(all_of_it=False)
             self.waiting, self.waiting_bytes = [rest], _x_bytes(rest)
             # so that a query larger than a chunk is not joined again for every block
-            self.wanted = max(self.chunk_bytes, self.waiting_bytes * 3 // 2)
+            self.enough = max(self.chunk_bytes, self.waiting_bytes * 3 // 2)
 
     def finish(self) -> tuple[Common, list[ChunkFile]]:
         if not self.rows or self.common is None:

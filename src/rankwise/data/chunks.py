@@ -106,9 +106,9 @@ class ChunkedData:
 
     def __repr__(self) -> str:
         shape = ((self.n_rows, "rows"), (self.n_features, "features"), (self.n_queries, "queries"))
-        told = ", ".join(counted(n, what) for n, what in shape)
+        size = ", ".join(counted(n, what) for n, what in shape)
         kind = "sparse" if self.is_sparse else "dense"
-        return f"ChunkedData({told}, {kind} {self.dtype}, {counted(len(self.files), 'chunks')} in {self.folder})"
+        return f"ChunkedData({size}, {kind} {self.dtype}, {counted(len(self.files), 'chunks')} in {self.folder})"
 
     @property
     def shape(self) -> tuple[int, int]:

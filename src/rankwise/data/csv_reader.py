@@ -32,7 +32,7 @@ from rankwise.foundation.jit import kernel
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import id_array
 
-# what a column is, where it is no feature
+# what a column is if it is not a feature
 LABEL, QUERY, COMMENT, NOTHING = -1, -2, -3, -4
 # what `notes` holds
 FAULT, PLACE, COLUMN, N_HARD, N_NOTES = range(5)
@@ -63,7 +63,7 @@ class Arrays(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The role of each column, the byte between cells, the largest number, what to put for a missing one."""
+    """The role of each column, the byte between cells, the largest number, the value that replaces a missing one."""
 
     roles: Array
     separator: int
@@ -189,8 +189,8 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
     where = f"{chunk.text.name}, line {number}"
     separator = chr(layout.rules.separator)
     if kind == CELLS:
-        found = _count_cells(line.decode(errors="replace"), separator)
-        return ValueError(f"{where}: found {found} cells, expected {len(layout.header)}, as in the header")
+        n_cells = _count_cells(line.decode(errors="replace"), separator)
+        return ValueError(f"{where}: found {n_cells} cells, expected {len(layout.header)}, as in the header")
     cell = line[chunk.offset + place - begin :].split(separator.encode())[0].strip()[:_SHOWN]
     is_label = column == layout.columns.label and kind in (NUMBER, MISSING)
     if kind == TOO_LARGE:
@@ -275,7 +275,7 @@ def fill(text: Array, row: int, arrays: Arrays, rules: Rules, hard: Array, notes
 
 @kernel
 def _cell(text: Array, at: int, separator: int) -> tuple[int, int]:
-    """(where the cell ends, where the separator or line end behind it stands); -1 where a quote is not closed."""
+    """(end of the cell, place of the separator or line end after it); the end is -1 if a quote is not closed."""
     if text[at] == _QUOTE:
         at += 1
         while text[at] != _QUOTE or text[at + 1] == _QUOTE:

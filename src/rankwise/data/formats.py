@@ -1,13 +1,14 @@
 """Formats of ranking data: the registry that readers, writers, the command line and Dask ask.
 
-A format is a value. `register_format` adds one, from outside this package too; ours enter by the same call (see
-`builtin_formats`). This module is imported for help texts: it must not import NumPy.
+A format is a value. `register_format` adds one, from outside this package too; ours enter by the same call, at the end.
+This module is imported for help texts: it must not import NumPy.
 """
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -31,12 +32,12 @@ class OnDisk:
     """A format whose data may be larger than memory: it is written from a stream, and opened without reading X.
 
     write         (path, blocks of rows) -> None
-    open          (path, verify) -> the data, with X on disk; `verify`: check that nothing is damaged
+    open          (path, verify=bool) -> the data, with X on disk; `verify`: check that nothing is damaged
     check_target  (path) -> None; an error if something else is stored there
     """
 
     write: "Callable[[FileName, Iterable[RankingData]], None]"
-    open: "Callable[[FileName, bool], ChunkedData]"
+    open: "Callable[..., ChunkedData]"
     check_target: Callable[[FileName], None]
 
 
@@ -111,7 +112,7 @@ def known_suffixes() -> list[str]:
 
 
 def suffixes_shown() -> str:
-    """The formats by suffix, for help texts: `.txt .csv .tsv (also with .gz .bz2), .parquet .npz`."""
+    """The formats by suffix, for help texts: first those of text, which may be compressed, then the others."""
     texts, others = (
         " ".join(one.suffixes[0] for one in _FORMATS.values() if one.is_text == is_text and one.suffixes)
         for is_text in (True, False)
@@ -239,3 +240,67 @@ def write_data(target: "Target", data: "RankingData", *, format: str | None = No
         raise ValueError(f"{chosen.name} cannot go to standard output: give a file")
     chosen.check_installed()
     chosen.write(target, data)
+
+
+def _later(place: str, **options: str) -> Callable[..., Any]:
+    """The function "module:name" of this room with these options; it is imported when it is first called."""
+    module, name = place.split(":")
+    return lambda *args, **more: getattr(import_module(f"rankwise.data.{module}"), name)(*args, **options, **more)
+
+
+register_format(
+    Format(
+        "letor",
+        (".txt", ".letor", ".dat", ".svm", ".svmlight", ".libsvm"),
+        write=_later("text_writer:write_letor"),
+        is_text=True,
+        is_indexed=True,
+        read_all=_later("letor:letor_data"),
+        stream_all=_later("letor:letor_stream"),
+    )
+)
+register_format(
+    Format(
+        "csv",
+        (".csv",),
+        _later("csv_reader:csv_blocks", separator=","),
+        _later("text_writer:write_csv", separator=","),
+        is_text=True,
+    )
+)
+register_format(
+    Format(
+        "tsv",
+        (".tsv",),
+        _later("csv_reader:csv_blocks", separator="\t"),
+        _later("text_writer:write_csv", separator="\t"),
+        is_text=True,
+    )
+)
+register_format(
+    Format(
+        "parquet",
+        (".parquet", ".pq"),
+        _later("frame:parquet_blocks"),
+        _later("frame:write_parquet"),
+        requires=("pyarrow", "rankwise[parquet]"),
+        is_folder=lambda path: True,  # every folder that no other format claims
+        split=_later("frame:parquet_files"),
+    )
+)
+register_format(Format("npz", (".npz",), _later("npz:npz_blocks"), _later("npz:write_npz")))
+register_format(
+    Format(
+        "chunks",
+        (".chunks",),
+        _later("chunks:chunk_blocks"),
+        _later("chunk_writer:write_chunks"),
+        is_folder=lambda path: (path / "manifest.json").exists(),
+        split=_later("chunks:list_chunks"),
+        on_disk=OnDisk(
+            _later("chunk_writer:write_chunks"),
+            _later("chunks:open_chunks"),
+            _later("chunk_writer:check_replaceable"),
+        ),
+    )
+)

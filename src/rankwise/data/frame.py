@@ -172,16 +172,16 @@ def parquet_files(path: Path) -> list[Path]:
     return files
 
 
-def parquet_blocks(source: Path, reading: Reading, rows: int = _BATCH) -> Iterator[RankingData]:
+def parquet_blocks(source: FileName, reading: Reading) -> Iterator[RankingData]:
     """The rows of a file or folder, in batches, so that only one batch at a time is in memory twice."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    for path in parquet_files(source):
+    for path in parquet_files(Path(source)):
         path.stat()  # a missing file is an error of the system, which is shorter than Arrow's
         try:
             with unchanged(path), parquet.ParquetFile(path) as file:
-                for batch in file.iter_batches(batch_size=rows):
+                for batch in file.iter_batches(batch_size=_BATCH):
                     whole = batch.replace_schema_metadata(file.schema_arrow.metadata)
                     yield from_table(ArrowTable.of(whole, reading), reading, str(path))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError, OSError) as error:

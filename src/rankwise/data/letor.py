@@ -84,6 +84,20 @@ def read_letor(
     return _read(sources, options)
 
 
+def letor_data(sources: list[Source], reading: Reading) -> RankingData:
+    """Ranking text by the options of `read_data`, of which those for tables do not matter here."""
+    return read_letor(
+        sources,
+        n_features=reading.n_features,
+        dense=reading.dense,
+        dtype=reading.dtype or np.float64,
+        missing=reading.missing,
+        zero_based=reading.zero_based,
+        comments=reading.comments,
+        n_jobs=reading.n_jobs,
+    )
+
+
 def _checked_dtype(dtype: DTypeLike, missing: float | None) -> np.dtype:
     """The type of X, which must be able to hold the value for missing features."""
     check_missing(missing)

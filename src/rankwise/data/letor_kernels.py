@@ -37,7 +37,7 @@ from rankwise.foundation.arrays import LARGEST_EXACT, Array
 from rankwise.foundation.jit import kernel
 
 _BLOCK = 64  # bytes of which the colons are counted together; below 256, so that a byte holds the count
-# what `notes` holds: places in the chunk, -1 where there is none; how many numbers are left to Python, rows and entries
+# what `notes` holds: places in the chunk, -1 if there is none; the numbers left to Python, the rows, the entries
 FAULT, PLACE, N_HARD, WITHOUT_QUERY, WITH_QUERY, TEXT_QUERY, ROWS, ENTRIES, N_NOTES = range(9)
 # kinds of fault
 NONE, LABEL, QUERY, FEATURE, MISSING, TOO_LARGE, NOT_ASCENDING, BEYOND, CHANGED = range(-1, 8)
@@ -57,7 +57,7 @@ class Arrays(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What `fill` goes by: the index of the first column is `base`; beyond `last_column` or `largest` is a fault."""
+    """The rules of `fill`: the index of the first column is `base`; beyond `last_column` or `largest` is a fault."""
 
     dense: bool
     base: int
@@ -107,7 +107,7 @@ def _count_colons(text: Array, at: int) -> tuple[np.int64, int]:
 
 @kernel
 def _colons_in_block(block: Array) -> np.int64:
-    """The number of colons, -1 where the features end in this block. Byte sums and no exit: it is vectorised."""
+    """The number of colons, -1 if the features end in this block. Byte sums, no early exit: it is vectorised."""
     colons, ends = np.uint8(0), np.uint8(0)
     for byte in block:
         colons += np.uint8(byte == COLON)
@@ -141,7 +141,7 @@ def _last_index(text: Array, at: int) -> int:
 def spans(text: Array, queries: Array, comments: Array) -> int:
     """For each row of a well-formed chunk, where its query id and its comment begin and end; the number of rows.
 
-    A chunk with more rows than there is room for is another one than was counted: then the number is one too many.
+    A chunk with more rows than `queries` has changed since it was counted: the number returned is then one too large.
     """
     row, at = 0, 0
     while at < text.size:
@@ -270,7 +270,7 @@ def _fill_features(
         at = skip_space(text, at)
     if not rules.dense:
         arrays.starts[row + 1] = entry
-    # `count` goes by the last index of a line: only a fault, found above, or another text leaves too little room
+    # `count` uses the last index of a line: room is too small only for a malformed line, refused above, or another text
     if notes[FAULT] == NONE and (previous >= rules.n_features or (entry > arrays.values.size and not rules.dense)):
         _fault(notes, CHANGED, at)
     return at, entry

@@ -1,6 +1,6 @@
 """Texts into arrays: chunks are counted in parallel, arrays are allocated once, chunks are filled in parallel.
 
-What is wrong with a line is told by `explain`: file, line, column, what was found, what was expected.
+`explain` makes the message for a malformed line: file, line, column, what was found, what was expected.
 """
 
 import mmap
@@ -230,7 +230,7 @@ def read_strings(chunks: list[Chunk], rows: list[int], ids: bool, comments: bool
             raise changed(chunk.text.name)
         if ids and n:
             codes, first = byte_runs(data, id_places)
-            texts += [code.decode(errors="backslashreplace") for code in codes]  # UTF-8, if nobody changed the file
+            texts += [code.decode(errors="backslashreplace") for code in codes]  # UTF-8, unless the file was changed
             lengths.append(np.diff(first, append=n))
         if comments:
             letters = data.tobytes()

@@ -106,7 +106,7 @@ def _read(path: Path, reading: Reading) -> RankingData:
 
 
 def _size(archive: zipfile.ZipFile, name: str) -> int:
-    """The bytes that an array takes, by its header; ValueError if the file does not hold so many."""
+    """The bytes that an array takes, by its header; ValueError if the file does not hold as many."""
     with archive.open(name) as member:
         major, _ = np.lib.format.read_magic(member)
         read_header = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
@@ -120,11 +120,11 @@ def _size(archive: zipfile.ZipFile, name: str) -> int:
 def _check_kinds(arrays: dict[str, Array], path: Path) -> None:
     """Raise an error if an array has not the type or the shape that its name requires."""
     numbers, texts = "biuf", "US"
-    wanted = {"X": (2, numbers), "data": (1, numbers), "y": (1, numbers), "qid": (1, numbers + texts)}
-    wanted |= {"indices": (1, "iu"), "indptr": (1, "iu"), "shape": (1, "iu"), "first_index": (0, "iu")}
-    wanted |= {"names": (1, "U"), "comments": (1, "U"), "format": (0, "US")}
+    expected = {"X": (2, numbers), "data": (1, numbers), "y": (1, numbers), "qid": (1, numbers + texts)}
+    expected |= {"indices": (1, "iu"), "indptr": (1, "iu"), "shape": (1, "iu"), "first_index": (0, "iu")}
+    expected |= {"names": (1, "U"), "comments": (1, "U"), "format": (0, "US")}
     for name, array in arrays.items():
-        ndim, kinds = wanted[name]
+        ndim, kinds = expected[name]
         if array.ndim != ndim or array.dtype.kind not in kinds:
             shape = f"{array.dtype} of shape {array.shape}"
             raise ValueError(f"{path} holds no ranking data: {name} is an array of {shape}")

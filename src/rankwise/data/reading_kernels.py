@@ -69,7 +69,7 @@ def next_line(text: Array, at: int) -> int:
 
 @kernel
 def is_query(text: Array, at: int) -> bool:
-    """Whether `qid:` stands here; the line end stops the comparison, as no byte behind it is looked at."""
+    """Whether `qid:` begins at `at`; a line end stops the comparison, so that no byte after it is read."""
     return bool(text[at] == _Q and text[at + 1] == _I and text[at + 2] == _D and text[at + 3] == COLON)
 
 
@@ -98,7 +98,7 @@ def read_query(text: Array, at: int) -> tuple[np.int64, int, int]:
 
 @kernel
 def is_utf8(text: Array, at: int, end: int) -> bool:
-    """Whether text[at:end] is UTF-8: no byte is missing, no character is written longer than need be or a surrogate."""
+    """Whether text[at:end] is UTF-8: no byte is missing, no character is overlong or a surrogate."""
     while at < end:
         lead = text[at]
         length = 1 if lead < 0x80 else 2 if 0xC2 <= lead < 0xE0 else 3 if 0xE0 <= lead < 0xF0 else 4
@@ -121,7 +121,7 @@ def is_utf8(text: Array, at: int, end: int) -> bool:
 def holds_blank(text: Array, at: int, end: int) -> bool:
     """Whether text[at:end], in UTF-8, holds a blank that is not ASCII: the no-break space, or any other of Unicode's.
 
-    Nobody sees it, and no feature would begin behind it.
+    It is invisible, and no feature would begin after it.
     """
     while at < end:
         lead = text[at]
@@ -141,7 +141,7 @@ def holds_blank(text: Array, at: int, end: int) -> bool:
 
 @kernel
 def is_missing(text: Array, at: int) -> bool:
-    """Whether nan, na or null stands here, in capitals or not; C's printf also writes -nan."""
+    """Whether the token at `at` is nan, na or null, in upper or lower case; C's printf also writes -nan."""
     if text[at] == MINUS or text[at] == PLUS:
         at += 1
     if (text[at] | 32) != _N:
@@ -291,7 +291,7 @@ def _nearest(mantissa: np.uint64, power: int) -> tuple[float, int]:
         return 0.0, HARD
     shift = _leading_zeros(mantissa)
     high, low = _product(mantissa << np.uint64(shift), power - _LEAST)
-    # The true product lies in [P, P + 2), P = high·2^64 + low; P has 127 or 128 bits, of which 53 are kept.
+    # The true product is in [P, P + 2), P = high·2^64 + low; P has 127 or 128 bits, of which 53 are kept.
     upper = np.int64(high >> np.uint64(63))
     cut = np.uint64(10 + upper)
     half = np.uint64(1) << (cut - np.uint64(1))

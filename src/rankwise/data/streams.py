@@ -117,7 +117,7 @@ def unchanged(path: Path) -> Iterator[None]:
 
 
 def changed(name: str) -> LetorError:
-    return LetorError("the file changed while it was read: read it again when nobody writes to it", name)
+    return LetorError("the file changed while it was read: read it again when no process writes to it", name)
 
 
 @dataclass(frozen=True)

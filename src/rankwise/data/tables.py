@@ -1,4 +1,4 @@
-"""Columns of DataFrames into ranking data: of pandas here, of everything that speaks Arrow in `frame`.
+"""Columns of DataFrames into ranking data. `PandasTable` reads those of pandas, `frame.ArrowTable` those of Arrow.
 
 label, qid, f1, f2, ...  (or the features' own names), comment     dense
 label, qid, indices, values, comment                               sparse: two lists per row, columns counted from 0
@@ -30,10 +30,12 @@ _ROWS = 4096  # transposed from columns into rows at a time, while both are in c
 
 @dataclass(frozen=True)
 class Numbers:
-    """The numbers of a column: values, of any value where they are missing; None in place of a mask if none is.
+    """The numbers of a column.
 
-    kind    the type as the library of the frame calls it, for messages
-    is_numeric  whether these are numbers at all
+    values      the numbers, arbitrary for missing ones
+    missing     a mask of the missing ones, None if there are none
+    kind        the type, as the library of the frame calls it, for messages
+    is_numeric  whether the column holds numbers at all
     """
 
     values: Array
@@ -195,8 +197,8 @@ class PandasTable:
     @classmethod
     def of(cls, frame: "DataFrame", reading: Reading) -> "PandasTable":
         """With the levels of the index that hold labels, query ids or comments as columns."""
-        wanted = {reading.label, reading.qid, COMMENT} - {None, *frame.columns}
-        for name in wanted.intersection(frame.index.names):
+        levels = {reading.label, reading.qid, COMMENT} - {None, *frame.columns}
+        for name in levels.intersection(frame.index.names):
             frame = frame.assign(**{str(name): frame.index.get_level_values(name)})
         return cls(frame, [str(name) for name in frame.columns])
 

@@ -160,9 +160,9 @@ def _scores_or_last(run: TrecRows, keys: list[tuple[str, str]], judge: str, unre
     return scores
 
 
-def _read(source: FileName, fields: tuple[str, ...], wanted: str) -> TrecRows:
+def _read(source: FileName, fields: tuple[str, ...], value: str) -> TrecRows:
     name = name_of(source)
-    value_at = fields.index(wanted)
+    value_at = fields.index(value)
     places: dict[tuple[str, str], int] = {}
     lines: list[int] = []
     values: list[float] = []
@@ -175,7 +175,7 @@ def _read(source: FileName, fields: tuple[str, ...], wanted: str) -> TrecRows:
         if places.setdefault(key, len(values)) != len(values):
             first = lines[places[key]]
             raise ValueError(f"{name}, line {number}: document {key[1]} of query {key[0]} was on line {first} already")
-        values.append(_number(parts[value_at], wanted, name, number))
+        values.append(_number(parts[value_at], value, name, number))
         lines.append(number)
     if not values:
         raise ValueError(f"{name} is empty: expected lines `{' '.join(fields)}`")
