@@ -401,3 +401,13 @@ def test_an_npz_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypa
     monkeypatch.setattr(np, "load", rewritten_first)
     with pytest.raises(ValueError, match=r"d.npz: the file changed while it was read"):
         read_data(path)
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_a_missing_integer_is_replaced_by_any_number(library):
+    """0.5 was cut to 0."""
+    import pyarrow
+
+    frame = pd.DataFrame({"label": [1, 0], "qid": [1, 1], "x": pd.array([7, None], "Int64")})
+    data = from_frame(frame if library == "pandas" else pyarrow.table(frame), missing=0.5)
+    assert data.X.tolist() == [[7], [0.5]]
