@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse, load_npz
 
 from rankwise import make_ranking
 from rankwise.data import letor
-from rankwise.data.formats import read_data, stream_data, write_data
+from rankwise.data.formats import get_format, read_data, stream_data, write_data
 from rankwise.data.frame import from_frame, to_frame
 from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
@@ -47,7 +47,7 @@ def test_round_trip(tmp_path_factory, record, sparse, kind):
     first_index = 1 if record.names is not None else record.first_index
     given = RankingData(X, record.y, record.qid, record.comments, first_index, record.names)
     write_data(path, given, format=kind)
-    in_text = {"dtype": record.X.dtype, "dense": not sparse} if kind in ("letor", "csv", "tsv") else {}
+    in_text = {"dtype": record.X.dtype, "dense": not sparse} if get_format(kind).is_text else {}
     read = read_data(path, format=kind, comments=True, **in_text)
     assert issparse(read.X) == sparse
     assert read.X.dtype == record.X.dtype
