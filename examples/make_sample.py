@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rankwise.data.sample import SAMPLE_FEATURES, SAMPLE_FILE
+from rankwise.data.synthetic import SAMPLE_FEATURES, SAMPLE_FILE
 
 N_BOOKS, N_QUERIES = 600, 120
 

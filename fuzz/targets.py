@@ -22,9 +22,10 @@ from fuzz.references import RefusedError
 from rankwise.data import streams
 from rankwise.data.chunk_writer import write_chunks
 from rankwise.data.chunks import open_chunks
-from rankwise.data.columns import column_names
-from rankwise.data.files import read_data, stream_data, write_data
-from rankwise.data.letor import LetorError, read_letor
+from rankwise.data.formats import read_data, stream_data, write_data
+from rankwise.data.letor import read_letor
+from rankwise.data.records import column_names
+from rankwise.data.streams import LetorError
 from rankwise.data.trec import read_qrels, read_run
 from rankwise.foundation import memory
 

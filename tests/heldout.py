@@ -27,8 +27,8 @@ from typer.testing import CliRunner
 import rankwise
 from rankwise import RankingData, RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from rankwise.cli.app import app
-from rankwise.data.files import SUFFIXES, format_of
-from rankwise.data.streams import COMPRESSED
+from rankwise.data.formats import format_of, known_suffixes
+from rankwise.foundation.compression import COMPRESSED
 from rankwise.foundation.texts import table
 from rankwise.objective import losses
 from rankwise.objective.building import build
@@ -79,8 +79,8 @@ def find_data(folder):
     sets = {}
     for path in sorted(Path(folder).rglob("*")):
         plain = path.with_suffix("") if path.suffix in COMPRESSED else path
-        if path.is_file() and plain.suffix.lower() in SUFFIXES:
-            sets.setdefault((path.parent, format_of(path)), []).append(path)
+        if path.is_file() and plain.suffix.lower() in known_suffixes():
+            sets.setdefault((path.parent, format_of(path).name), []).append(path)
     several = {where for where, _ in sets if sum(where == one for one, _ in sets) > 1}
     return {where.name + (f" {kind}" if where in several else ""): paths for (where, kind), paths in sets.items()}
 
@@ -148,7 +148,7 @@ def check_round_trips(name, data, folder, violations):
 
 def read_again(path, like):
     options = {"dtype": like.X.dtype, "dense": not sparse.issparse(like.X), "comments": True}
-    if format_of(path) == "letor":
+    if format_of(path).is_indexed:
         options |= {"n_features": like.n_features, "zero_based": like.first_index == 0}
     return rankwise.read_data(path, **options)
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from rankwise import KernelRankRLS, Preferences, RankRLS, RankRLSCV, RankSVM, evaluate
-from rankwise.data.files import read_data, write_data
+from rankwise.data.formats import read_data, write_data
 from rankwise.data.frame import from_frame
 from rankwise.data.records import RankingData
 from rankwise.estimators.factorized import FactorizedRankSVM

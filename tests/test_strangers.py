@@ -21,7 +21,7 @@ from rankwise import (
     save_model,
     write_chunks,
 )
-from rankwise.data.strict_json import parse_json
+from rankwise.foundation.strict_json import parse_json
 
 DATA = load_sample()
 RANKER = RankSVM(C=0.02).fit(DATA.X, DATA.y, DATA.qid)

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from rankwise import distributed, metrics, model_selection, preprocessing, report, solvers
     from rankwise.data.chunk_writer import write_chunks
     from rankwise.data.chunks import open_chunks
-    from rankwise.data.files import read_data, stream_data, write_data
+    from rankwise.data.formats import read_data, stream_data, write_data
     from rankwise.data.frame import from_frame, to_frame
-    from rankwise.data.letor import read_letor, write_letor
+    from rankwise.data.letor import read_letor
     from rankwise.data.records import RankingData
-    from rankwise.data.sample import load_sample
-    from rankwise.data.synthetic import make_ranking
+    from rankwise.data.synthetic import load_sample, make_ranking
+    from rankwise.data.text_writer import write_letor
     from rankwise.estimators.factorized import FactorizedRankSVM
     from rankwise.estimators.kernel import KernelRankSVM
     from rankwise.estimators.kernel_rankrls import KernelRankRLS
@@ -50,14 +50,14 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "evaluate": "metrics",
     "from_frame": "data.frame",
     "load_model": "model_io.files",
-    "load_sample": "data.sample",
+    "load_sample": "data.synthetic",
     "losses": "objective",
     "make_ranking": "data.synthetic",
     "metrics": "",
     "model_selection": "",
     "open_chunks": "data.chunks",
     "preprocessing": "",
-    "read_data": "data.files",
+    "read_data": "data.formats",
     "read_letor": "data.letor",
     "register_loss": "objective.losses",
     "register_measure": "metrics",
@@ -66,11 +66,11 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "report": "",
     "save_model": "model_io.files",
     "solvers": "",
-    "stream_data": "data.files",
+    "stream_data": "data.formats",
     "to_frame": "data.frame",
     "write_chunks": "data.chunk_writer",
-    "write_data": "data.files",
-    "write_letor": "data.letor",
+    "write_data": "data.formats",
+    "write_letor": "data.text_writer",
 }
 
 __all__ = [

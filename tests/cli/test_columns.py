@@ -7,7 +7,7 @@ import pytest
 from commands import run, write_sample
 
 from rankwise import RankingData, load_model, load_sample, write_data
-from rankwise.data.sample import SAMPLE_FEATURES
+from rankwise.data.synthetic import SAMPLE_FEATURES
 
 KINDS = {
     "plain": [],

@@ -71,7 +71,7 @@ def test_the_scaler_is_part_of_the_model(files, tmp_path, scaler):
 
 
 def test_inspect_shows_names(files, tmp_path):
-    from rankwise.data.sample import SAMPLE_FEATURES
+    from rankwise.data.synthetic import SAMPLE_FEATURES
 
     (tmp_path / "names").write_text("\n".join(SAMPLE_FEATURES))
     run("train", files / "train.txt", "-o", tmp_path / "m.json", "--names", tmp_path / "names")

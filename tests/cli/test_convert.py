@@ -10,7 +10,7 @@ from commands import RANKWISE, run, write_sample
 
 from rankwise import RankSVM, load_model, load_sample, make_ranking, open_chunks, read_data, write_letor
 from rankwise.data.chunks import ChunkedData
-from rankwise.data.sample import SAMPLE_FEATURES
+from rankwise.data.synthetic import SAMPLE_FEATURES
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ def files(files):
 def no_work(request, monkeypatch):
     """What is refused is refused before anything is read."""
     if "refused" in request.function.__name__:
-        monkeypatch.setattr("rankwise.data.files.read_data", None)
+        monkeypatch.setattr("rankwise.data.formats.read_data", None)
         monkeypatch.setattr("rankwise.cli.work.load_model", None)
 
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse, random_array
 from rankwise import RankSVM, make_ranking, read_letor, write_letor
 from rankwise.data.chunk_writer import write_chunks
 from rankwise.data.chunks import open_chunks
-from rankwise.data.files import read_data, stream_data, write_data
+from rankwise.data.formats import read_data, stream_data, write_data
 from rankwise.data.records import RankingData
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,8 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array, issparse, load_npz
 
 from rankwise import make_ranking
-from rankwise.data import streams
-from rankwise.data.files import read_data, stream_data, write_data
+from rankwise.data import letor
+from rankwise.data.formats import get_format, read_data, stream_data, write_data
 from rankwise.data.frame import from_frame, to_frame
 from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
@@ -46,7 +47,7 @@ def test_round_trip(tmp_path_factory, record, sparse, kind):
     first_index = 1 if record.names is not None else record.first_index
     given = RankingData(X, record.y, record.qid, record.comments, first_index, record.names)
     write_data(path, given, format=kind)
-    in_text = {"dtype": record.X.dtype, "dense": not sparse} if kind in ("letor", "csv", "tsv") else {}
+    in_text = {"dtype": record.X.dtype, "dense": not sparse} if get_format(kind).is_text else {}
     read = read_data(path, format=kind, comments=True, **in_text)
     assert issparse(read.X) == sparse
     assert read.X.dtype == record.X.dtype
@@ -236,7 +237,7 @@ def test_formats_go_by_the_suffix(tmp_path):
         read_data([tmp_path / "t.csv.gz", tmp_path / "t.npz"])
     with pytest.raises(ValueError, match="parquet cannot go to standard output"):
         write_data("-", data, format="parquet")
-    with pytest.raises(ValueError, match="format is 'xls'"):
+    with pytest.raises(ValueError, match=r"format must be one of 'letor', .*; got 'xls'"):
         read_data(tmp_path / "t.npz", format="xls")
     with pytest.raises(TypeError, match="unexpected keyword"):
         read_data(tmp_path / "t.npz", n_feature=3)
@@ -275,9 +276,82 @@ def test_without_pyarrow(tmp_path, monkeypatch):
     for name in ("t.csv", "t.npz", "t.txt"):
         write_data(tmp_path / name, data)
         assert len(read_data(tmp_path / name)) == 2
-    for use in (lambda: write_data(tmp_path / "t.parquet", data), lambda: to_frame(data)):
-        with pytest.raises(ImportError, match=r"pip install 'rankwise\[parquet\]'"):
-            use()
+    with pytest.raises(ImportError, match=r"parquet needs a package: pip install 'rankwise\[parquet\]'"):
+        write_data(tmp_path / "t.parquet", data)
+    with pytest.raises(ImportError, match=r"other than pandas' need a package: pip install 'rankwise\[parquet\]'"):
+        from_frame({"label": [1, 0], "qid": [1, 1], "f1": [1, 2]})
+
+
+@pytest.mark.parametrize("has_pyarrow", [True, False])
+@pytest.mark.parametrize(
+    ("column", "numbers"),
+    [
+        ([1, None, 3], [1, -1, 3]),
+        (np.array([1, 2, 3], np.uint8), [1, 2, 3]),
+        (pd.array([1, None, 2**53], "Int64"), [1, -1, 2**53]),
+        (pd.array([0.5, None, 2], "Float32"), [0.5, -1, 2]),
+        (pd.array([True, None, False], "boolean"), [1, -1, 0]),
+        (pd.Series([1, None, 2.5], dtype=object), [1, -1, 2.5]),
+        ([Decimal("0.5"), None, Decimal(2)], [0.5, -1, 2]),
+        (pd.arrays.SparseArray([0.0, 0.0, 4.0]), [0, 0, 4]),
+    ],
+)
+def test_numbers_of_pandas(monkeypatch, has_pyarrow, column, numbers):
+    """Of every type of pandas, with or without pyarrow."""
+    frame = pd.DataFrame({"label": [2, 0, 1], "qid": ["a", "a", "b"], "x": column})
+    if not has_pyarrow:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+    data = from_frame(frame, missing=-1)
+    assert data.X.ravel().tolist() == numbers
+    assert data.qid.tolist() == ["a", "a", "b"]
+    if -1 in numbers:
+        with pytest.raises(ValueError, match=r"column 'x': row 1 has no number: missing=0.0"):
+            from_frame(frame)
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        ([3, 1, 3], [3, 1, 3]),
+        (pd.Series([3, 1, 3], dtype=object), [3, 1, 3]),
+        (pd.array([3, 1, 3], "UInt16"), [3, 1, 3]),
+        (pd.Categorical(["x", "y", "x"]), ["x", "y", "x"]),
+        ([7.0, "7", "x"], ["7", "7", "x"]),
+        ([True, False, True], ["True", "False", "True"]),
+        (
+            pd.to_datetime(["2020-01-02", "2020-01-01", "2020-01-02"]),
+            [f"2020-01-0{i} 00:00:00" for i in (2, 1, 2)],
+        ),
+    ],
+)
+def test_query_ids_of_pandas(ids, expected):
+    frame = pd.DataFrame({"label": [2, 0, 1], "qid": ids, "x": [1.0, 2.0, 3.0]})
+    assert from_frame(frame).qid.tolist() == expected
+
+
+def test_pandas_and_arrow_agree():
+    import pyarrow
+
+    data = make_ranking(5, 6, 4, random_state=0)
+    for one in (data, RankingData(csr_array(data.X * (data.X > 0.5)), data.y, data.qid, None, 0, list("abcd"))):
+        frame = to_frame(one)
+        for read in (from_frame(frame), from_frame(pyarrow.table(frame))):
+            dense = [X if isinstance(X, np.ndarray) else X.toarray() for X in (one.X, read.X)]
+            assert (dense[0][:, : dense[1].shape[1]] == dense[1]).all()
+            assert (read.y == one.y).all()
+            assert (read.qid == one.qid).all()
+
+
+def test_a_sparse_frame_keeps_its_width_and_names():
+    data = RankingData(csr_array(([1.0], ([0], [1])), shape=(3, 5)), [1, 0, 2], [1, 1, 2], None, 0, list("abcde"))
+    frame = data.to_frame()
+    assert frame["indices"].map(list).tolist() == [[1], [], []]
+    read = from_frame(frame)
+    assert (read.n_features, read.first_index, list(read.names)) == (5, 0, list("abcde"))
+    assert (read.X.toarray() == data.X.toarray()).all()
+    frame.attrs["rankwise"] = {"n_features": -1}
+    with pytest.raises(ValueError, match="the frame: its metadata are damaged: n_features is -1"):
+        from_frame(frame)
 
 
 def test_real_data(letor_data, tmp_path):
@@ -304,14 +378,14 @@ def test_a_table_that_changes_while_it_is_read_is_refused(tmp_path, suffix):
 
 
 def test_compressed_text_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
-    path, streamed = tmp_path / "d.txt.gz", streams.streamed
+    path, streamed = tmp_path / "d.txt.gz", letor.streamed
     write_data(path, make_ranking(6, 5, 3, random_state=0))
 
     def rewritten_first(*args):
         path.write_bytes(path.read_bytes())
         return streamed(*args)
 
-    monkeypatch.setattr(streams, "streamed", rewritten_first)
+    monkeypatch.setattr(letor, "streamed", rewritten_first)
     with pytest.raises(ValueError, match=r"d.txt.gz: the file changed while it was read"):
         read_data(path)
 
@@ -327,3 +401,13 @@ def test_an_npz_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypa
     monkeypatch.setattr(np, "load", rewritten_first)
     with pytest.raises(ValueError, match=r"d.npz: the file changed while it was read"):
         read_data(path)
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_a_missing_integer_is_replaced_by_any_number(library):
+    """0.5 was cut to 0."""
+    import pyarrow
+
+    frame = pd.DataFrame({"label": [1, 0], "qid": [1, 1], "x": pd.array([7, None], "Int64")})
+    data = from_frame(frame if library == "pandas" else pyarrow.table(frame), missing=0.5)
+    assert data.X.tolist() == [[7], [0.5]]

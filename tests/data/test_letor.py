@@ -16,7 +16,8 @@ from scipy.sparse import issparse
 from sklearn.datasets import load_svmlight_file
 
 from rankwise.data import streams
-from rankwise.data.letor import LetorError, read_letor
+from rankwise.data.letor import read_letor
+from rankwise.data.streams import LetorError
 
 PLAIN_ID = re.compile(r"0|-?[1-9][0-9]*")
 ROUNDED = "9007199254740993"  # 2^53 + 1: no label

@@ -10,7 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rankwise.data import streams
-from rankwise.data.letor import LetorError, read_letor
+from rankwise.data.letor import read_letor
+from rankwise.data.streams import LetorError
 
 GOOD = b"1 qid:1 1:0.5 2:1 # fine\n"
 FAULTS = [  # line, column, words

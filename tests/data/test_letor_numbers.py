@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rankwise.data.decimals import EXACT, HARD, UNREADABLE, read_decimal
 from rankwise.data.letor import read_letor
-from rankwise.data.letor_error import LetorError
+from rankwise.data.reading_kernels import EXACT, HARD, UNREADABLE, read_decimal
+from rankwise.data.streams import LetorError
 
 FINITE = st.floats(-1.79e308, 1.79e308)  # rounded to few digits still finite
 WRITERS = [repr, "{:.17g}".format, "{:.6f}".format, "{:.25g}".format, "{:+.3e}".format, "{:.40f}".format]

@@ -11,8 +11,9 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse import coo_matrix, csr_array, csr_matrix, issparse
 from sklearn.datasets import load_svmlight_file
 
-from rankwise.data.letor import read_letor, write_letor
+from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
+from rankwise.data.text_writer import write_letor
 
 X = np.array([[0.5, 0.0, 0.1], [0.0, 0.0, -0.0]])
 TEXT = "1 qid:3 1:0.5 3:0.1\n0 qid:4 3:-0\n"

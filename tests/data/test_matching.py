@@ -7,7 +7,7 @@ from hypothesis import given, strategies
 from scipy.sparse import csr_array
 
 from rankwise import RankingData, from_frame, read_data, write_data
-from rankwise.data.matching import ModelColumns, matched
+from rankwise.data.columns import ModelColumns, matched
 
 ROWS = np.array([[1.0, 2.0, 3.0], [4.0, 0.0, 6.0]])
 

@@ -8,7 +8,7 @@ import pytest
 
 from rankwise import RankSVM, make_ranking, open_chunks, save_model, write_chunks, write_data, write_letor
 from rankwise.data.chunk_files import ChunkFile
-from rankwise.data.outputs import (
+from rankwise.foundation.outputs import (
     TEMPORARY,
     check_writable,
     locked_file,
@@ -62,7 +62,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from rankwise.data.chunk_files import ChunkFile
-from rankwise.data.outputs import temporary_file, temporary_folder
+from rankwise.foundation.outputs import temporary_file, temporary_folder
 with temporary_file(Path(sys.argv[1])), temporary_folder(Path(sys.argv[2])) as folder:
     (folder / "chunk-00000.npz").write_text("half")
     os.kill(os.getpid(), 9)

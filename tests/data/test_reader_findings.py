@@ -12,9 +12,10 @@ import pytest
 from scipy.sparse import issparse
 
 from rankwise.data import letor_parts, streams
-from rankwise.data.files import read_data, stream_data, write_data
-from rankwise.data.letor import LetorError, read_letor
+from rankwise.data.formats import read_data, stream_data, write_data
+from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
+from rankwise.data.streams import LetorError
 from rankwise.data.trec import read_qrels
 
 GOOD = b"1 qid:1 1:1 3:0.5\n"
@@ -128,7 +129,7 @@ def test_one_long_query_id_does_not_make_all_rows_long(tmp_path):
     (tmp_path / "data.csv").write_text("label,qid,f1,comment\n" + "".join(f"1,{one},1,{one}\n" for one in ids))
     (tmp_path / "qrels").write_text("".join(f"{one} 0 {one} 1\n" for one in ids))
     code = f"""
-        from rankwise.data.files import read_data, stream_data, write_data
+        from rankwise.data.formats import read_data, stream_data, write_data
         from rankwise.data.trec import read_qrels
         for name in ("data.txt", "data.csv"):
             data = read_data({str(tmp_path)!r} + "/" + name, comments=True, n_jobs=1)
@@ -168,7 +169,7 @@ def test_a_wide_header_over_short_rows_takes_no_memory(tmp_path):
     header = ",".join(["label", "qid", *(f"f{i}" for i in range(1, 100_001))])
     (tmp_path / "data.csv").write_text(header + "\n" + "1\n" * 100_000)
     code = f"""
-        from rankwise.data.files import read_data
+        from rankwise.data.formats import read_data
         try:
             read_data({str(tmp_path / "data.csv")!r}, n_jobs=1)
         except ValueError as error:

@@ -42,3 +42,33 @@ def test_it_does_not_change():
     data = RankingData(X, np.zeros(4), np.zeros(4, int))
     with pytest.raises(AttributeError):
         data.y = np.ones(4)
+
+
+def test_a_short_repr_counts_in_english():
+    one = RankingData(np.ones((1, 1), np.float32), [1], [7])
+    assert repr(one) == "RankingData(1 row, 1 feature, 1 query, dense float32)"
+    many = RankingData(csr_array(np.eye(3)), [1, 0, 2], ["a", "b", "c"])
+    assert repr(many) == "RankingData(3 rows, 3 features, 3 queries, sparse float64)"
+
+
+@pytest.mark.parametrize("matrix", [np.asarray, csr_array])
+def test_notebooks_show_the_first_rows(matrix):
+    X = np.arange(60.0).reshape(6, 10)
+    data = RankingData(matrix(X), np.arange(6), ["<b>", *"bcdef"], None, 1, [f"<{i}>" for i in range(10)])
+    page = data._repr_html_()
+    assert "<p>RankingData: 6 rows, 10 features, 6 queries, " in page
+    assert "<th>&lt;0&gt;</th>" in page  # names and ids of a stranger are no HTML
+    assert "<td>&lt;b&gt;</td><td>0</td><td>1</td>" in page
+    assert page.count("<tr>") == 1 + 5 + 1  # header, rows, and that there are more
+    small = RankingData(matrix(X[:2, :2]), [0, 1], [1, 1])._repr_html_()
+    assert "…" not in small
+    assert "<tr><td>1</td><td>1</td><td>10</td><td>11</td></tr>" in small
+
+
+def test_to_frame():
+    data = RankingData(np.array([[1.5, 2.0]], np.float32), [1], ["q"], ["a note"], 1, ["x", "y"])
+    frame = data.to_frame()
+    assert frame.to_dict("list") == {"label": [1.0], "qid": ["q"], "x": [1.5], "y": [2.0], "comment": ["a note"]}
+    assert frame["x"].dtype == np.float32
+    with pytest.raises(ValueError, match=r"'label'.* would occur twice"):
+        RankingData(np.ones((1, 1)), [1], [1], None, 1, ["label"]).to_frame()

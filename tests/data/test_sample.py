@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_svmlight_file
 
 from rankwise import RankSVM, evaluate, load_sample
-from rankwise.data.sample import SAMPLE_FEATURES, SAMPLE_FILE
+from rankwise.data.synthetic import SAMPLE_FEATURES, SAMPLE_FILE
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "make_sample.py"
 

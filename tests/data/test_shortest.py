@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rankwise.data.shortest import DOUBLE, LONGEST, SINGLE, write_decimal, write_integer
+from rankwise.data.writing_kernels import DOUBLE, LONGEST, SINGLE, write_decimal, write_integer
 
 
 def text(value):

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from rankwise import RankSVM, make_ranking
 from rankwise.data.chunk_writer import write_chunks
 from rankwise.data.chunks import open_chunks
-from rankwise.data.files import read_data, write_data
+from rankwise.data.formats import read_data, write_data
 from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
 

@@ -108,7 +108,7 @@ def test_frames_with_columns_or_series(client, data):
 @pytest.mark.filterwarnings(SPLIT)
 def test_files(client, data, tmp_path):
     """LETOR files that cut queries, of which some lack the last features; folders of Parquet files and of chunks."""
-    from rankwise.data.files import write_data
+    from rankwise.data.formats import write_data
 
     thin = data.X.copy()
     thin[:700, 9:] = 0.0

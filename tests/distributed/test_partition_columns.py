@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import rankwise
-from rankwise.data.files import write_data
-from rankwise.data.sample import SAMPLE_FEATURES
+from rankwise.data.formats import write_data
+from rankwise.data.synthetic import SAMPLE_FEATURES
 from rankwise.distributed import DaskRankSVM
 from rankwise.distributed.evaluation import judged
 

@@ -9,7 +9,7 @@ import pytest
 import rankwise
 from rankwise import RankSVM, RankSVMCV, load_model, load_sample, open_chunks, save_model, write_chunks
 from rankwise.data.records import RankingData
-from rankwise.data.sample import SAMPLE_FEATURES
+from rankwise.data.synthetic import SAMPLE_FEATURES
 from rankwise.estimators.factorized import FactorizedRankSVM
 from rankwise.estimators.kernel import KernelRankSVM
 from rankwise.estimators.kernel_rankrls import KernelRankRLS

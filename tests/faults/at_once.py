@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from rankwise import RankSVM, make_ranking, open_chunks, save_model, write_chunks, write_data, write_letor
 from rankwise.cli.app import app
-from rankwise.data.streams import open_bytes
 from rankwise.data.trec import write_run
+from rankwise.foundation.compression import open_bytes
 from rankwise.report import WeightsDisplay
 
 DATA = [make_ranking(20 + 9 * seed, 8, 4, random_state=seed) for seed in (0, 1)]

@@ -26,9 +26,9 @@ from typer.testing import CliRunner
 
 from rankwise import RankSVM, make_ranking, open_chunks, save_model, write_chunks, write_data, write_letor
 from rankwise.cli.app import app
-from rankwise.data.outputs import TEMPORARY
-from rankwise.data.streams import open_bytes
 from rankwise.data.trec import write_run
+from rankwise.foundation.compression import open_bytes
+from rankwise.foundation.outputs import TEMPORARY
 from rankwise.report import WeightsDisplay
 
 COUNT, KILL, TEAR, FAIL, FULL = range(1, 6)

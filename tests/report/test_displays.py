@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise import RankRLSCV, RankSVM, RankSVMCV, evaluate, load_sample
-from rankwise.data.sample import SAMPLE_FEATURES
+from rankwise.data.synthetic import SAMPLE_FEATURES
 from rankwise.report import (
     ConvergenceDisplay,
     CutoffDisplay,

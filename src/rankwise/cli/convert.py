@@ -5,14 +5,17 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankwise.cli.options import Force, Jobs
 from rankwise.cli.speech import checked, command, counted, doing, say, stop_here
+from rankwise.data.formats import Format, OnDisk, format_names, format_of, get_format, suffixes_shown
 
-FORMATS = ("letor", "csv", "tsv", "parquet", "npz", "chunks")
+if TYPE_CHECKING:
+    from rankwise.data.chunks import ChunkedData
+    from rankwise.data.records import RankingData
 
 
 @command
@@ -22,11 +25,11 @@ def convert(
         typer.Argument(
             metavar="IN... OUT",
             help="Files or folders to read as one, then where to write; - for stdin and stdout (text). Formats by "
-            "suffix: .txt .csv .tsv (and .gz .bz2 .xz .zst), .parquet, .npz.",
+            f"suffix: {suffixes_shown()}.",
             show_default=False,
         ),
     ],
-    to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help=f"{', '.join(FORMATS)}.")] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help=f"{', '.join(format_names())}.")] = None,
     from_: Annotated[str | None, typer.Option("--from", metavar="FORMAT", help="Format of what is read.")] = None,
     label: Annotated[str, typer.Option(metavar="NAME", help="In a table, the column of the labels.")] = "label",
     qid: Annotated[str, typer.Option(metavar="NAME", help="In a table, the column of the query ids.")] = "qid",
@@ -41,78 +44,79 @@ def convert(
     jobs: Jobs = None,
     force: Force = False,
 ) -> None:
-    """Write ranking data in another format: LETOR text, CSV, TSV, Parquet, NPZ; or chunks, for data beyond memory.
+    """Write ranking data in another format; chunks are for data larger than memory.
 
     Example: rankwise convert S1.txt S2.txt S3.txt train.parquet
     """
     from rankwise.data.columns import check_missing
-    from rankwise.data.files import format_of
 
     if len(files) < 2:
         raise typer.BadParameter("give what to read and, last, where to write", param_hint="IN... OUT")
     *sources, target = files
     for option, kind in (("--to", to), ("--from", from_)):
-        if kind is not None and kind not in FORMATS:
-            raise typer.BadParameter(f"{kind!r} is none of {', '.join(FORMATS)}", param_hint=option)
+        if kind is not None and kind not in format_names():
+            raise typer.BadParameter(f"{kind!r} is none of {', '.join(format_names())}", param_hint=option)
     checked("--missing", check_missing, missing)
-    to = to or checked("--to", lambda path: format_of(path, writing=True), target)
-    _check(sources, target, to, force)
+    written = get_format(to) if to else checked("--to", lambda path: format_of(path, writing=True), target)
+    _check(sources, target, written, force)
     began = time.perf_counter()
     options = {"label": label, "qid": qid, "features": feature, "missing": missing, "n_jobs": jobs}
     options |= {"format": from_, "dtype": "float32" if float32 else None}
-    data = _to_chunks(sources, target, options) if to == "chunks" else _to_file(sources, target, to, options)
+    data: RankingData | ChunkedData
+    if written.on_disk is not None:
+        data = _as_stream(sources, target, written.on_disk, options)
+    else:
+        data = _as_whole(sources, target, written, options)
     shape = ((len(data), "documents"), (data.n_queries, "queries"), (data.n_features, "features"))
-    told = ", ".join(counted(n, what) for n, what in shape)
-    say(f"{told} written to {'standard output' if target == '-' else target} in {time.perf_counter() - began:.1f} s")
+    size = ", ".join(counted(n, what) for n, what in shape)
+    say(f"{size} written to {'standard output' if target == '-' else target} in {time.perf_counter() - began:.1f} s")
 
 
-def _check(sources: list[str], target: str, to: str, force: bool) -> None:
+def _check(sources: list[str], target: str, written: Format, force: bool) -> None:
     """Before any work; --force replaces a file, never a folder that holds something else."""
     from rankwise.cli.targets import check_target, check_unread
-    from rankwise.data.chunk_writer import check_replaceable
-    from rankwise.data.outputs import check_writable
+    from rankwise.foundation.outputs import check_writable
 
-    if to != "chunks":
+    written.check_installed()
+    if written.on_disk is None:
         check_target(target, sources, force)
         return
     if target == "-":
-        raise ValueError("chunks cannot go to standard output: give a folder")
+        raise ValueError(f"{written.name} cannot go to standard output: give a folder")
     check_unread(target, sources)
-    check_replaceable(target)
+    written.on_disk.check_target(target)
     check_writable(target)
 
 
-def _to_file(sources: list[str], target: str, to: str, options: dict[str, Any]) -> Any:
-    from rankwise.data.files import read_data, write_data
+def _as_whole(sources: list[str], target: str, written: Format, options: dict[str, Any]) -> "RankingData":
+    from rankwise.data.formats import read_data, write_data
 
     with doing(f"reading {' '.join(sources)}"):
         data = read_data(sources, comments=True, **options)
     with doing(f"writing {target}"):
-        write_data(target, data, format=to)
+        write_data(target, data, format=written.name)
     return data
 
 
-def _to_chunks(sources: list[str], target: str, options: dict[str, Any]) -> Any:
-    from rankwise.data.chunk_writer import write_chunks
-    from rankwise.data.chunks import open_chunks
-    from rankwise.data.files import stream_data
-    from rankwise.data.outputs import naming, resolved, temporary_file
+def _as_stream(sources: list[str], target: str, written: OnDisk, options: dict[str, Any]) -> "ChunkedData":
+    from rankwise.data.formats import stream_data
+    from rankwise.foundation.outputs import naming, resolved, temporary_file
 
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # Arrow's own reserves a GB of addresses
     with doing(f"writing {target}") as tell, ExitStack() as closing:
         files = sources
-        if "-" in sources:  # what is gone through twice needs a file
+        if "-" in sources:  # LETOR text is read twice, which needs a file
             spool, handle = closing.enter_context(temporary_file(resolved(target)))
             with naming(target), open(handle, "wb", closefd=False) as file:
                 while block := _read_stdin(1 << 20):
                     file.write(block)
             files = [str(spool) if one == "-" else one for one in sources]
-        write_chunks(target, stream_data(files, progress=_progress(tell), **options))
-    return open_chunks(target)
+        written.write(target, stream_data(files, progress=_progress(tell), **options))
+    return written.open(target)
 
 
 def _read_stdin(size: int) -> bytes:
-    from rankwise.data.outputs import naming
+    from rankwise.foundation.outputs import naming
 
     with naming("standard input"):
         return sys.stdin.buffer.read(size)

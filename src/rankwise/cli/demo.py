@@ -10,9 +10,9 @@ from rankwise import metrics
 from rankwise.cli.speech import answer, counted, doing, table
 from rankwise.cli.targets import check_target
 from rankwise.cli.work import weight_table
-from rankwise.data.letor import write_letor
 from rankwise.data.records import RankingData
-from rankwise.data.sample import SAMPLE_FEATURES, load_sample
+from rankwise.data.synthetic import SAMPLE_FEATURES, load_sample
+from rankwise.data.text_writer import write_letor
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.pairs.preferences import Preferences
 

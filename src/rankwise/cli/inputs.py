@@ -11,13 +11,12 @@ from scipy import sparse
 
 from rankwise import metrics
 from rankwise.cli.speech import checked, doing, say
-from rankwise.data import files
-from rankwise.data.chunks import open_chunks
-from rankwise.data.matching import Known, ModelColumns, matched, same_columns
-from rankwise.data.outputs import naming
+from rankwise.data import formats
+from rankwise.data.columns import Known, ModelColumns, matched, same_columns
 from rankwise.data.records import RankingData
-from rankwise.data.streams import open_bytes
 from rankwise.foundation.arrays import is_rounded_integer, read_number
+from rankwise.foundation.compression import open_bytes
+from rankwise.foundation.outputs import naming
 from rankwise.model_io.files import is_model_file
 from rankwise.objective.stored import is_stored
 
@@ -44,14 +43,14 @@ def fitting_measures(labels: Any) -> list[str]:
 def read_data(source: Any, known: Known | None = None, **options: Any) -> RankingData:
     """Ranking data of any format; with the columns that a model knows, in its order, where they are for one."""
     name = source if isinstance(source, str) else " ".join(source)
-    is_text = known is not None and files.format_of(source) == "letor"
-    if known is not None and is_text:
+    is_indexed = known is not None and formats.format_of(source).is_indexed
+    if known is not None and is_indexed:
         options |= {"n_features": known.n_features, "zero_based": known.first_index == 0}
     with doing(f"reading {name}"):
-        data = files.read_data(source, **options)
+        data = formats.read_data(source, **options)
     if known is None:
         return data
-    if is_text or sparse.issparse(data.X):
+    if is_indexed or sparse.issparse(data.X):
         _note_zeros(data, known, name)
     return matched(data, known, name)
 
@@ -77,11 +76,12 @@ def read_for(model: Any, source: str, **options: Any) -> Any:
 
 
 def left_on_disk(ranker: Any, sources: list[str], known: Known | None = None) -> Any:
-    """A folder of chunks whose rows the ranker reads part by part; None where it needs the rows in memory."""
-    if len(sources) != 1 or files.format_of(sources[0]) != "chunks" or not _reads_parts(ranker):
+    """Data on disk whose rows the ranker reads part by part; None if it needs the rows in memory."""
+    on_disk = formats.format_of(sources[0]).on_disk if len(sources) == 1 else None
+    if on_disk is None or not _reads_parts(ranker):
         return None
     with doing(f"checking {sources[0]}"):
-        data = open_chunks(sources[0], verify=True)
+        data = on_disk.open(sources[0], verify=True)
     return data if known is None or same_columns(data, known) else None
 
 

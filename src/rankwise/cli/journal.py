@@ -11,8 +11,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, Self
 
-from rankwise.data.outputs import append, locked_file, naming, resolved
-from rankwise.data.strict_json import parse_json
+from rankwise.foundation.outputs import append, locked_file, naming, resolved
+from rankwise.foundation.strict_json import parse_json
 
 FORMAT = "rankwise-journal-1"
 _BEGINNING = json.dumps({"journal": FORMAT}).encode().removesuffix(b"}")

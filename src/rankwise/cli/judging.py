@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import typer
 
 from rankwise.cli.inputs import check_order, finite_scores, is_model, left_on_disk, read_data, read_scores
-from rankwise.data.matching import ModelColumns
+from rankwise.data.columns import ModelColumns
 from rankwise.data.records import RankingData
-from rankwise.data.streams import open_bytes
 from rankwise.data.trec import RUN, document_ids, join, read_qrels, read_run, scores_for
 from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.compression import open_bytes
 from rankwise.model_io.files import load_model
 
 

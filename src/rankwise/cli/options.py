@@ -4,10 +4,12 @@ from typing import Annotated
 
 import typer
 
+from rankwise.data.formats import suffixes_shown
+
 DATA_HELP = (
-    "Ranking file: `label qid:ID index:value ... # comment`, plain or .gz .bz2 .xz .zst; .csv, .tsv, .parquet, .npz; a "
-    "folder of chunks; - for text on stdin. Indices count from 1, or from 0 if a 0 occurs. Rows of one id are one "
-    "query."
+    f"Ranking data; formats by suffix: {suffixes_shown()}. Any other file is LETOR text, "
+    "`label qid:ID index:value ... # comment`, whose indices count from 1, or from 0 if a 0 occurs; - for text on "
+    "stdin. Rows with the same query id are one query."
 )
 Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file written by `rankwise train`.")]

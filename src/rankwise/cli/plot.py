@@ -158,7 +158,7 @@ def path(
     Example: rankwise tune train.txt -o model.json --json > tuned.json; rankwise plot path tuned.json -o path.png
     """
     _checked(output, data_out, [tuned], force)
-    from rankwise.data.strict_json import read_json
+    from rankwise.foundation.strict_json import read_json
     from rankwise.report import RegularizationDisplay
 
     try:

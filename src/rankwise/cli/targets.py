@@ -11,7 +11,7 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from rankwise.data.outputs import check_writable, is_special, resolved
+from rankwise.foundation.outputs import check_writable, is_special, resolved
 
 Mark = Callable[[str], bool]
 

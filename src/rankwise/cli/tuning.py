@@ -19,10 +19,10 @@ from rankwise.cli.models import make_model
 from rankwise.cli.progress import progress_bar
 from rankwise.cli.speech import answer, answer_json, checked, counted, doing, say, stop_here, table
 from rankwise.cli.targets import check_distinct, check_target, check_unread
-from rankwise.data.matching import ModelColumns
-from rankwise.data.outputs import check_writable
+from rankwise.data.columns import ModelColumns
 from rankwise.data.records import RankingData
-from rankwise.data.strict_json import is_number
+from rankwise.foundation.outputs import check_writable
+from rankwise.foundation.strict_json import is_number
 from rankwise.foundation.threads import share
 from rankwise.model_io.files import is_model_file, save_model
 from rankwise.model_selection.choice import check_rule, choose, end_of_grid, means_and_errors

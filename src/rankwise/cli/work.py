@@ -25,9 +25,9 @@ from rankwise.cli.judging import Judge
 from rankwise.cli.models import make_model
 from rankwise.cli.speech import answer, answer_json, counted, doing, say, stop_here, table
 from rankwise.cli.targets import check_target
-from rankwise.data.matching import ModelColumns
-from rankwise.data.outputs import written_beside
+from rankwise.data.columns import ModelColumns
 from rankwise.data.trec import document_ids, write_qrels, write_run
+from rankwise.foundation.outputs import written_beside
 from rankwise.foundation.texts import visible
 from rankwise.model_io.files import is_model_file, load_model, save_model
 from rankwise.objective.stored import is_stored

@@ -1,12 +1,11 @@
-"""Chunks on disk: NPZ files, not compressed, so that single rows can be read, and the manifest that lists them.
+"""Chunks on disk: uncompressed NPZ files, so that single rows can be read, and the manifest that lists them.
 
     DIR/manifest.json            written last: a folder without it is no data set
     DIR/chunk-00000-TOKEN.npz    some whole queries each: y, qid and X, or data, indices and indptr
 
-TOKEN is random: no two chunks ever have the same name. Rows are read into memory, never mapped: a mapped file that is
-cut short ends the process, and what kernels go by (the columns of sparse rows) is checked before they see it, which
-takes a copy that nobody else can change.
-Reading ahead is the system's: asking it for what comes next (posix_fadvise) made a cold pass slower, never faster.
+TOKEN is random: no two chunks ever have the same name. Rows are read into memory, never mapped: a truncated mapped file
+ends the process, and what kernels rely on (the columns of sparse rows) is checked first, which needs a copy that no
+other process can change. Reading ahead is left to the system: posix_fadvise made a cold pass slower, never faster.
 """
 
 import json
@@ -16,21 +15,19 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from math import prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from rankwise.data.columns import check_finite
 from rankwise.data.npz import npz_arrays
-from rankwise.data.outputs import new_file, written_beside
-from rankwise.data.records import RankingData
+from rankwise.data.records import RankingData, check_finite
 from rankwise.data.streams import status_of
-from rankwise.data.strict_json import Rule, check_object, is_count, is_list_of, is_text, read_json
 from rankwise.foundation.arrays import Array
+from rankwise.foundation.outputs import new_file, written_beside
+from rankwise.foundation.strict_json import Rule, check_object, is_count, is_list_of, is_text, read_json
 
 MANIFEST = "manifest.json"
 _FORMAT, _VERSION = "rankwise chunks", 1
@@ -40,8 +37,19 @@ _HEADER = 256  # bytes of an array's header without its spaces, and of what the 
 _MOST_BYTES = 1 << 28  # of a manifest: some 400,000 chunks
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _PLAIN_TYPE = re.compile(r"[<|][biufUSmM]\d{1,9}(\[\w+\])?")  # no objects, and nothing that NumPy evaluates
-_MORE = ("shape", "names", "comments")  # arrays of a chunk that it can do without
+_OPTIONAL = ("shape", "names", "comments")  # arrays that a chunk may lack
 _INDEX = {"indices": np.int32, "indptr": np.int64}
+
+
+@dataclass(frozen=True)
+class Common:
+    """What the chunks of one data set have in common, as the manifest says it."""
+
+    n_features: int
+    first_index: int
+    names: list[str] | None
+    sparse: bool
+    dtype: str
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ class Place:
 
 @dataclass(frozen=True)
 class ChunkFile:
-    """The manifest's entry for a chunk: size and checksum of the file, and where its arrays are stored."""
+    """The manifest's entry for a chunk: size and checksum of the file, and the places of its arrays."""
 
     file: str
     rows: int
@@ -69,7 +77,7 @@ class ChunkFile:
     arrays: dict[str, Place]
 
     def opened(self, folder: Path, thoroughly: bool = False) -> "OpenChunk":
-        """The file as it is now, checked by `OpenChunk.check`."""
+        """The file in its present state, checked by `OpenChunk.check`."""
         path = folder / self.file
         try:
             chunk = OpenChunk(path, self, status_of(path))
@@ -81,14 +89,14 @@ class ChunkFile:
 
 @dataclass(frozen=True)
 class OpenChunk:
-    """A chunk as it was when it was opened. Once its file has changed or is gone, reading it is an error."""
+    """A chunk in the state in which it was opened. If its file has changed or is gone, reading it is an error."""
 
     path: Path
     entry: ChunkFile  # of the manifest
     status: tuple[int, int]
 
     def read(self, name: str, first: int, out: Array) -> None:
-        """Fill `out` with the rows of an array from `first` on."""
+        """Fill `out` with the rows of an array, starting with row `first`."""
         place = self.entry.arrays[name]
         view = out.reshape(-1).view(np.uint8).data
         at = place.offset + first * place.row_bytes
@@ -106,8 +114,8 @@ class OpenChunk:
         return out
 
     def check(self, thoroughly: bool) -> None:
-        """One sentence where the file is of another size or (thoroughly) of another checksum than the manifest says, or
-        does not hold its arrays.
+        """Raise an error if the file has another size than the manifest says, does not hold its arrays, or (thoroughly)
+        has another checksum.
         """
         size = self.status[0]
         if size != self.entry.bytes:
@@ -115,11 +123,11 @@ class OpenChunk:
                 f"{self.path} is damaged: it has {size:,} bytes, expected {self.entry.bytes:,}: convert the data again"
             )
         with self._handle() as handle:
-            stands = all(_stands_at(handle, name, place) for name, place in self.entry.arrays.items())
+            is_stored = all(_is_stored(handle, name, place) for name, place in self.entry.arrays.items())
             crc32 = checksum(handle) if thoroughly else self.entry.crc32
             if status_of(handle) != self.status:
                 raise self._changed()
-        if not stands:
+        if not is_stored:
             raise ValueError(f"{self.path} does not hold what {MANIFEST} says of it: convert the data again")
         if crc32 != self.entry.crc32:
             raise ValueError(
@@ -140,12 +148,12 @@ class OpenChunk:
 
     def _changed(self) -> ValueError:
         return ValueError(
-            f"{self.path} has changed or was removed since it was opened: open the folder again when nobody writes it"
+            f"{self.path} has changed or was removed since it was opened: open the folder again when no one writes it"
         )
 
 
-def _stands_at(handle: int, name: str, place: Place) -> bool:
-    """Whether the header of this array, as `write_chunk` wrote it, ends where the array is to begin."""
+def _is_stored(handle: int, name: str, place: Place) -> bool:
+    """Whether the header of this array, as `write_chunk` writes it, ends where the array begins."""
     begin = max(place.offset - _PAGE - _HEADER, 0)
     before = os.pread(handle, place.offset - begin, begin)
     magic = before.rfind(np.lib.format.magic(1, 0))
@@ -165,8 +173,8 @@ def write_chunk(folder: Path, name: str, data: RankingData) -> ChunkFile:
     path = folder / name
     places = {}
     with new_file(path) as file, zipfile.ZipFile(file, "w") as archive:
-        for key, found in npz_arrays(data).items():
-            array = found.astype(_INDEX.get(key, found.dtype), copy=False)
+        for key, plain in npz_arrays(data).items():
+            array = plain.astype(_INDEX.get(key, plain.dtype), copy=False)
             with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as member:
                 header = _header(array, file.tell())
                 if array.ndim:
@@ -177,7 +185,7 @@ def write_chunk(folder: Path, name: str, data: RankingData) -> ChunkFile:
 
 
 def _header(array: Array, at: int) -> bytes:
-    """The header of a .npy file that stands at `at`, with as many spaces as put the array at the start of a page."""
+    """The header of a .npy file at offset `at`, padded with spaces so that the array starts at the start of a page."""
     magic, text = np.lib.format.magic(1, 0), _description(array.dtype.str, array.shape)
     spaces = -(at + len(magic) + 2 + len(text) + 1) % _PAGE
     text += b" " * spaces + b"\n"
@@ -193,8 +201,8 @@ def checksum(path_or_handle: Path | int) -> int:
     return crc
 
 
-def write_manifest(folder: Path, known: dict[str, Any], chunks: list[ChunkFile]) -> None:
-    manifest = {"format": _FORMAT, "version": _VERSION, **known, "chunks": [asdict(one) for one in chunks]}
+def write_manifest(folder: Path, common: Common, chunks: list[ChunkFile]) -> None:
+    manifest = {"format": _FORMAT, "version": _VERSION, **asdict(common), "chunks": [asdict(one) for one in chunks]}
     with written_beside(folder / MANIFEST) as file:
         file.write(json.dumps(manifest, indent=1).encode())
 
@@ -208,9 +216,10 @@ def is_manifest(path: Path) -> bool:
         return False
 
 
-def read_manifest(folder: Path) -> tuple[dict[str, Any], list[ChunkFile]]:
-    """Read and check the manifest: (what holds for all the data, one entry per chunk). A manifest from a stranger can
-    only name files of its folder, and arrays that are within them.
+def read_manifest(folder: Path) -> tuple[Common, list[ChunkFile]]:
+    """Read and check the manifest: (what the chunks have in common, one entry per chunk).
+
+    A manifest from a stranger can only name files of its folder, and arrays that are within them.
     """
     path = folder / MANIFEST
     try:
@@ -227,20 +236,22 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], list[ChunkFile]]:
         )
     try:
         check_object(manifest, _MANIFEST_RULES)
-        _check_known(manifest)
-        chunks = [_chunk_file(one, f"chunks[{i}]", manifest) for i, one in enumerate(manifest.pop("chunks"))]
+        common = Common(**{one.name: manifest[one.name] for one in fields(Common)})
+        if common.names is not None and len(common.names) != common.n_features:
+            raise ValueError("names and n_features differ")
+        chunks = [_chunk_file(one, f"chunks[{i}]", common) for i, one in enumerate(manifest["chunks"])]
     except ValueError as error:
         raise ValueError(
             f"{path} is not a manifest of chunks, or is damaged: {error}: convert the data again"
         ) from None
-    return manifest, chunks
+    return common, chunks
 
 
-def _are_names(value: Any) -> bool:
+def _are_names(value: object) -> bool:
     return value is None or is_list_of(is_text, value)
 
 
-def _is_plain_type(value: Any) -> bool:
+def _is_plain_type(value: object) -> bool:
     if not isinstance(value, str) or not _PLAIN_TYPE.fullmatch(value):
         return False
     try:
@@ -264,7 +275,7 @@ _MANIFEST_RULES: dict[str, Rule] = {
 }
 _CHUNK_RULES: dict[str, Rule] = {
     "file": (lambda value: isinstance(value, str) and bool(_PLAIN_NAME.fullmatch(value)), "a file in this folder"),
-    "rows": (lambda value: is_count(value) and value > 0, "a whole number, 1 or more"),
+    "rows": (lambda value: is_count(value) and value != 0, "a whole number, 1 or more"),
     "bytes": _COUNT,
     "crc32": _COUNT,
     "arrays": (lambda value: isinstance(value, dict), "an object"),
@@ -277,33 +288,31 @@ _PLACE_RULES: dict[str, Rule] = {
 }
 
 
-def _check_known(manifest: dict[str, Any]) -> None:
-    names = manifest["names"]
-    if names is not None and len(names) != manifest["n_features"]:
-        raise ValueError("names and n_features differ")
-
-
-def _chunk_file(entry: Any, where: str, known: dict[str, Any]) -> ChunkFile:
+def _chunk_file(value: object, where: str, common: Common) -> ChunkFile:
     """One chunk, its arrays checked: they are of the right types and sizes, and within the file."""
-    check_object(entry, _CHUNK_RULES, where)
-    needed = ("y", "qid", *(("data", "indices", "indptr") if known["sparse"] else ("X",)))
-    check_object(entry["arrays"], dict.fromkeys((*needed, *_MORE), _PLACE), f"{where}.arrays", _MORE)
-    for name, place in entry["arrays"].items():
-        check_object(place, _PLACE_RULES, f"{where}.arrays.{name}")
-    arrays = {name: Place(**place) for name, place in entry["arrays"].items()}
+    entry = check_object(value, _CHUNK_RULES, where)
+    needed = ("y", "qid", *(("data", "indices", "indptr") if common.sparse else ("X",)))
+    rules = dict.fromkeys((*needed, *_OPTIONAL), _PLACE)
+    arrays = {
+        name: Place(**check_object(place, _PLACE_RULES, f"{where}.arrays.{name}"))
+        for name, place in check_object(entry["arrays"], rules, f"{where}.arrays", _OPTIONAL).items()
+    }
     one = ChunkFile(**{**entry, "arrays": arrays})
     for name, place in arrays.items():
         if place.offset + place.rows * place.row_bytes > one.bytes:
             raise ValueError(f"{one.file}: {name} is not within the file")
-    number = np.dtype(known["dtype"])
-    wanted: dict[str, Any] = {"y": (np.dtype(np.float64), one.rows, 1), "qid": (None, one.rows, 1)}
-    if known["sparse"]:
+    number = np.dtype(common.dtype)
+    expected: dict[str, tuple[np.dtype | None, int, int]] = {
+        "y": (np.dtype(np.float64), one.rows, 1),
+        "qid": (None, one.rows, 1),
+    }
+    if common.sparse:
         stored = arrays["data"].rows
-        wanted |= {"data": (number, stored, 1), "indices": (np.dtype(np.int32), stored, 1)}
-        wanted |= {"indptr": (np.dtype(np.int64), one.rows + 1, 1)}
+        expected |= {"data": (number, stored, 1), "indices": (np.dtype(np.int32), stored, 1)}
+        expected |= {"indptr": (np.dtype(np.int64), one.rows + 1, 1)}
     else:
-        wanted["X"] = (number, one.rows, known["n_features"])
-    for name, (dtype, rows, columns) in wanted.items():
+        expected["X"] = (number, one.rows, common.n_features)
+    for name, (dtype, rows, columns) in expected.items():
         place = arrays[name]
         right_type = dtype is None or np.dtype(place.dtype) == dtype
         if not right_type or (place.rows, place.columns) != (rows, columns):

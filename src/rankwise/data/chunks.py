@@ -1,49 +1,80 @@
-"""Ranking data larger than memory: labels and queries are kept, rows of X are read from their chunks when asked for."""
+"""Ranking data larger than memory: labels and queries are in memory, rows of X are read from their chunks on demand."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rankwise.data.chunk_files import ChunkFile, OpenChunk, read_manifest
-from rankwise.data.columns import check_finite
+from rankwise.data.chunk_files import ChunkFile, Common, OpenChunk, read_manifest
+from rankwise.data.columns import Reading
 from rankwise.data.npz import check_columns, check_rows
-from rankwise.data.records import RankingData
+from rankwise.data.records import RankingData, check_finite
 from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.outputs import FileName
+from rankwise.foundation.texts import counted
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import cut, one_type
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _ATTEMPTS = 10  # to open a folder that another process replaces meanwhile
 PART_BYTES = 1 << 22  # rows of X read together: they stay in cache
 
 
 class ChunkPart(NamedTuple):
-    """Queries first, ..., last - 1. `load` gives their rows of X, and memory is taken only while they are kept."""
+    """Queries first, ..., last - 1. `load` reads their rows of X, which take memory only as long as they are kept."""
 
     first: int
     last: int
     rows: slice
-    load: Callable[[], Any]
+    load: "Callable[[], Array | csr_array]"
 
 
-def open_chunks(folder: Any, *, verify: bool = False) -> "ChunkedData":
-    """Open what `write_chunks` wrote; sizes are always checked, checksums with verify=True, which reads everything."""
+@dataclass(frozen=True)
+class OneChunk:
+    """One chunk of a folder, which `chunk_blocks` reads alone."""
+
+    folder: Path
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.folder}, chunk {self.number}"
+
+
+def list_chunks(folder: Path) -> list[OneChunk]:
+    return [OneChunk(folder, i) for i in range(len(read_manifest(folder)[1]))]
+
+
+def chunk_blocks(source: FileName | OneChunk, reading: Reading) -> Iterator[RankingData]:
+    """The chunks of a folder, or one of them; checksums are verified."""
+    if isinstance(source, OneChunk):
+        common, files = read_manifest(source.folder)
+        opened = files[source.number].opened(source.folder)
+        yield from ChunkedData(source.folder, common, [opened]).read_ahead()
+    else:
+        yield from open_chunks(source).read_ahead()
+
+
+def open_chunks(folder: FileName, *, verify: bool = False) -> "ChunkedData":
+    """Open what `write_chunks` wrote. Sizes are always checked; verify=True checks checksums, which reads all data."""
     path = Path(folder)
     manifest = read_manifest(path)
     for _ in range(_ATTEMPTS):
-        known, files = manifest
+        common, files = manifest
         try:
             opened = share(lambda one: one.opened(path, verify), files, thread_count() if verify else 1)
-            return ChunkedData(path, known, opened)
+            return ChunkedData(path, common, opened)
         except ValueError:
             if (now := read_manifest(path)) == manifest:
                 raise
             manifest = now
-    raise ValueError(f"{path} is replaced again and again: wait until nobody writes to it")
+    raise ValueError(f"{path} is replaced again and again: wait until no process writes to it")
 
 
 class ChunkedData:
@@ -54,15 +85,13 @@ class ChunkedData:
     starts  query q has the rows starts[q], ..., starts[q + 1] - 1
     """
 
-    def __init__(self, folder: Path, known: dict[str, Any], opened: list[OpenChunk]) -> None:
+    def __init__(self, folder: Path, common: Common, opened: list[OpenChunk]) -> None:
         self.folder = folder
         self.opened = opened
         self.files: list[ChunkFile] = [one.entry for one in opened]
-        self.n_features = int(known["n_features"])
-        self.first_index = int(known["first_index"])
-        self.names = known["names"]
-        self.is_sparse = bool(known["sparse"])
-        self.dtype = np.dtype(known["dtype"])
+        self.n_features, self.first_index, self.names = common.n_features, common.first_index, common.names
+        self.is_sparse = common.sparse
+        self.dtype: np.dtype = np.dtype(common.dtype)
         self.row_starts = np.cumsum([0, *(one.rows for one in self.files)])
         self.n_rows = int(self.row_starts[-1])
         stored = ("data", "indices") if self.is_sparse else ("X",)
@@ -76,9 +105,10 @@ class ChunkedData:
         return self.n_rows
 
     def __repr__(self) -> str:
-        shape = f"{self.n_rows} rows, {self.n_features} features, {self.n_queries} queries"
+        shape = ((self.n_rows, "rows"), (self.n_features, "features"), (self.n_queries, "queries"))
+        size = ", ".join(counted(n, what) for n, what in shape)
         kind = "sparse" if self.is_sparse else "dense"
-        return f"ChunkedData({shape}, {kind} {self.dtype}, {len(self.files)} chunks in {self.folder})"
+        return f"ChunkedData({size}, {kind} {self.dtype}, {counted(len(self.files), 'chunks')} in {self.folder})"
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -105,7 +135,7 @@ class ChunkedData:
         return RankingData(self.rows(rows.start, rows.stop), self.y[rows], qid, None, self.first_index, self.names)
 
     def read_ahead(self) -> Iterator[RankingData]:
-        """One chunk after another, checked and then read while the one before it is worked on."""
+        """One chunk after another, each checked and read while the caller works on the one before it."""
 
         def checked(i: int) -> RankingData:
             self.opened[i].check(thoroughly=True)
@@ -116,22 +146,22 @@ class ChunkedData:
         with ThreadPoolExecutor(1) as reader:
             coming = reader.submit(checked, 0)
             for i in range(1, len(self.files) + 1):
-                here = coming.result()
+                data = coming.result()
                 if i < len(self.files):
                     coming = reader.submit(checked, i)
-                yield here
+                yield data
 
     def read(self) -> RankingData:
         """All of the data, in memory."""
         return RankingData(self.rows(0, self.n_rows), self.y, self.qid, None, self.first_index, self.names)
 
     def check_finite(self) -> None:
-        """One sentence where a number of X is NaN or infinite; reads everything."""
+        """Raise an error if a number of X is NaN or infinite; reads everything."""
         for i, one in enumerate(self.opened):
             check_finite(self.chunk(i), f" of {one.path}")
 
     def parts(self, max_bytes: int = PART_BYTES) -> list[ChunkPart]:
-        """The data cut into runs of whole queries, each of that many bytes of X and the rest of a query."""
+        """Runs of whole queries; a run ends with the query that reaches `max_bytes` of X."""
         step = max(1, max_bytes * self.n_rows // max(self.nbytes, 1))
         cuts = cut(self.starts, step)
         spans = [slice(int(self.starts[first]), int(self.starts[last])) for first, last in cuts]
@@ -140,7 +170,7 @@ class ChunkedData:
             for queries, rows in zip(cuts, spans, strict=True)
         ]
 
-    def rows(self, low: int, high: int) -> Any:
+    def rows(self, low: int, high: int) -> "Array | csr_array":
         """Rows low, ..., high - 1 of X, copied into arrays of their own."""
         pieces = list(self._pieces(low, high))
         if not self.is_sparse:
@@ -159,12 +189,12 @@ class ChunkedData:
         ends = [bound[1:] - bound[0] + begin for bound, begin in zip(bounds, begins, strict=False)]
         return self._csr(data, indices, np.concatenate([[0], *ends]))
 
-    def load(self, low: int, high: int) -> Any:
-        """The same, as `rankwise.objective.stored` asks for them."""
+    def load(self, low: int, high: int) -> "Array | csr_array":
+        """The same, under the name that `rankwise.objective.stored` calls."""
         return self.rows(low, high)
 
     def _pieces(self, low: int, high: int) -> Iterator[tuple[OpenChunk, int, int]]:
-        """The chunks that hold these rows, each with the numbers that the rows have in it."""
+        """The chunks that hold these rows, each with the numbers of its first row and of the row after its last."""
         i = int(np.searchsorted(self.row_starts, low, side="right")) - 1
         while i < len(self.files) and self.row_starts[i] < high:
             start = int(self.row_starts[i])
@@ -172,20 +202,20 @@ class ChunkedData:
             i += 1
 
     def _bounds(self, chunk: OpenChunk, first: int, last: int) -> Array:
-        """Where the entries of these rows begin in a chunk, and where those of the last one end."""
+        """Where the entries of each of these rows begin in a chunk, and where those of the last one end."""
         bounds = np.empty(last - first + 1, chunk.entry.arrays["indptr"].dtype)
         chunk.read("indptr", first, bounds)
         self._checked(check_rows, bounds, chunk.entry.arrays["data"].rows)
         return bounds
 
     def _checked(self, check: Callable[[Array, int], None], array: Array, most: int) -> None:
-        """Kernels do not look where an index leads, and a folder may come from a stranger."""
+        """Kernels do not check indices, and a folder may come from a stranger."""
         try:
             check(array, most)
         except ValueError as error:
             raise ValueError(f"{self.folder} is damaged: {error}: convert the data again") from None
 
-    def _csr(self, data: Array, indices: Array, indptr: Array) -> Any:
+    def _csr(self, data: Array, indices: Array, indptr: Array) -> "csr_array":
         from scipy.sparse import csr_array
 
         self._checked(check_columns, indices, self.n_features)

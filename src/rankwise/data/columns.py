@@ -1,32 +1,39 @@
-"""Tables of ranking data, one row per document: which column is what, and the checks that every table goes through."""
+"""Columns of ranking data: which column of a table is what, and in which order a model expects its features.
+
+A column called f1, f2, ... has a number; LETOR text has numbers only. Data without names are counted in the model's own
+order. LETOR text and sparse data leave zeros out, so that their last columns may be missing; a table has every column.
+"""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import DTypeLike
+from scipy import sparse
 
-from rankwise.data.records import RankingData
+from rankwise.data.records import COMMENT, LABEL, QUERY, RankingData
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.memory import check_dense_room
 from rankwise.foundation.names import by_number, feature_names, numbered
-from rankwise.pairs.queries import one_type
 
-LABEL, QUERY, COMMENT = "label", "qid", "comment"
-INDICES, VALUES = "indices", "values"  # sparse rows: two columns of lists
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 FILL_IN = "missing=0.0 in Python, or --missing 0 of `rankwise convert`, puts 0 for a missing feature"
-_SHOWN = 8  # column names that a message shows
-_LONGEST = 60  # characters of each
+_COLUMNS_SHOWN = 8  # names of a table's columns in a message
+_NAMES_SHOWN = 4  # names of features in a message
+_LONGEST = 60  # characters of a column's name in a message
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What the caller of `read_data` asked for; see there."""
+    """The options of `read_data`, which are explained there, as every format's reader receives them."""
 
     n_features: int | None = None
     dense: bool | None = None
-    dtype: Any = None
+    dtype: DTypeLike | None = None
     missing: float | None = None
     zero_based: bool | None = None
     comments: bool = False
@@ -44,14 +51,14 @@ class Reading:
             raise ValueError(f"n_features must be at least 1, got {self.n_features}")
 
 
-def check_missing(missing: Any) -> None:
-    """One sentence where what is to be put for a missing number is no number."""
+def check_missing(missing: object) -> None:
+    """Raise an error if the value for missing features is not a finite number."""
     is_number = isinstance(missing, int | float | np.number) and not isinstance(missing, bool)
-    if missing is not None and not (is_number and np.isfinite(missing)):
+    if missing is not None and not (is_number and np.isfinite(missing)):  # type: ignore[call-overload]
         raise ValueError(f"missing must be a finite number, got {missing!r}")
 
 
-def largest_number(dtype: Any) -> float:
+def largest_number(dtype: DTypeLike) -> float:
     """The largest double that does not become infinite in this type."""
     if np.dtype(dtype) == np.float32:
         return float(np.nextafter(2.0**128 - 2.0**103, 0))
@@ -60,7 +67,7 @@ def largest_number(dtype: Any) -> float:
 
 @dataclass(frozen=True)
 class Columns:
-    """The places of the columns of a table; `names` is None where they only number the features from first_index on."""
+    """The places of the columns of a table; `names` is None if they only number the features from first_index on."""
 
     label: int | None
     qid: int | None
@@ -71,7 +78,7 @@ class Columns:
 
 
 def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns:
-    """Which column is what; one sentence where one is missing."""
+    """Which column of a table is what."""
     places = {name: i for i, name in enumerate(header)}
     if len(places) < len(header):
         twice = next(name for name in header if list(header).count(name) > 1)
@@ -91,7 +98,7 @@ def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns
     else:
         features = tuple(_place(places, name, "features", "a feature", where) for name in reading.features)
     names = [header[i] for i in features]
-    order = by_number(names) if reading.features is None else None  # the caller's order is the caller's
+    order = by_number(names) if reading.features is None else None  # the caller's order is kept
     if order is not None:
         features, names = tuple(features[i] for i in order), [names[i] for i in order]
     kept, first_index = numbered(names)
@@ -101,25 +108,14 @@ def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns
 def _place(places: dict[str, int], name: str, option: str, what: str, where: str) -> int:
     if name in places:
         return places[name]
-    known = ", ".join(repr(one[:_LONGEST]) for one in list(places)[:_SHOWN]) + (", ..." if len(places) > _SHOWN else "")
+    shown = ", ".join(repr(one[:_LONGEST]) for one in list(places)[:_COLUMNS_SHOWN])
+    more = ", ..." if len(places) > _COLUMNS_SHOWN else ""
     cure = f"say which by {option}=NAME, or --{option} NAME of `rankwise convert`"
-    raise ValueError(f"{where} has no column {name!r} for {what} (its columns: {known}): {cure}")
-
-
-def column_names(data: RankingData) -> list[str]:
-    """The names of the columns of X in a table."""
-    if data.names is None:
-        return feature_names(data.n_features, data.first_index)
-    taken = {LABEL, QUERY, COMMENT} & set(data.names)
-    if nameless := [i for i, name in enumerate(data.names) if not name.strip()]:
-        raise ValueError(f"the features cannot be columns of a table: column {nameless[0]} of X has no name")
-    if taken or len(set(data.names)) < data.n_features:
-        raise ValueError(f"the features cannot be columns of a table: {taken or 'a name'} would be there twice")
-    return list(data.names)
+    raise ValueError(f"{where} has no column {name!r} for {what} (its columns: {shown}{more}): {cure}")
 
 
 def plain_ids(texts: Array) -> Array:
-    """Ids read as texts: int64 where each is written as a plain integer that fits, as `read_letor` has it."""
+    """Query ids that were read as texts: int64 if each is written as a plain integer that fits, as in `read_letor`."""
     runs = np.concatenate(([True], texts[1:] != texts[:-1])) if texts.size else np.zeros(0, bool)
     ids = texts[runs].tolist()
     if not all(re.fullmatch(r"0|-?[1-9][0-9]{0,18}", one) and -(2**63) < int(one) < 2**63 for one in ids):
@@ -127,27 +123,8 @@ def plain_ids(texts: Array) -> Array:
     return np.repeat(np.array(ids, dtype=np.int64), np.diff(np.flatnonzero(runs), append=texts.size))
 
 
-def check_finite(data: RankingData, where: str = "") -> None:
-    """One sentence where a number is NaN or infinite: no writer takes it, as no reader would."""
-    bad = np.flatnonzero(~np.isfinite(data.y))
-    if bad.size:
-        raise ValueError(f"y[{bad[0]}]{where} is {data.y[bad[0]]}: a label must be a finite number")
-    values = data.X if isinstance(data.X, np.ndarray) else data.X.data
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)):  # without an array of truths, nearly always
-            return
-    bad = np.flatnonzero(~np.isfinite(values))
-    if not bad.size:
-        return
-    row = bad[0] // data.n_features if values is data.X else np.searchsorted(data.X.indptr, bad[0], side="right") - 1
-    found = values.ravel()[bad[0]]
-    raise ValueError(f"row {row} of X{where} holds {found}: every feature must be a finite number")
-
-
 def finished(data: RankingData, reading: Reading, where: str) -> RankingData:
-    """The data as they were asked for: type, density and width of X; no comments where all are empty."""
-    from scipy import sparse
-
+    """The data with the type, density and width of X that `reading` requests; without comments if all are empty."""
     X = data.X
     counts_from = None if reading.zero_based is None else 1 - reading.zero_based
     if data.names is None and counts_from not in (None, data.first_index):
@@ -174,26 +151,134 @@ def finished(data: RankingData, reading: Reading, where: str) -> RankingData:
     return RankingData(X, data.y, data.qid, comments, data.first_index, names)
 
 
-def joined(blocks: list[RankingData]) -> RankingData:
-    """The blocks, one after another, as one; empties the list, so that they need not all be there twice."""
-    from scipy import sparse
+class Known(Protocol):
+    """What is known of columns: of a model's, or of the data that it is trained on."""
 
-    first = blocks[0]
-    if len(blocks) == 1:
-        return blocks.pop()
-    y = np.concatenate([one.y for one in blocks])
-    qid = np.concatenate(one_type([one.qid for one in blocks]))
-    comments = None
-    if first.comments is not None:
-        comments = np.concatenate([np.asarray(one.comments, object) for one in blocks])
-    if sparse.issparse(first.X):
-        X = sparse.vstack([one.X for one in blocks], format="csr")
-        blocks.clear()
-        return RankingData(X, y, qid, comments, first.first_index, first.names)
-    X = np.empty((y.size, first.n_features), np.result_type(*(one.X.dtype for one in blocks)))
-    row = 0
-    while blocks:
-        block = blocks.pop(0)
-        X[row : row + len(block)] = block.X
-        row += len(block)
-    return RankingData(X, y, qid, comments, first.first_index, first.names)
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def first_index(self) -> int: ...
+    @property
+    def names(self) -> Sequence[str] | None: ...
+
+
+class FittedModel(Protocol):
+    """What every fitted estimator has; `feature_names_in_` and `first_index_` are optional."""
+
+    n_features_in_: int
+
+
+@dataclass(frozen=True)
+class ModelColumns:
+    """The columns of a model."""
+
+    n_features: int
+    first_index: int = 1
+    names: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, model: FittedModel) -> "ModelColumns":
+        names: Sequence[object] | None = getattr(model, "feature_names_in_", None)
+        first_index = int(getattr(model, "first_index_", 1))
+        return cls(int(model.n_features_in_), first_index, None if names is None else tuple(map(str, names)))
+
+    @classmethod
+    def of_data(cls, data: Known) -> "ModelColumns":
+        return cls(data.n_features, data.first_index, None if data.names is None else tuple(data.names))
+
+
+def same_columns(data: Known, known: Known) -> bool:
+    """Whether the columns of the data are the known ones, in the same order."""
+    if data.n_features != known.n_features:
+        return False
+    if data.names is None and (known.names is None or by_number(known.names) is None):
+        return data.first_index == known.first_index
+    return _names(data) == _names(known)
+
+
+def matched(data: RankingData, known: Known, where: str, *, zeros_left_out: bool | None = None) -> RankingData:
+    """The data with the known columns, in their order.
+
+    zeros_left_out  whether missing columns hold zeros, as in LETOR text; None: if X is sparse
+    """
+    if same_columns(data, known):
+        return data
+    zeros_left_out = sparse.issparse(data.X) if zeros_left_out is None else zeros_left_out
+    X = _placed(data.X, places(data, known, where, zeros_left_out), known.n_features)
+    return RankingData(X, data.y, data.qid, data.comments, known.first_index, known.names)
+
+
+def places(data: Known, known: Known, where: str, zeros_left_out: bool) -> Sequence[int]:
+    """The place of each column of the data among the known ones; with `zeros_left_out` some may be missing."""
+    if data.names is None and (known.names is None or by_number(known.names) is None):
+        return _by_place(data, known, where, zeros_left_out)
+    return _by_name(data, known, where, zeros_left_out)
+
+
+def alike(block: RankingData, known: Known, where: str) -> RankingData:
+    """A block of a table with the columns of the blocks before it; numbers do not stand for names."""
+    if block.names is None and known.names is not None and by_number(known.names) is None:
+        raise ValueError(f"{where} numbers its features, and they were called {_listed(known.names)} before")
+    return matched(block, known, where)
+
+
+def _by_place(data: Known, known: Known, where: str, zeros_left_out: bool) -> range:
+    """Both are counted from their first index on."""
+    first = data.first_index - known.first_index
+    last = first + data.n_features
+    if first < 0 or last > known.n_features or (not zeros_left_out and data.n_features < known.n_features):
+        raise _other_numbers(data, known, where)
+    return range(first, last)
+
+
+def _by_name(data: Known, known: Known, where: str, zeros_left_out: bool) -> list[int]:
+    if data.names is None and data.n_features > known.n_features:  # there may be billions: do not list their names
+        raise _other_numbers(data, known, where)
+    own, place = _names(data), {name: i for i, name in enumerate(_names(known))}
+    if known.names is None and by_number(own) is None:
+        raise ValueError(
+            f"{where} names its features {_listed(own)}, and the model knows numbers only: "
+            f"call the columns {_listed(list(place))}, or train with names"
+        )
+    if len(place) < known.n_features or len(set(own)) < len(own):
+        raise ValueError(f"{where} cannot be put into order: two features have one name")
+    extra = [name for name in own if name not in place]
+    missing = [] if zeros_left_out and data.names is None else list(place.keys() - set(own))
+    if extra or missing:
+        missing.sort(key=place.__getitem__)
+        differing = [f"{what}: {_listed(names)}" for what, names in (("missing", missing), ("unknown", extra)) if names]
+        raise ValueError(f"{where} has other features than expected ({'; '.join(differing)})")
+    return [place[name] for name in own]
+
+
+def _placed(X: "Array | csr_array", places: Sequence[int], n_features: int) -> "Array | csr_array":
+    """X with its columns at the given places among n_features; the others are 0."""
+    if not isinstance(X, np.ndarray):
+        shape = (X.shape[0], n_features)
+        if isinstance(places, range):
+            return sparse.csr_array((X.data, X.indices + places.start, X.indptr), shape=shape)
+        indices = np.asarray(places, dtype=X.indices.dtype)[X.indices]
+        moved = sparse.csr_array((X.data.copy(), indices, X.indptr), shape=shape)  # sorting moves the values too
+        moved.sort_indices()
+        return moved
+    if len(places) == n_features:
+        return np.ascontiguousarray(X[:, np.argsort(places)])
+    wide = np.zeros((X.shape[0], n_features), X.dtype)
+    wide[:, list(places)] = X
+    return wide
+
+
+def _names(known: Known) -> list[str]:
+    return feature_names(known.n_features, known.first_index) if known.names is None else list(known.names)
+
+
+def _other_numbers(data: Known, known: Known, where: str) -> ValueError:
+    own, expected = (
+        f"{one.n_features} features, {one.first_index} to {one.first_index + one.n_features - 1}"
+        for one in (data, known)
+    )
+    return ValueError(f"{where} has {own}, expected {expected}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(str(name)) for name in names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")

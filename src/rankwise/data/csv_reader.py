@@ -1,60 +1,101 @@
-"""CSV and TSV in: a header, then one row per document. Numbers are read exactly as Python's float reads them.
+"""CSV and TSV: a header, then one row per document. Numbers are read exactly as Python's float reads them.
 
-A stream is read in pieces of whole lines, and the chunks of a piece side by side, so a cell cannot hold a line end.
+A stream is read in pieces of whole lines, and the chunks of a piece in parallel, so a cell cannot hold a line end. The
+kernels are at the end.
 """
 
 import csv
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from rankwise.data import csv_kernels as kernels
 from rankwise.data.columns import FILL_IN, Columns, Reading, find_columns, largest_number, plain_ids
-from rankwise.data.letor_strings import byte_runs
+from rankwise.data.reading_kernels import (
+    EXACT,
+    HARD,
+    NEWLINE,
+    RETURN,
+    SPACE,
+    UNREADABLE,
+    byte_runs,
+    next_line,
+    read_decimal,
+)
 from rankwise.data.records import RankingData
-from rankwise.data.streams import Chunk, streamed
-from rankwise.foundation.arrays import Array, is_rounded_integer
+from rankwise.data.streams import Chunk, Source, name_of, opened, streamed
+from rankwise.foundation.arrays import LARGEST_EXACT, Array, is_rounded_integer
+from rankwise.foundation.jit import kernel
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import id_array
 
+# what a column is if it is not a feature
+LABEL, QUERY, COMMENT, NOTHING = -1, -2, -3, -4
+# what `notes` holds
+FAULT, PLACE, COLUMN, N_HARD, N_NOTES = range(5)
+# kinds of fault
+NONE, CELLS, NUMBER, MISSING, TOO_LARGE, OPEN_QUOTE, NO_QUERY, INEXACT_LABEL = range(-1, 7)
+
+_QUOTE = ord('"')
+_N, _A, _U, _L, _O, _E = (ord(c) for c in "nauloe")
 _SHOWN = 40  # bytes of a cell that a message shows
 _EXPECTED = {
-    kernels.NUMBER: "a finite number (features=[...] in Python, or --feature NAME once per column of `rankwise "
+    NUMBER: "a finite number (features=[...] in Python, or --feature NAME once per column of `rankwise "
     "convert`, takes the columns named and leaves out the others)",
-    kernels.MISSING: f"a number ({FILL_IN})",
-    kernels.OPEN_QUOTE: "a quote that is closed on the same line",
-    kernels.NO_QUERY: "a query id",
-    kernels.INEXACT_LABEL: "a label that float64 holds exactly: an integer beyond 2^53 is rounded, and different "
+    MISSING: f"a number ({FILL_IN})",
+    OPEN_QUOTE: "a quote that is closed on the same line",
+    NO_QUERY: "a query id",
+    INEXACT_LABEL: "a label that float64 holds exactly: an integer beyond 2^53 is rounded, and different "
     "labels could become equal (only their order within a query counts: write ranks instead)",
 }
 
 
+class Arrays(NamedTuple):
+    """Where `fill` writes: features, labels, and (begin, end) of query ids and comments in the chunk."""
+
+    X: Array
+    y: Array
+    queries: Array
+    comments: Array
+
+
+class Rules(NamedTuple):
+    """The role of each column, the byte between cells, the largest number, the value that replaces a missing one."""
+
+    roles: Array
+    separator: int
+    largest: float
+    missing: float
+    allow_missing: bool
+
+
 @dataclass(frozen=True)
 class _Layout:
-    """What the header and the caller say of every row."""
+    """What the header and the options say about every row."""
 
     header: list[str]
     columns: Columns
-    rules: kernels.Rules
+    rules: Rules
     n_threads: int
 
 
-def csv_blocks(file: Any, name: str, reading: Reading, separator: str) -> Iterator[RankingData]:
-    """The rows of an open file, of bytes or text, a piece at a time."""
-    layout = None
-    for text in streamed(file, name):
-        if layout is None:
-            end = text.data.find(b"\n", text.start) + 1 or len(text.data)
-            layout = _layout(text.data[text.start : end], name, reading, separator)
-            text = replace(text, start=end, first_line=text.first_line + 1)
-        chunks = list(text.chunks())
-        counts = share(lambda chunk: kernels.count_rows(chunk.load()), chunks, layout.n_threads)
-        if sum(counts):
-            _check_cells(chunks, sum(counts), layout)
-            yield _read(chunks, counts, layout)
+def csv_blocks(source: Source, reading: Reading, separator: str) -> Iterator[RankingData]:
+    """The rows of a table, a piece at a time."""
+    layout, name = None, name_of(source)
+    with ExitStack() as closing:
+        for text in streamed(opened(source, closing), name):
+            if layout is None:
+                end = text.data.find(b"\n", text.start) + 1 or len(text.data)
+                layout = _layout(text.data[text.start : end], name, reading, separator)
+                text = replace(text, start=end, first_line=text.first_line + 1)
+            chunks = list(text.chunks())
+            counts = share(lambda chunk: _count_rows(chunk.load()), chunks, layout.n_threads)
+            if sum(counts):
+                _check_cells(chunks, sum(counts), layout)
+                yield _read(chunks, counts, layout)
 
 
 def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout:
@@ -68,35 +109,35 @@ def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout
     except csv.Error as error:
         raise ValueError(f"{name}, line 1: the header cannot be read: {error}") from None
     columns = find_columns(header, reading, name)
-    roles = np.full(len(header), kernels.NOTHING)
+    roles = np.full(len(header), NOTHING)
     roles[list(columns.features)] = np.arange(len(columns.features))
     for place, role in (
-        (columns.label, kernels.LABEL),
-        (columns.qid, kernels.QUERY),
-        (columns.comment, kernels.COMMENT),
+        (columns.label, LABEL),
+        (columns.qid, QUERY),
+        (columns.comment, COMMENT),
     ):
         if place is not None:
             roles[place] = role
     missing = 0.0 if reading.missing is None else float(reading.missing)
     largest = largest_number(reading.dtype or np.float64)
-    rules = kernels.Rules(roles, ord(separator), largest, missing, reading.missing is not None)
+    rules = Rules(roles, ord(separator), largest, missing, reading.missing is not None)
     return _Layout(header, columns, rules, thread_count(reading.n_jobs))
 
 
 def _check_cells(chunks: list[Chunk], rows: int, layout: _Layout) -> None:
-    """The error of a row with too few cells where there are so many that X could be far larger than the file."""
-    if rows * len(layout.header) <= sum(chunk.size + 1 for chunk in chunks):  # a cell takes a byte at least
+    """Raise the error of a row with too few cells if X, as wide as the header, could be far larger than the file."""
+    if rows * len(layout.header) <= sum(chunk.size + 1 for chunk in chunks):  # a cell takes at least one byte
         return
     for chunk in chunks:
         most = chunk.size // len(layout.header) + 1  # rows before the first one that is too short
-        if error := _fill(chunk, 0, _arrays(most, layout.columns), layout):
+        if error := _fill_chunk(chunk, 0, _arrays(most, layout.columns), layout):
             raise error
 
 
-def _arrays(rows: int, columns: Columns) -> kernels.Arrays:
+def _arrays(rows: int, columns: Columns) -> Arrays:
     places = [np.zeros((rows if place is not None else 0, 2), np.int64) for place in (columns.qid, columns.comment)]
     labels = np.empty(rows) if columns.label is not None else np.zeros(rows)
-    return kernels.Arrays(np.empty((rows, len(columns.features))), labels, *places)
+    return Arrays(np.empty((rows, len(columns.features))), labels, *places)
 
 
 def _read(chunks: list[Chunk], counts: list[int], layout: _Layout) -> RankingData:
@@ -104,8 +145,8 @@ def _read(chunks: list[Chunk], counts: list[int], layout: _Layout) -> RankingDat
     arrays = _arrays(n, columns)
     starts = np.cumsum([0, *counts]).tolist()
     work = list(zip(chunks, starts, strict=False))
-    errors = share(lambda one: _fill(*one, arrays, layout), work, layout.n_threads)
-    if first := next((error for error in errors if error), None):  # of the file, whichever thread was the first
+    errors = share(lambda one: _fill_chunk(*one, arrays, layout), work, layout.n_threads)
+    if first := next((error for error in errors if error), None):  # the first in the file, whatever thread met it
         raise first
     qid, comments = np.zeros(n, np.int64), None
     spans = [slice(*both) for both in pairwise(starts)]
@@ -118,27 +159,27 @@ def _read(chunks: list[Chunk], counts: list[int], layout: _Layout) -> RankingDat
     return RankingData(arrays.X, arrays.y, qid, comments, columns.first_index, columns.names)
 
 
-def _fill(chunk: Chunk, row: int, arrays: kernels.Arrays, layout: _Layout) -> ValueError | None:
-    """Fill the chunk's rows; its first error, if there is one."""
+def _fill_chunk(chunk: Chunk, row: int, arrays: Arrays, layout: _Layout) -> ValueError | None:
+    """Fill the chunk's rows; returns its first error, if there is one."""
     text = chunk.load()
-    notes = np.empty(kernels.N_NOTES, np.int64)
+    notes = np.empty(N_NOTES, np.int64)
     hard = np.empty((64, 4), np.int64)
-    kernels.fill(text, row, arrays, layout.rules, hard, notes)
-    if notes[kernels.N_HARD] > len(hard):
-        hard = np.empty((notes[kernels.N_HARD], 4), np.int64)
-        kernels.fill(text, row, arrays, layout.rules, hard, notes)
-    for at, role, begin, end in hard[: notes[kernels.N_HARD]].tolist():
+    fill(text, row, arrays, layout.rules, hard, notes)
+    if notes[N_HARD] > len(hard):
+        hard = np.empty((notes[N_HARD], 4), np.int64)
+        fill(text, row, arrays, layout.rules, hard, notes)
+    for at, role, begin, end in hard[: notes[N_HARD]].tolist():
         written = text[begin:end].tobytes()
         value = float(written)
-        inexact = role == kernels.LABEL and is_rounded_integer(written)
-        largest = largest_number(np.float64) if role == kernels.LABEL else layout.rules.largest
+        inexact = role == LABEL and is_rounded_integer(written)
+        largest = largest_number(np.float64) if role == LABEL else layout.rules.largest
         if inexact or abs(value) > largest:
             column = layout.rules.roles.tolist().index(role)
-            kind = kernels.INEXACT_LABEL if inexact else kernels.TOO_LARGE
+            kind = INEXACT_LABEL if inexact else TOO_LARGE
             return _error(chunk, begin, column, kind, layout)
-        (arrays.y if role == kernels.LABEL else arrays.X[:, role])[at] = value
-    if notes[kernels.FAULT] != kernels.NONE:
-        place, column, kind = (int(notes[one]) for one in (kernels.PLACE, kernels.COLUMN, kernels.FAULT))
+        (arrays.y if role == LABEL else arrays.X[:, role])[at] = value
+    if notes[FAULT] != NONE:
+        place, column, kind = (int(notes[one]) for one in (PLACE, COLUMN, FAULT))
         return _error(chunk, place, column, kind, layout)
     return None
 
@@ -147,12 +188,12 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
     number, begin, line = chunk.text.line_at(chunk.offset + place)
     where = f"{chunk.text.name}, line {number}"
     separator = chr(layout.rules.separator)
-    if kind == kernels.CELLS:
-        found = _count_cells(line.decode(errors="replace"), separator)
-        return ValueError(f"{where}: found {found} cells, expected {len(layout.header)}, as in the header")
+    if kind == CELLS:
+        n_cells = _count_cells(line.decode(errors="replace"), separator)
+        return ValueError(f"{where}: found {n_cells} cells, expected {len(layout.header)}, as in the header")
     cell = line[chunk.offset + place - begin :].split(separator.encode())[0].strip()[:_SHOWN]
-    is_label = column == layout.columns.label and kind in (kernels.NUMBER, kernels.MISSING)
-    if kind == kernels.TOO_LARGE:
+    is_label = column == layout.columns.label and kind in (NUMBER, MISSING)
+    if kind == TOO_LARGE:
         is_single = layout.rules.largest < largest_number(np.float64) and column != layout.columns.label
         expected = f"a number that {'float32' if is_single else 'float64'} can hold"
     else:
@@ -169,7 +210,7 @@ def _count_cells(line: str, separator: str) -> int:
 
 
 def _texts(chunks: list[Chunk], places: list[Array]) -> tuple[list[str], Array]:
-    """One text for each run of rows with equal ones, and how long the runs are."""
+    """One text per run of rows with equal texts, and the lengths of the runs."""
     texts: list[str] = []
     lengths: list[Array] = []
     for chunk, of_rows in zip(chunks, places, strict=True):
@@ -181,3 +222,131 @@ def _texts(chunks: list[Chunk], places: list[Array]) -> tuple[list[str], Array]:
 
 def _unquoted(text: str) -> str:
     return text[1:-1].replace('""', '"') if len(text) > 1 and text[-1] == '"' else text
+
+
+@kernel
+def _count_rows(text: Array) -> int:
+    """The lines that are not blank."""
+    rows, at = 0, 0
+    while at < text.size:
+        rows += not _is_blank(text, at)
+        at = next_line(text, at)
+    return rows
+
+
+@kernel
+def _is_blank(text: Array, at: int) -> bool:
+    while text[at] == SPACE or text[at] == RETURN:
+        at += 1
+    return bool(text[at] == NEWLINE)
+
+
+@kernel
+def fill(text: Array, row: int, arrays: Arrays, rules: Rules, hard: Array, notes: Array) -> None:
+    """Read a chunk into the rows from `row` on; `hard` takes (row, column or LABEL, begin, end) left to Python."""
+    notes[:] = -1
+    notes[N_HARD] = 0
+    at = 0
+    while at < text.size:
+        if not _is_blank(text, at):
+            for column in range(rules.roles.size):
+                begin, role = at, rules.roles[column]
+                if role >= 0 and column < rules.roles.size - 1:  # nearly all cells: a plain number, and not the last
+                    value, at, status = read_decimal(text, begin)
+                    if status == EXACT and text[at] == rules.separator and abs(value) <= rules.largest:
+                        arrays.X[row, role] = value
+                        at += 1
+                        continue
+                end, at = _cell(text, begin, rules.separator)
+                if end < 0:
+                    notes[FAULT] = OPEN_QUOTE
+                elif (text[at] == NEWLINE) != (column == rules.roles.size - 1):
+                    notes[FAULT] = CELLS
+                else:
+                    _keep(text, begin, end, row, role, arrays, rules, hard, notes)
+                if notes[FAULT] != NONE:
+                    notes[PLACE], notes[COLUMN] = begin, column
+                    return
+                at += 1
+            row += 1
+        else:
+            at = next_line(text, at)
+
+
+@kernel
+def _cell(text: Array, at: int, separator: int) -> tuple[int, int]:
+    """(end of the cell, place of the separator or line end after it); the end is -1 if a quote is not closed."""
+    if text[at] == _QUOTE:
+        at += 1
+        while text[at] != _QUOTE or text[at + 1] == _QUOTE:
+            if text[at] == NEWLINE:
+                return -1, at
+            at += 2 if text[at] == _QUOTE else 1
+        at += 1
+    while text[at] != separator and text[at] != NEWLINE:
+        at += 1
+    end = at
+    if text[at] == NEWLINE and end > 0 and text[end - 1] == RETURN:
+        end -= 1
+    return end, at
+
+
+@kernel
+def _keep(
+    text: Array, begin: int, end: int, row: int, role: int, arrays: Arrays, rules: Rules, hard: Array, notes: Array
+) -> None:
+    if role == QUERY:
+        arrays.queries[row, 0], arrays.queries[row, 1] = begin, end
+        if begin == end:
+            notes[FAULT] = NO_QUERY
+    elif role == COMMENT:
+        arrays.comments[row, 0], arrays.comments[row, 1] = begin, end
+    elif role != NOTHING:
+        begin, end = _inside(text, begin, end)
+        value, stop, status = (0.0, begin, UNREADABLE) if begin == end else read_decimal(text, begin)
+        if status == UNREADABLE or stop != end:
+            missing = _is_missing(text, begin, end)
+            value = rules.missing
+            if not missing:
+                notes[FAULT] = NUMBER
+            elif not rules.allow_missing or role == LABEL:
+                notes[FAULT] = MISSING
+        elif status == HARD or (role == LABEL and abs(value) >= LARGEST_EXACT):
+            known = notes[N_HARD]
+            if known < hard.shape[0]:
+                hard[known, 0], hard[known, 1], hard[known, 2], hard[known, 3] = row, role, begin, end
+            notes[N_HARD] = known + 1
+        elif role != LABEL and abs(value) > rules.largest:
+            notes[FAULT] = TOO_LARGE
+        if role == LABEL:
+            arrays.y[row] = value
+        else:
+            arrays.X[row, role] = value
+
+
+@kernel
+def _inside(text: Array, begin: int, end: int) -> tuple[int, int]:
+    """A number's cell without quotes and spaces."""
+    if end - begin >= 2 and text[begin] == _QUOTE and text[end - 1] == _QUOTE:
+        begin, end = begin + 1, end - 1
+    while begin < end and text[begin] == SPACE:
+        begin += 1
+    while begin < end and text[end - 1] == SPACE:
+        end -= 1
+    return begin, end
+
+
+@kernel
+def _is_missing(text: Array, begin: int, end: int) -> bool:
+    """Whether the cell is empty or says na, nan, null or none, in capitals or not."""
+    if begin == end:
+        return True
+    if end - begin > 4 or end - begin < 2 or (text[begin] | 32) != _N:
+        return False
+    second, last = text[begin + 1] | 32, text[end - 1] | 32
+    if end - begin == 2:
+        return bool(second == _A)
+    third = text[begin + 2] | 32
+    if end - begin == 3:
+        return bool(second == _A and third == _N)
+    return bool((second == _U and third == _L and last == _L) or (second == _O and third == _N and last == _E))

@@ -1,27 +1,52 @@
-"""Ranking text, one document per line: `label qid:ID index:value … # comment`. Reading is here, writing next door."""
+"""Ranking text, one document per line: `label qid:ID index:value … # comment`.
 
-import os
-import sys
-from collections.abc import Iterator, Sequence
+`read_letor` reads it whole; `letor_stream` yields blocks of rows, so that the text may be larger than memory. Files are
+read in parallel from disk; compressed files, pipes and standard input are read in pieces that are then joined.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from rankwise.data.letor_error import LetorError
-from rankwise.data.letor_writer import write_letor
+from rankwise.data.columns import Reading, check_missing
 from rankwise.data.records import RankingData
+from rankwise.data.streams import (
+    LetorError,
+    Source,
+    Text,
+    changed,
+    is_path,
+    name_of,
+    opened,
+    status_of,
+    stored,
+    streamed,
+)
+from rankwise.foundation.arrays import Array
+from rankwise.foundation.compression import open_bytes
+from rankwise.foundation.threads import share, thread_count
+from rankwise.pairs.queries import one_type
 
-__all__ = ["LetorError", "read_letor", "write_letor"]
+if TYPE_CHECKING:  # kernels are imported where they are first needed
+    from scipy.sparse import csr_array
+
+    from rankwise.data.letor_kernels import Arrays
+    from rankwise.data.letor_parts import Options, Part
+
+Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, rows in all (None if not known yet)
 
 
 def read_letor(
-    source: Any,
+    source: Source | Sequence[Source],
     *,
     n_features: int | None = None,
     dense: bool | None = None,
-    dtype: Any = np.float64,
+    dtype: DTypeLike = np.float64,
     missing: float | None = None,
     zero_based: bool | None = None,
     comments: bool = False,
@@ -33,23 +58,22 @@ def read_letor(
                 of these, read as one text
     n_features  columns of X: a larger index is an error, so that a file to predict on fits its model; None: as many
                 as occur
-    dense       True for an array, False for SciPy's CSR; None: an array where at least half of its entries are
-                written out. CSR stores what is written, zeros too
+    dense       True for an array, False for SciPy's CSR; None: an array if at least half of its entries are written in
+                the file. CSR stores what is written, zeros too
     dtype       of X: float64, exactly as Python's float reads the text, or float32, that rounded once
-    missing     the value to put for NULL, NA and nan; None: they are an error
+    missing     the value that replaces NULL, NA and nan; None: they are an error
     comments    whether to keep the text after '#', one string per row
     n_jobs      threads; None for every core. The result does not depend on it
 
-    zero_based  True: indices count from 0, though none may occur; False: they count from 1, and an index 0 is an
-                error; None: they count from 0 if an index 0 occurs anywhere, else from 1; with n_features, None is
-                False. Data for a model of a zero-based file need True
+    zero_based  True: indices count from 0, even if index 0 does not occur; False: they count from 1, and an index 0 is
+                an error; None: they count from 0 if an index 0 occurs anywhere, else from 1; with n_features, None
+                means False. Data for a model that was trained on a zero-based file need True
 
-    Without any `qid:` all rows are one query, 0. The ids become int64 where each is written as a plain integer that
-    fits, else all are kept as the strings they are. A malformed line is a LetorError, which names it; blank lines and
+    Without any `qid:` all rows belong to one query, 0. The ids become int64 if each is written as a plain integer that
+    fits, else all are kept as strings. A malformed line raises a LetorError, which names the line; blank lines and
     lines that begin with '#' are skipped.
     """
     from rankwise.data.letor_parts import Options, counts_from
-    from rankwise.foundation.threads import thread_count
 
     chosen = _checked_dtype(dtype, missing)
     if n_features is not None and n_features < 1:
@@ -60,10 +84,22 @@ def read_letor(
     return _read(sources, options)
 
 
-def _checked_dtype(dtype: Any, missing: float | None) -> Any:
-    """The type of X, which must hold the value for what is missing."""
-    from rankwise.data.columns import check_missing
+def letor_data(sources: list[Source], reading: Reading) -> RankingData:
+    """Ranking text by the options of `read_data`, of which those for tables do not matter here."""
+    return read_letor(
+        sources,
+        n_features=reading.n_features,
+        dense=reading.dense,
+        dtype=reading.dtype or np.float64,
+        missing=reading.missing,
+        zero_based=reading.zero_based,
+        comments=reading.comments,
+        n_jobs=reading.n_jobs,
+    )
 
+
+def _checked_dtype(dtype: DTypeLike, missing: float | None) -> np.dtype:
+    """The type of X, which must be able to hold the value for missing features."""
     check_missing(missing)
     chosen = np.dtype(dtype)
     if chosen not in (np.float32, np.float64):
@@ -73,8 +109,7 @@ def _checked_dtype(dtype: Any, missing: float | None) -> Any:
     return chosen
 
 
-def _read(sources: list[Any], options: Any) -> RankingData:
-    from rankwise.data.letor_join import join
+def _read(sources: list[Source], options: "Options") -> RankingData:
     from rankwise.data.letor_parts import Seen, read_part
 
     seen, parts = Seen(), []
@@ -85,41 +120,130 @@ def _read(sources: list[Any], options: Any) -> RankingData:
         if part is not None:
             parts.append(part)
     if not parts:
-        raise LetorError("there are no rows to read", ", ".join(_name(one) for one in sources) or "an empty list")
-    return join(parts, options)
+        raise LetorError("there are no rows to read", ", ".join(map(name_of, sources)) or "an empty list")
+    return _join(parts, options)
 
 
-def _batches(sources: list[Any]) -> Iterator[tuple[list[Any], bool]]:
+def _batches(sources: list[Source]) -> Iterator[tuple[list[Text], bool]]:
     """Yield (texts to read together, whether they are the whole input)."""
-    from rankwise.data.streams import open_bytes, stored, streamed, unchanged
-
-    texts = [stored(Path(one)) if _is_path(one) else None for one in sources]
-    if all(text is not None for text in texts):
-        yield texts, True
+    for one in sources:
+        if not is_path(one) and one != "-" and not hasattr(one, "read"):
+            raise TypeError(f"a source must be a path, '-' or an open file, got {type(one).__name__}")
+    texts = [stored(Path(cast(str, one))) if is_path(one) else None for one in sources]
+    plain = [text for text in texts if text is not None]
+    if len(plain) == len(texts):
+        yield plain, True
         return
     for one, text in zip(sources, texts, strict=True):
         if text is not None:
             yield [text], False
             continue
         with ExitStack() as closing:
-            if not _is_path(one):
-                file = sys.stdin.buffer if isinstance(one, str) else one
-            else:
-                closing.enter_context(unchanged(Path(one)))
-                file = closing.enter_context(open_bytes(Path(one), "rb"))
-            for piece in streamed(file, _name(one)):
+            for piece in streamed(opened(one, closing), name_of(one)):
                 yield [piece], False
 
 
-def _is_path(one: Any) -> bool:
-    if isinstance(one, str | os.PathLike):
-        return one != "-"
-    if not hasattr(one, "read"):
-        raise TypeError(f"a source must be a path, '-' or an open file, got {type(one).__name__}")
-    return False
+def _join(parts: "list[Part]", options: "Options") -> RankingData:
+    """Concatenate the parts of a stream. Empties the list: each part is freed as soon as it is copied."""
+    y = np.concatenate([part.y for part in parts])
+    qid = np.concatenate(one_type([part.qid for part in parts]))
+    comments = None
+    if options.comments:
+        comments = np.concatenate([part.comments for part in parts if part.comments is not None])
+    base = min(part.base for part in parts)
+    return RankingData(_joined_matrix(parts, options, base), y, qid, comments, base)
 
 
-def _name(one: Any) -> str:
-    if _is_path(one):
-        return str(one)
-    return "standard input" if isinstance(one, str) else str(getattr(one, "name", "the file given"))
+def _joined_matrix(parts: "list[Part]", options: "Options", base: int) -> "Array | csr_array":
+    from rankwise.data.letor_parts import allocated, matrix
+
+    n_features = max(part.X.shape[1] + part.base - base for part in parts)
+    if options.n_features is not None:
+        n_features = options.n_features
+    rows, entries = sum(part.X.shape[0] for part in parts), sum(part.entries for part in parts)
+    dense = options.is_dense(rows, n_features, entries)
+    arrays = allocated((rows, n_features), entries, dense, options.dtype)
+    row, entry = 0, 0
+    while parts:
+        part = parts.pop(0)
+        n_rows, n_columns = part.X.shape
+        shift = part.base - base
+        if dense:
+            block = part.X if isinstance(part.X, np.ndarray) else part.X.toarray()
+            arrays.values.reshape(rows, n_features)[row : row + n_rows, shift : shift + n_columns] = block
+        else:
+            _append(arrays, row, entry, part, shift)
+        row += n_rows
+        entry += part.entries
+    return matrix(arrays, (rows, n_features), dense)
+
+
+def _append(arrays: "Arrays", row: int, entry: int, part: "Part", shift: int) -> None:
+    n_rows, n_columns = part.X.shape
+    span = slice(entry, entry + part.entries)
+    if isinstance(part.X, np.ndarray):  # a part is dense only if its every entry was written
+        arrays.values[span] = part.X.ravel()
+        arrays.columns[span].reshape(n_rows, n_columns)[:] = np.arange(shift, shift + n_columns)
+        arrays.starts[row + 1 : row + n_rows + 1] = entry + n_columns * np.arange(1, n_rows + 1)
+    else:
+        arrays.values[span] = part.X.data
+        arrays.columns[span] = part.X.indices + shift
+        arrays.starts[row + 1 : row + n_rows + 1] = entry + part.X.indptr[1:]
+
+
+@dataclass(frozen=True)
+class _Shape:
+    rows: int
+    n_features: int
+    zero_based: bool
+    dense: bool
+
+
+def letor_stream(sources: list[Source], reading: Reading, progress: Progress) -> Iterator[RankingData]:
+    """Blocks of rows with the same columns. Each file is read twice: for the shape of the data, then for the rows."""
+    from rankwise.data.letor_parts import Options, Seen, read_part
+
+    paths = [Path(cast(str, one)) for one in sources]
+    n_threads = thread_count(reading.n_jobs)
+    before = [status_of(path) for path in paths]
+    shape = _shape(paths, reading, n_threads, progress)
+    dtype = np.dtype(reading.dtype or np.float64)
+    options = Options(reading.n_features, shape.dense, dtype, reading.missing, False, n_threads, shape.zero_based)
+    seen = Seen()
+    done = 0
+    for text in _texts(paths):
+        part = read_part([text], options, seen, whole=True, width=shape.n_features)
+        if [status_of(path) for path in paths] != before:
+            raise changed(", ".join(map(str, paths)))
+        if part is not None:
+            yield RankingData(part.X, part.y, part.qid, None, part.base)
+            done += part.y.size
+            progress(done, shape.rows)
+
+
+def _shape(paths: list[Path], reading: Reading, n_threads: int, progress: Progress) -> _Shape:
+    from rankwise.data.letor_kernels import count
+    from rankwise.data.letor_parts import counts_from
+
+    rows, entries, largest, index_zero = 0, 0, -1, False
+    for text in _texts(paths):
+        counted = share(lambda chunk: count(chunk.load()), list(text.chunks()), n_threads)
+        counts = np.array(counted, np.int64).reshape(-1, 4)
+        rows += int(counts[:, 0].sum())
+        entries += int(counts[:, 1].sum())
+        largest = max(largest, int(counts[:, 2].max(initial=-1)))
+        index_zero |= bool(counts[:, 3].any())
+        progress(rows, None)
+    if not rows:
+        raise LetorError("there are no rows to read", ", ".join(map(str, paths)))
+    chosen = counts_from(reading.zero_based, reading.n_features)
+    zero_based = index_zero if chosen is None else chosen
+    n_features = reading.n_features or max(largest + zero_based, 1)
+    dense = reading.dense if reading.dense is not None else 2 * entries >= rows * n_features
+    return _Shape(rows, n_features, zero_based, dense)
+
+
+def _texts(paths: list[Path]) -> Iterator[Text]:
+    for path in paths:
+        with ExitStack() as closing:
+            yield from streamed(closing.enter_context(open_bytes(path, "rb")), str(path))

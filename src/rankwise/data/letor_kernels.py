@@ -1,19 +1,25 @@
-"""Ranking text into arrays, a chunk of whole lines at a time.
+"""Ranking text into arrays, a chunk of whole lines at a time, in Numba. A chunk ends with a line end.
 
-`fill` writes a chunk's rows straight into their place in the final arrays. It checks every byte, stops at the first
-fault and leaves its kind and place in `notes`. A chunk is an array of bytes whose last is a line end.
+`count` looks at separators only: exact for every well-formed chunk, never too small for another. Arrays are allocated
+by it. `fill` writes a chunk's rows straight into their place in these arrays. It checks every byte, stops at the first
+fault and stores the kind and the place of the fault in `notes`.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from rankwise.data.decimals import HARD, UNREADABLE, read_decimal
-from rankwise.data.tokens import (
+import numpy as np
+
+from rankwise.data.reading_kernels import (
     COLON,
     FAULTY,
+    HARD,
+    HASH,
     INDEX_DIGITS,
     LARGEST_INDEX,
+    NEWLINE,
     NOT_UTF8,
     TEXT,
+    UNREADABLE,
     ZERO,
     ends_features,
     ends_token,
@@ -22,6 +28,7 @@ from rankwise.data.tokens import (
     is_missing,
     is_query,
     next_line,
+    read_decimal,
     read_query,
     skip_space,
     token_end,
@@ -29,7 +36,8 @@ from rankwise.data.tokens import (
 from rankwise.foundation.arrays import LARGEST_EXACT, Array
 from rankwise.foundation.jit import kernel
 
-# what `notes` holds: places in the chunk, -1 where there is none; how many numbers are left to Python, rows and entries
+_BLOCK = 64  # bytes of which the colons are counted together; below 256, so that a byte holds the count
+# what `notes` holds: places in the chunk, -1 if there is none; the numbers left to Python, the rows, the entries
 FAULT, PLACE, N_HARD, WITHOUT_QUERY, WITH_QUERY, TEXT_QUERY, ROWS, ENTRIES, N_NOTES = range(9)
 # kinds of fault
 NONE, LABEL, QUERY, FEATURE, MISSING, TOO_LARGE, NOT_ASCENDING, BEYOND, CHANGED = range(-1, 8)
@@ -41,15 +49,15 @@ Place = tuple[int, int]  # row and entry
 class Arrays(NamedTuple):
     """Where `fill` writes: CSR's three arrays, or the dense matrix laid flat with empty columns and starts."""
 
-    values: Any
-    columns: Any
-    starts: Any
-    labels: Any
-    queries: Any
+    values: Array
+    columns: Array
+    starts: Array
+    labels: Array
+    queries: Array
 
 
 class Rules(NamedTuple):
-    """What `fill` goes by: the index of the first column is `base`; beyond `last_column` or `largest` is a fault."""
+    """The rules of `fill`: the index of the first column is `base`; beyond `last_column` or `largest` is a fault."""
 
     dense: bool
     base: int
@@ -58,6 +66,101 @@ class Rules(NamedTuple):
     largest: float
     missing: float
     allow_missing: bool
+
+
+@kernel
+def count(text: Array) -> tuple[int, np.int64, int, bool]:
+    """(rows, entries, largest index or -1, whether an index 0 occurs)."""
+    rows, entries, largest, zero = 0, np.int64(0), -1, False
+    at = 0
+    while at < text.size:
+        at = skip_space(text, at)
+        if not ends_features(text[at]):
+            rows += 1
+            at = skip_space(text, token_end(text, at))
+            if is_query(text, at):
+                at = skip_space(text, token_end(text, at))
+            zero |= _index_is_zero(text, at)
+            colons, at = _count_colons(text, at)
+            entries += colons
+            if colons:
+                largest = max(largest, _last_index(text, at))
+        at = next_line(text, at)
+    return rows, entries, largest, zero
+
+
+@kernel
+def _count_colons(text: Array, at: int) -> tuple[np.int64, int]:
+    """(colons up to the comment or the end of the line, where that is)."""
+    colons = np.int64(0)
+    while at + _BLOCK <= text.size:
+        inside = _colons_in_block(text[at : at + _BLOCK])
+        if inside < 0:
+            break
+        colons += inside
+        at += _BLOCK
+    while not ends_features(text[at]):
+        colons += text[at] == COLON
+        at += 1
+    return colons, at
+
+
+@kernel
+def _colons_in_block(block: Array) -> np.int64:
+    """The number of colons, -1 if the features end in this block. Byte sums, no early exit: it is vectorised."""
+    colons, ends = np.uint8(0), np.uint8(0)
+    for byte in block:
+        colons += np.uint8(byte == COLON)
+        ends |= np.uint8((byte == NEWLINE) | (byte == HASH))
+    return np.int64(-1) if ends else np.int64(colons)
+
+
+@kernel
+def _index_is_zero(text: Array, at: int) -> bool:
+    first = at
+    while text[at] == ZERO:
+        at += 1
+    return at > first and text[at] == COLON
+
+
+@kernel
+def _last_index(text: Array, at: int) -> int:
+    """The index before the last colon before `at`, -1 where `fill` will refuse it."""
+    while text[at] != COLON:
+        at -= 1
+    colon = at
+    index, scale = 0, 1
+    while at > 0 and is_digit(text[at - 1]) and colon - at < INDEX_DIGITS:
+        at -= 1
+        index += scale * (text[at] - ZERO)
+        scale *= 10
+    return index if at < colon and index <= LARGEST_INDEX else -1
+
+
+@kernel
+def spans(text: Array, queries: Array, comments: Array) -> int:
+    """For each row of a well-formed chunk, where its query id and its comment begin and end; the number of rows.
+
+    A chunk with more rows than `queries` has changed since it was counted: the number returned is then one too large.
+    """
+    row, at = 0, 0
+    while at < text.size:
+        at = skip_space(text, at)
+        if not ends_features(text[at]):
+            if row == queries.shape[0]:
+                return row + 1
+            at = skip_space(text, token_end(text, at))
+            queries[row, 0] = queries[row, 1] = at
+            if is_query(text, at):
+                queries[row, 0] = at + 4
+                queries[row, 1] = at = token_end(text, at)
+            while not ends_features(text[at]):
+                at += 1
+            comments[row, 0] = at + (text[at] == HASH)
+            comments[row, 1] = next_line(text, at) - 1
+            row += 1
+        at = next_line(text, at)
+    return row
 
 
 @kernel
@@ -167,7 +270,7 @@ def _fill_features(
         at = skip_space(text, at)
     if not rules.dense:
         arrays.starts[row + 1] = entry
-    # `count` goes by the last index of a line: only a fault, found above, or another text leaves too little room
+    # `count` uses the last index of a line: room is too small only for a malformed line, refused above, or another text
     if notes[FAULT] == NONE and (previous >= rules.n_features or (entry > arrays.values.size and not rules.dense)):
         _fault(notes, CHANGED, at)
     return at, entry

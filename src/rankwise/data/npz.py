@@ -3,24 +3,26 @@
     y, qid, first_index, X                                        dense
     y, qid, first_index, data, indices, indptr, shape, format     CSR; scipy.sparse.load_npz reads X from the same file
 
-and `names`, `comments` where there are any.
+and `names`, `comments` if there are any.
 """
 
 import errno
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Iterator
 from math import prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from rankwise.data.columns import Reading, check_finite, finished
-from rankwise.data.outputs import naming, written_beside
-from rankwise.data.records import RankingData
+from rankwise.data.columns import Reading, finished
+from rankwise.data.records import RankingData, check_finite
+from rankwise.data.streams import unchanged
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.memory import check_room
+from rankwise.foundation.outputs import FileName, naming, written_beside
 
 _SPARSE = ("data", "indices", "indptr", "shape")
 _ARRAYS = ("y", "qid", "first_index", "X", *_SPARSE, "format", "names", "comments")
@@ -29,7 +31,7 @@ _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, EOFError, OverflowE
 _SEEN_IN_DAMAGED = (None, errno.EINVAL)  # NumPy raises OSError without a number; a seek before the start is EINVAL
 
 
-def write_npz(target: Any, data: RankingData) -> None:
+def write_npz(target: FileName, data: RankingData) -> None:
     check_finite(data)
     with written_beside(target) as file:
         np.savez(file, allow_pickle=False, **npz_arrays(data))
@@ -55,9 +57,7 @@ def _plain(qid: Array) -> Array:
 
 
 def _one_width(texts: list[str], name: str) -> Array:
-    """Texts as NumPy stores them without pickle, each in the room of the longest; one sentence where that is far too
-    much.
-    """
+    """Texts as NumPy stores them without pickle, each as wide as the longest; an error if that is far too much."""
     longest = max(map(len, texts), default=0)
     if longest * len(texts) > max(_MUCH, 16 * sum(map(len, texts))):
         shown = next(one for one in texts if len(one) == longest)[:40]
@@ -68,7 +68,15 @@ def _one_width(texts: list[str], name: str) -> Array:
     return np.array(texts, dtype=np.str_)
 
 
-def read_npz(path: Path, reading: Reading) -> RankingData:
+def npz_blocks(source: FileName, reading: Reading) -> Iterator[RankingData]:
+    """All rows as one block."""
+    path = Path(source)
+    with unchanged(path):
+        data = _read(path, reading)
+    yield data
+
+
+def _read(path: Path, reading: Reading) -> RankingData:
     try:
         with naming(path), open(path, "rb") as plain, zipfile.ZipFile(plain) as archive:
             sizes = [_size(archive, f"{name}.npy") for name in _ARRAYS if f"{name}.npy" in archive.namelist()]
@@ -90,7 +98,7 @@ def read_npz(path: Path, reading: Reading) -> RankingData:
     _check_format(arrays, path)
     try:
         with np.errstate(over="ignore"):  # of a longer float; what becomes infinite is refused
-            data = from_npz(arrays)
+            data = _from_npz(arrays)
         check_finite(data)
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"{path} holds no ranking data, or is damaged: {error}") from None
@@ -98,7 +106,7 @@ def read_npz(path: Path, reading: Reading) -> RankingData:
 
 
 def _size(archive: zipfile.ZipFile, name: str) -> int:
-    """The bytes that an array takes, as its header says; ValueError where the file does not hold so many."""
+    """The bytes that an array takes, by its header; ValueError if the file does not hold as many."""
     with archive.open(name) as member:
         major, _ = np.lib.format.read_magic(member)
         read_header = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
@@ -110,22 +118,22 @@ def _size(archive: zipfile.ZipFile, name: str) -> int:
 
 
 def _check_kinds(arrays: dict[str, Array], path: Path) -> None:
-    """One sentence where an array is not of the type or the shape that its name promises."""
+    """Raise an error if an array has not the type or the shape that its name requires."""
     numbers, texts = "biuf", "US"
-    wanted = {"X": (2, numbers), "data": (1, numbers), "y": (1, numbers), "qid": (1, numbers + texts)}
-    wanted |= {"indices": (1, "iu"), "indptr": (1, "iu"), "shape": (1, "iu"), "first_index": (0, "iu")}
-    wanted |= {"names": (1, "U"), "comments": (1, "U"), "format": (0, "US")}
+    expected = {"X": (2, numbers), "data": (1, numbers), "y": (1, numbers), "qid": (1, numbers + texts)}
+    expected |= {"indices": (1, "iu"), "indptr": (1, "iu"), "shape": (1, "iu"), "first_index": (0, "iu")}
+    expected |= {"names": (1, "U"), "comments": (1, "U"), "format": (0, "US")}
     for name, array in arrays.items():
-        ndim, kinds = wanted[name]
+        ndim, kinds = expected[name]
         if array.ndim != ndim or array.dtype.kind not in kinds:
-            found = f"{array.dtype} of shape {array.shape}"
-            raise ValueError(f"{path} holds no ranking data: {name} is an array of {found}")
+            shape = f"{array.dtype} of shape {array.shape}"
+            raise ValueError(f"{path} holds no ranking data: {name} is an array of {shape}")
     if int(arrays.get("first_index", np.array(1))) not in (0, 1):
         raise ValueError(f"{path} holds no ranking data: first_index is {arrays['first_index']}, expected 0 or 1")
 
 
 def _check_format(arrays: dict[str, Array], path: Path) -> None:
-    """One sentence where X is there twice, or is a sparse matrix of another format than CSR."""
+    """Raise an error if X is stored twice, or is a sparse matrix of another format than CSR."""
     if "X" in arrays and (both := [name for name in _SPARSE if name in arrays]):
         raise ValueError(f"{path} holds X and also {', '.join(both)}: ranking data are dense or sparse, not both")
     stored = arrays.get("format", np.array("csr")).item()
@@ -136,21 +144,19 @@ def _check_format(arrays: dict[str, Array], path: Path) -> None:
         )
 
 
-def from_npz(arrays: dict[str, Array]) -> RankingData:
+def _from_npz(arrays: dict[str, Array]) -> RankingData:
     """RankingData of the arrays that `npz_arrays` names."""
-    X: Any
+    X: Array | sparse.csr_array
     if "X" in arrays:
         X = np.ascontiguousarray(_floats(arrays["X"]))
     else:
-        from scipy.sparse import csr_array
-
         shape = tuple(arrays["shape"].tolist())
         if len(shape) != 2:
             raise ValueError("shape is not that of a matrix")
         check_rows(arrays["indptr"], arrays["data"].size)
         check_columns(arrays["indices"], int(shape[1]))
-        X = csr_array((_floats(arrays["data"]), arrays["indices"], arrays["indptr"]), shape=shape)
-        X.check_format(full_check=True)  # kernels go by the columns without looking
+        X = sparse.csr_array((_floats(arrays["data"]), arrays["indices"], arrays["indptr"]), shape=shape)
+        X.check_format(full_check=True)  # kernels do not check the columns
     names, comments = arrays.get("names"), arrays.get("comments")
     first_index = int(arrays.get("first_index", np.array(1)))
     texts = None if comments is None else comments.astype(object)
@@ -162,7 +168,7 @@ def _floats(values: Array) -> Array:
 
 
 def check_rows(indptr: Array, n_stored: int) -> None:
-    """One sentence where rows of CSR do not begin and end within what is stored: kernels do not look."""
+    """Raise an error if rows of CSR do not begin and end within what is stored: kernels do not check it."""
     if not (indptr.ndim == 1 and indptr.dtype.kind in "iu" and indptr.size):
         raise ValueError("indptr is not a vector of whole numbers")
     if indptr[0] < 0 or indptr[-1] > n_stored or (indptr[1:] < indptr[:-1]).any():
@@ -170,7 +176,7 @@ def check_rows(indptr: Array, n_stored: int) -> None:
 
 
 def check_columns(indices: Array, n_columns: int) -> None:
-    """One sentence where an entry of CSR has no column; one pass, as a negative number is a large one without sign."""
+    """Raise an error if an entry of CSR has no column. One pass: read as unsigned, a negative index is a large one."""
     if indices.ndim != 1 or indices.dtype.kind not in "iu":
         raise ValueError("indices is not a vector of whole numbers")
     if indices.size and int(indices.view(f"u{indices.itemsize}").max()) >= n_columns:

@@ -1,13 +1,26 @@
-"""RankingData: the rows of a ranking problem, as files and generators hand them over."""
+"""RankingData: the rows of a ranking problem, as readers and generators return them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankwise.foundation.arrays import Array, Floats, exact
-from rankwise.pairs.queries import Queries, one_column
+from rankwise.foundation.names import feature_names
+from rankwise.foundation.texts import counted, visible
+from rankwise.pairs.queries import Queries, one_column, one_type
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from scipy.sparse import csr_array
+
+LABEL, QUERY, COMMENT = "label", "qid", "comment"  # columns of a table, besides the features
+INDICES, VALUES = "indices", "values"  # columns of a table of sparse rows: two lists per row
+ATTRIBUTES = "rankwise"  # where tables of sparse rows store what `common_to_rows` tells
+_ROWS_SHOWN, _COLUMNS_SHOWN = 5, 8  # in a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -16,9 +29,9 @@ class RankingData:
 
     X         features: a C-ordered array, or a SciPy CSR matrix or array
     y         labels, float64
-    qid       query ids: int64 where every id is an integer that fits, else strings
+    qid       query ids: int64 if every id is an integer that fits, else strings
     comments  None, or one string per row
-    first_index  the number that the first column of X has in a file: 1, or 0
+    first_index  the number of the first column of X in a file: 1, or 0
     names     None, or the names of the columns of X
     """
 
@@ -33,13 +46,13 @@ class RankingData:
         object.__setattr__(self, "y", np.asarray(exact(self.y, "y"), dtype=np.float64))
         if len(self.X.shape) != 2:
             raise ValueError(f"X must have rows and columns, got the shape {self.X.shape}")
-        kind = getattr(getattr(self.qid, "dtype", None), "kind", "")  # of a list none, which NumPy could round
+        kind = getattr(getattr(self.qid, "dtype", None), "kind", "")  # a list has none, and NumPy could round its ids
         is_unsure = kind in ("", "f", "c", "m", "M") and np.shape(self.qid) == (len(self),)
         object.__setattr__(self, "qid", one_column(self.qid, len(self)) if is_unsure else np.asarray(self.qid))
         for name, column in (("y", self.y), ("qid", self.qid), ("comments", self.comments)):
             if column is not None and np.shape(column) != (len(self),):
-                found = np.shape(column)
-                raise ValueError(f"{name} must hold one entry for each of the {len(self)} rows of X, got {found}")
+                shape = np.shape(column)
+                raise ValueError(f"{name} must hold one entry for each of the {len(self)} rows of X, got {shape}")
         if self.names is not None and len(self.names) != self.n_features:
             raise ValueError(f"names must name each of the {self.n_features} columns of X, got {len(self.names)} names")
 
@@ -54,20 +67,130 @@ class RankingData:
     def n_queries(self) -> int:
         return len(Queries(self.qid, len(self)))
 
-    def select(self, rows: Any) -> "RankingData":
-        """The rows of the given numbers, or where a mask is true, in that order."""
+    def select(self, rows: ArrayLike | slice) -> "RankingData":
+        """The rows with the given numbers, in that order; or those where a mask is true."""
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
         comments = None if self.comments is None else np.asarray(self.comments, dtype=object)[chosen]
         return RankingData(self.X[chosen], self.y[chosen], self.qid[chosen], comments, self.first_index, self.names)
 
     @property
-    def canonical(self) -> Any:
-        """A sparse X with its columns in order and none twice."""
+    def canonical(self) -> "csr_array":
+        """A sparse X with sorted columns and without duplicates."""
         X = self.X if self.X.has_canonical_format else self.X.copy()
         X.sum_duplicates()
         return X
 
+    def to_frame(self) -> "DataFrame":
+        """A pandas DataFrame: label, qid, the features, and comment if there are any.
+
+        The features of a sparse X become two columns of arrays: indices, counted from 0, and values.
+        """
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            raise ImportError("a DataFrame needs pandas: pip install pandas") from None
+        check_finite(self)
+        columns: dict[str, ArrayLike] = {LABEL: self.y, QUERY: plain_query_ids(self)}
+        if isinstance(self.X, np.ndarray):
+            columns |= dict(zip(column_names(self), self.X.T, strict=True))
+        else:
+            X = self.canonical
+            for name, stored in ((INDICES, X.indices.astype(np.int32)), (VALUES, X.data)):
+                columns[name] = np.split(stored, X.indptr[1:-1])
+        if self.comments is not None:
+            columns[COMMENT] = list(self.comments)
+        frame = DataFrame(columns)
+        if not isinstance(self.X, np.ndarray):
+            frame.attrs[ATTRIBUTES] = common_to_rows(self)
+        return frame
+
     def __repr__(self) -> str:
-        shape = f"{len(self)} rows, {self.n_features} features, {self.n_queries} queries"
+        return f"RankingData({self._summary()})"
+
+    def _summary(self) -> str:
+        shape = ((len(self), "rows"), (self.n_features, "features"), (self.n_queries, "queries"))
         kind = "dense" if isinstance(self.X, np.ndarray) else "sparse"
-        return f"RankingData({shape}, {kind} {self.X.dtype})"
+        return f"{', '.join(counted(n, what) for n, what in shape)}, {kind} {self.X.dtype}"
+
+    def _repr_html_(self) -> str:
+        """The first rows and columns as a table, for notebooks."""
+        names = feature_names(self.n_features, self.first_index) if self.names is None else self.names
+        header = [LABEL, QUERY, *map(str, names[:_COLUMNS_SHOWN])]
+        X = self.X[:_ROWS_SHOWN][:, :_COLUMNS_SHOWN]
+        block = X if isinstance(X, np.ndarray) else X.toarray()
+        rows = [
+            [f"{label:g}", str(query), *(f"{value:.6g}" for value in values)]
+            for label, query, values in zip(self.y.tolist(), self.qid.tolist(), block, strict=False)
+        ]
+        if self.n_features > _COLUMNS_SHOWN:
+            header, rows = [*header, "…"], [[*row, "…"] for row in rows]
+        lines = ["".join(f"<td>{escape(visible(cell))}</td>" for cell in row) for row in rows]
+        if len(self) > _ROWS_SHOWN:
+            lines.append(f"<td>…</td>{'<td></td>' * (len(header) - 1)}")
+        head = "".join(f"<th>{escape(visible(name))}</th>" for name in header)
+        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        return f"<p>RankingData: {self._summary()}</p><table><tr>{head}</tr>{body}</table>"
+
+
+def column_names(data: RankingData) -> list[str]:
+    """The names of the columns of X in a table."""
+    if data.names is None:
+        return feature_names(data.n_features, data.first_index)
+    taken = {LABEL, QUERY, COMMENT} & set(data.names)
+    if nameless := [i for i, name in enumerate(data.names) if not name.strip()]:
+        raise ValueError(f"the features cannot be columns of a table: column {nameless[0]} of X has no name")
+    if taken or len(set(data.names)) < data.n_features:
+        raise ValueError(f"the features cannot be columns of a table: {taken or 'a name'} would occur twice")
+    return list(data.names)
+
+
+def plain_query_ids(data: RankingData) -> Array | list[str]:
+    """The query ids as a table has them: numbers or texts."""
+    return data.qid if data.qid.dtype.kind in "iuf" else [str(one) for one in data.qid.tolist()]
+
+
+def common_to_rows(data: RankingData) -> dict[str, int | list[str]]:
+    """What a table of sparse rows cannot say in its columns."""
+    common: dict[str, int | list[str]] = {"n_features": data.n_features, "first_index": data.first_index}
+    return common if data.names is None else common | {"names": list(data.names)}
+
+
+def check_finite(data: RankingData, where: str = "") -> None:
+    """Raise an error if a number is NaN or infinite: writers refuse such data, as readers would."""
+    bad = np.flatnonzero(~np.isfinite(data.y))
+    if bad.size:
+        raise ValueError(f"y[{bad[0]}]{where} is {data.y[bad[0]]}: a label must be a finite number")
+    values = data.X if isinstance(data.X, np.ndarray) else data.X.data
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):  # nearly always, and it needs no array of truth values
+            return
+    bad = np.flatnonzero(~np.isfinite(values))
+    if not bad.size:
+        return
+    row = bad[0] // data.n_features if values is data.X else np.searchsorted(data.X.indptr, bad[0], side="right") - 1
+    raise ValueError(f"row {row} of X{where} holds {values.ravel()[bad[0]]}: every feature must be a finite number")
+
+
+def joined(blocks: list[RankingData]) -> RankingData:
+    """Concatenate the blocks. Empties the list, so that not all of them are in memory twice."""
+    from scipy import sparse
+
+    first = blocks[0]
+    if len(blocks) == 1:
+        return blocks.pop()
+    y = np.concatenate([one.y for one in blocks])
+    qid = np.concatenate(one_type([one.qid for one in blocks]))
+    comments = None
+    if first.comments is not None:
+        comments = np.concatenate([np.asarray(one.comments, object) for one in blocks])
+    if sparse.issparse(first.X):
+        X = sparse.vstack([one.X for one in blocks], format="csr")
+        blocks.clear()
+        return RankingData(X, y, qid, comments, first.first_index, first.names)
+    X = np.empty((y.size, first.n_features), np.result_type(*(one.X.dtype for one in blocks)))
+    row = 0
+    while blocks:
+        block = blocks.pop(0)
+        X[row : row + len(block)] = block.X
+        row += len(block)
+    return RankingData(X, y, qid, comments, first.first_index, first.names)

@@ -1,28 +1,29 @@
-"""Files as bytes, compressed by their suffix.
+"""Files as texts of whole lines, cut into chunks for the threads.
 
 A `Text` is a run of whole lines with its place in a file, so that a position in it can be given as line and column. A
 plain file is read chunk by chunk by the thread that works on it. It is never mapped: a mapped file that another program
-cuts short ends the process, and one that is rewritten changes under a kernel.
+truncates ends the process, and one that is rewritten changes under a kernel.
 """
 
-import bz2
-import gzip
-import io
 import lzma
 import os
 import stat
+import sys
 import weakref
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, TypeAlias, cast
 
 import numpy as np
 
-from rankwise.data.letor_error import LetorError
 from rankwise.foundation.arrays import Array
+from rankwise.foundation.compression import COMPRESSED, open_bytes
+
+Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]  # a path, "-" or an open file
+Target: TypeAlias = Source
 
 CHUNK = 1 << 20  # bytes that one thread takes at a time
 PIECE = 1 << 23  # bytes read from a stream at a time
@@ -31,8 +32,29 @@ _BOM = b"\xef\xbb\xbf"
 _NEWLINE = ord("\n")
 
 
+class LetorError(ValueError):
+    """Ranking text that cannot be read.
+
+    `line` and `column` (in bytes) count from 1; both are None if the error concerns the whole file.
+    """
+
+    def __init__(self, message: str, path: str, line: int | None = None, column: int | None = None) -> None:
+        where = path if line is None else f"{path}, line {line}, column {column}"
+        super().__init__(f"{where}: {message}")
+        self.path, self.line, self.column = path, line, column
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (self.args, self.path, self.line, self.column)
+
+
+def _restored(args: tuple[object, ...], path: str, line: int | None, column: int | None) -> LetorError:
+    error = LetorError("", path, line, column)
+    error.args = args
+    return error
+
+
 class StoredBytes:
-    """The bytes of a plain file, read where they are wanted."""
+    """The bytes of a plain file, read from disk on demand."""
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
@@ -48,7 +70,7 @@ class StoredBytes:
         return self.array(begin, end).tobytes()
 
     def array(self, begin: int, end: int, room: int = 0) -> Array:
-        """The bytes from `begin` to `end`, and behind them so many of any value."""
+        """The bytes from `begin` to `end`, followed by `room` bytes of arbitrary value."""
         out = np.empty(max(end - begin, 0) + room, np.uint8)
         view = out.data[: max(end - begin, 0)]
         while view:
@@ -74,20 +96,20 @@ class StoredBytes:
         return -1
 
     def check_unchanged(self) -> None:
-        """One sentence where the file is no longer what was opened."""
+        """Raise an error if the file was written to since it was opened."""
         if status_of(self.handle) != self.status:
             raise changed(self.name)
 
 
 def status_of(file: int | Path) -> tuple[int, int]:
-    """What changes with the content of an open or named file: its size, and when it was last written to."""
+    """The size and the modification time of an open or named file: they change with its content."""
     status = os.stat(file)
     return status.st_size, status.st_mtime_ns
 
 
 @contextmanager
 def unchanged(path: Path) -> Iterator[None]:
-    """An error where the file changes within the block; pipes and devices may."""
+    """Raise an error if the file changes within the block; pipes and devices are not checked."""
     before = status_of(path) if path.is_file() else None
     yield
     if before is not None and status_of(path) != before:
@@ -95,19 +117,19 @@ def unchanged(path: Path) -> Iterator[None]:
 
 
 def changed(name: str) -> LetorError:
-    return LetorError("the file changed while it was read: read it again when nobody writes to it", name)
+    return LetorError("the file changed while it was read: read it again when no process writes to it", name)
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some whole lines of a text: `size` bytes from `offset` in its data on."""
+    """Some whole lines of a text: `size` bytes of its data, starting at `offset`."""
 
     text: "Text"
     offset: int
     size: int
 
     def load(self) -> Array:
-        """The bytes, the last a line end, in memory of this process: nobody else can change them."""
+        """A copy of the bytes, which no other process can change; the last one is a line end."""
         data, end = self.text.data, self.offset + self.size
         if isinstance(data, StoredBytes):
             letters = data.array(self.offset, end, room=1)
@@ -125,15 +147,15 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Text:
-    """Whole lines of `name`, from byte `start` of `data` on; the first of them is line `first_line`."""
+    """Whole lines of the file `name`: `data` from byte `start` to its end; the first line has number `first_line`."""
 
     name: str
-    data: Any  # bytes or StoredBytes
+    data: bytes | StoredBytes
     start: int = 0
     first_line: int = 1
 
     def chunks(self) -> Iterator[Chunk]:
-        """Runs of whole lines, of CHUNK bytes and the rest of the line."""
+        """Runs of whole lines; a run ends with the first line that reaches CHUNK bytes."""
         start, size = self.start, len(self.data)
         while start < size:
             stop = self.data.find(b"\n", min(start + CHUNK, size) - 1) + 1 or size
@@ -155,8 +177,8 @@ class Text:
 
 
 def stored(path: Path) -> Text | None:
-    """A plain file as one text, of which nothing is read yet; None where it can only be read from its start on."""
-    if path.suffix in _OPENERS:
+    """A plain file as one text that is read on demand; None if the file can only be read from its start."""
+    if path.suffix in COMPRESSED:
         return None
     status = path.stat()
     if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
@@ -165,8 +187,29 @@ def stored(path: Path) -> Text | None:
     return Text(str(path), data, start=len(_BOM) if data[:3] == _BOM else 0)
 
 
-def streamed(file: Any, name: str) -> Iterator[Text]:
-    """The pieces of a file object, of bytes or of text."""
+def is_path(source: Source) -> bool:
+    """Whether a source or target is a path; if not, it is "-" or an open file."""
+    return isinstance(source, str | os.PathLike) and source != "-"
+
+
+def name_of(source: Source) -> str:
+    """What messages call a source."""
+    if is_path(source):
+        return str(source)
+    return "standard input" if isinstance(source, str) else str(getattr(source, "name", "the file given"))
+
+
+def opened(source: Source, closing: ExitStack) -> IO[bytes] | IO[str]:
+    """The bytes of a source; a file is decompressed and closed by `closing`, and must not change until then."""
+    if is_path(source):
+        path = Path(cast(str, source))
+        closing.enter_context(unchanged(path))
+        return closing.enter_context(open_bytes(path, "rb"))
+    return sys.stdin.buffer if isinstance(source, str) else cast(IO[bytes], source)
+
+
+def streamed(file: IO[bytes] | IO[str], name: str) -> Iterator[Text]:
+    """The content of an open file, of bytes or of text, in pieces of whole lines."""
     line = 1
     while piece := _whole_lines(file, name):
         data = piece.encode() if isinstance(piece, str) else piece
@@ -174,67 +217,9 @@ def streamed(file: Any, name: str) -> Iterator[Text]:
         line += data.count(b"\n")
 
 
-def _whole_lines(file: Any, name: str) -> Any:
+def _whole_lines(file: IO[bytes] | IO[str], name: str) -> bytes | str:
     try:
-        return file.read(PIECE) + file.readline()
+        piece: bytes | str = cast(IO[bytes], file).read(PIECE) + cast(IO[bytes], file).readline()
+        return piece
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
         raise LetorError(f"the file cannot be read to its end: {error}", name) from error
-
-
-def open_bytes(path: Path, mode: str) -> BinaryIO:
-    """Open for "rb" or "wb", through the (de)compressor that the suffix asks for."""
-    opened: BinaryIO = _OPENERS.get(path.suffix, open)(path, mode)
-    return opened
-
-
-class _ZstandardReader(io.RawIOBase):
-    """The package's own reader takes a file cut short for a whole one; this one complains."""
-
-    def __init__(self, file: BinaryIO, decompressor: Any) -> None:
-        self.file, self.decompressor = file, decompressor
-        self.frame: Any = None
-        self.compressed, self.plain = b"", b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self.plain:
-            self.compressed = self.compressed or self.file.read(1 << 14)
-            if not self.compressed:
-                if self.frame is not None and not self.frame.eof:
-                    raise EOFError("the compressed data end in the middle of a frame")
-                return 0
-            if self.frame is None or self.frame.eof:
-                self.frame = self.decompressor.decompressobj()
-            try:
-                self.plain = self.frame.decompress(self.compressed)
-            except Exception as error:  # of the package's own kind; others raise OSError
-                raise OSError(f"no Zstandard data, or damaged: {error}") from None
-            self.compressed = self.frame.unused_data
-        size = min(len(buffer), len(self.plain))
-        buffer[:size], self.plain = self.plain[:size], self.plain[size:]
-        return size
-
-    def close(self) -> None:
-        self.file.close()
-        super().close()
-
-
-def _open_zstandard(path: Path, mode: str) -> BinaryIO:
-    try:
-        import zstandard
-    except ImportError:
-        raise ImportError(".zst files need a package: pip install 'rankwise[zstd]'") from None
-    if mode == "wb":
-        return zstandard.open(path, "wb")  # type: ignore[no-any-return]
-    return io.BufferedReader(_ZstandardReader(open(path, "rb"), zstandard.ZstdDecompressor()))
-
-
-_OPENERS: dict[str, Callable[..., Any]] = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
-    ".zst": _open_zstandard,
-}
-COMPRESSED = tuple(_OPENERS)

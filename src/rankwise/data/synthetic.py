@@ -1,21 +1,27 @@
-"""Ranking data made up, but shaped like a search engine's.
+"""Synthetic ranking data, shaped like a search engine's, and the sample that ships with the package.
 
     relevance of document i in query q = w · d_i + noise·e_i + richness_q,    features = shape(d_i + shift_q)
 
-d_i is what tells the documents of a query apart. shift_q moves a whole query (long queries match more words)
-and richness_q makes some queries rich in good documents; the two are opposed, so that regression of labels on
-features learns what tells *queries* apart, which preferences within a query cannot. Rows are made in blocks,
-each with random numbers of its own: the number of threads does not touch the result.
+d_i is what distinguishes the documents of a query. shift_q moves a whole query (long queries match more words) and
+richness_q makes some queries rich in good documents; the two have opposite signs, so that regression of labels on
+features learns what distinguishes *queries*, which preferences within a query cannot. Rows are generated in blocks,
+each with random numbers of its own: the number of threads does not affect the result.
 """
 
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.threads import share, thread_count
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 BLOCK_VALUES = 1 << 20
 FAMILIES = 4  # features of a family share one hidden cause, hence are correlated
@@ -24,6 +30,24 @@ SHAPES = 4  # plain, count, score, flag
 # between by geometric interpolation, so that any number of levels is skewed alike.
 SCALE = np.linspace(0, 1, 6)
 SHARE_AT_LEAST = np.array([1, 0.48, 0.16, 0.03, 0.01, 0.003])
+
+SAMPLE_FILE = Path(__file__).parent / "embedded" / "bookshop.txt"
+SAMPLE_FEATURES = (
+    "title_match",
+    "author_match",
+    "text_match",
+    "exact_phrase",
+    "clicks",
+    "rating",
+    "reviews",
+    "price",
+    "age",
+    "out_of_stock",
+    "keyword_stuffing",
+    "text_length",
+    "cover_brightness",
+)
+N_TRAIN = 80
 
 
 def make_ranking(
@@ -35,38 +59,51 @@ def make_ranking(
     n_levels: int | None = 5,
     noise: float = 0.5,
     density: float | None = None,
-    dtype: Any = np.float64,
-    random_state: Any = None,
+    dtype: DTypeLike = np.float64,
+    random_state: int | np.random.Generator | None = None,
 ) -> RankingData:
     """Queries of skewed length with graded labels, most of them 0, and correlated, skewed features.
 
-    docs_per_query  the mean (n_queries · docs_per_query rows exactly), or (low, high): the least and the most
-    n_informative   how many features bear on relevance; half of them by default
+    docs_per_query  the mean (exactly n_queries · docs_per_query rows), or (low, high): the smallest and the largest
+    n_informative   how many features influence relevance; half of them by default
     n_levels        labels 0 … n_levels-1 in shares like 52, 32, 13, 2, 1 %; None for real-valued labels
-    noise           standard deviation of what no feature explains, that of what the features explain being 1
+    noise           standard deviation of what no feature explains; that of what the features explain is 1
     density         below 1: X is CSR, with this share of non-zeros in every row (at least one)
     random_state    a seed or a numpy Generator; the same seed gives the same data to the last bit
     """
     low, high = _check(n_queries, docs_per_query, n_features, n_levels, noise, density)
     n_informative = (n_features + 1) // 2 if n_informative is None else n_informative
     _whole("n_informative", n_informative, 1, n_features)
-    dtype = np.dtype(dtype)
-    if dtype not in (np.float32, np.float64):
-        raise ValueError(f"dtype is {dtype}: X can be float32 or float64")
+    float_type = np.dtype(dtype)
+    if float_type not in (np.float32, np.float64):
+        raise ValueError(f"dtype is {float_type}: X can be float32 or float64")
     rng = np.random.default_rng(random_state)
     sizes = _lengths(rng, n_queries, low, high)
     codes = np.repeat(np.arange(n_queries, dtype=np.int32), sizes)
     weights = np.zeros(n_features)
     weights[rng.permutation(n_features)[:n_informative]] = rng.normal(0.4, 1, n_informative)
     if density is None or density == 1:
-        X, relevance = _dense_features(rng, codes, weights, dtype)
+        X, relevance = _dense_features(rng, codes, weights, float_type)
     else:
-        X, relevance = _sparse_features(rng, codes, weights, max(1, round(density * n_features)), dtype)
+        X, relevance = _sparse_features(rng, codes, weights, max(1, round(density * n_features)), float_type)
     relevance += noise * rng.standard_normal(codes.size)
     return RankingData(X, _labels(relevance, n_levels), codes.astype(np.int64) + 1)
 
 
-def _dense_features(rng: np.random.Generator, codes: Ints, weights: Floats, dtype: Any) -> tuple[Array, Floats]:
+def load_sample(split: str | None = None) -> RankingData:
+    """The whole sample, or its "train" part (queries 1 to 80) or its "test" part (queries 81 to 120).
+
+    The columns of X are named by SAMPLE_FEATURES; the comments name the books, as in `docid = book-64`.
+    """
+    if split not in (None, "train", "test"):
+        raise ValueError(f"split is {split!r}: give 'train', 'test' or None for all queries")
+    data = read_letor(SAMPLE_FILE, n_features=len(SAMPLE_FEATURES), dense=True, comments=True)
+    if split is None:
+        return data
+    return data.select(data.qid <= N_TRAIN if split == "train" else data.qid > N_TRAIN)
+
+
+def _dense_features(rng: np.random.Generator, codes: Ints, weights: Floats, dtype: np.dtype) -> tuple[Array, Floats]:
     n_features = weights.size
     family = np.arange(n_features) // SHAPES % FAMILIES
     common = rng.uniform(0.3, 0.8, n_features)  # how much of a feature is its family's
@@ -104,8 +141,8 @@ def _shape(part: Array, flag_from: Array) -> None:
 
 
 def _sparse_features(
-    rng: np.random.Generator, codes: Ints, weights: Floats, per_row: int, dtype: Any
-) -> tuple[Any, Floats]:
+    rng: np.random.Generator, codes: Ints, weights: Floats, per_row: int, dtype: np.dtype
+) -> "tuple[csr_array, Floats]":
     """One column from each of `per_row` strips of columns: distinct and sorted without a sort."""
     from scipy.sparse import csr_array, get_index_dtype
 
@@ -162,13 +199,13 @@ def _labels(relevance: Floats, n_levels: int | None) -> Floats:
 
 def _check(
     n_queries: int,
-    docs_per_query: Any,
+    docs_per_query: int | tuple[int, int],
     n_features: int,
     n_levels: int | None,
     noise: float,
     density: float | None,
 ) -> tuple[int, int | None]:
-    """Refuse what makes no sense; the least and the greatest query length, or the mean and None."""
+    """Check the arguments; returns the smallest and the largest query length, or the mean and None."""
     _whole("n_queries", n_queries, 1)
     _whole("n_features", n_features, 1)
     if n_levels is not None:
@@ -188,7 +225,7 @@ def _check(
     return low, high
 
 
-def _whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+def _whole(name: str, value: object, least: int, most: int | None = None) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} is {value!r}: give a whole number")
     if value < least or (most is not None and value > most):

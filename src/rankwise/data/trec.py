@@ -1,23 +1,21 @@
-"""TREC's files: runs, `qid Q0 docid rank score tag`, and judgements (qrels), `qid 0 docid label`: a document per line.
+"""TREC's files, one document per line: runs `qid Q0 docid rank score tag`, judgements (qrels) `qid 0 docid label`.
 
-Ids are texts without blanks. What a run ranks and what the qrels judge are joined by (qid, docid); the rank column is
-written but never read, as in trec_eval: scores decide.
+Ids are texts without blanks. Runs and qrels are joined by (qid, docid). The rank column is written but never read, as
+in trec_eval: scores decide.
 """
 
 import re
-import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from rankwise.data.outputs import written_beside
 from rankwise.data.records import RankingData
-from rankwise.data.streams import open_bytes, streamed
+from rankwise.data.streams import name_of, opened, streamed
 from rankwise.foundation.arrays import Array, Floats, finite, is_rounded_integer, read_number
+from rankwise.foundation.outputs import FileName, written_beside
 from rankwise.pairs.queries import Queries, id_array
 
 RUN = ("qid", "Q0", "docid", "rank", "score", "tag")
@@ -35,7 +33,7 @@ class TrecRows:
     qid, docid  texts
     values      scores or labels
     places      (qid, docid) -> row
-    name        of the file, for what there is to say of it
+    name        of the file, for messages
     """
 
     qid: Array
@@ -50,7 +48,7 @@ class TrecRows:
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
-    """A run with labels, a row per document: what `rankwise.evaluate(y, scores, qid)` takes.
+    """A run with labels, one row per document, as `rankwise.evaluate(y, scores, qid)` takes.
 
     Within a query the last docid of the alphabet comes first: measures with ties=stable then break ties as trec_eval.
     """
@@ -61,66 +59,66 @@ class JudgedRun:
     docid: Array
 
 
-def read_run(source: Any) -> TrecRows:
-    """Read a run: a path, compressed by its suffix if need be, or "-" for standard input."""
+def read_run(source: FileName) -> TrecRows:
+    """Read a run from a path, which may be compressed, or from "-", standard input."""
     return _read(source, RUN, "score")
 
 
-def read_qrels(source: Any) -> TrecRows:
-    """Read judgements: a path, compressed by its suffix if need be, or "-" for standard input."""
+def read_qrels(source: FileName) -> TrecRows:
+    """Read judgements from a path, which may be compressed, or from "-", standard input."""
     return _read(source, QRELS, "label")
 
 
-def write_run(target: Any, scores: Any, qid: Any, docid: Any, tag: str = "rankwise") -> None:
-    """Write a run, query after query and best document first; equal scores stay in the order of their rows."""
+def write_run(target: FileName, scores: ArrayLike, qid: ArrayLike, docid: ArrayLike, tag: str = "rankwise") -> None:
+    """Write a run, query after query and best document first; rows with equal scores keep their order."""
     values = finite(scores, "scores")
     queries, names = Queries(qid, values.size), _ids(docid, values.size)
     order = np.lexsort((-values, queries.codes))
     ranks = np.arange(values.size) - np.repeat(queries.starts[:-1], queries.sizes) + 1
-    asked = _ids(queries.ids, len(queries))[queries.codes[order]]
-    columns = zip(asked, names[order], ranks.tolist(), values[order].tolist(), strict=True)
+    query_ids = _ids(queries.ids, len(queries))[queries.codes[order]]
+    columns = zip(query_ids, names[order], ranks.tolist(), values[order].tolist(), strict=True)
     _write(target, (f"{q} Q0 {d} {rank} {score!r} {_id(tag)}\n" for q, d, rank, score in columns))
 
 
-def write_qrels(target: Any, y: Any, qid: Any, docid: Any) -> None:
-    """Write judgements in the order of the rows; whole labels as whole numbers, as trec_eval wants them."""
+def write_qrels(target: FileName, y: ArrayLike, qid: ArrayLike, docid: ArrayLike) -> None:
+    """Write judgements in the order of the rows; whole labels as whole numbers, as trec_eval requires."""
     labels = finite(y, "y")
     queries, names = Queries(qid, labels.size), _ids(docid, labels.size)
-    asked = _ids(queries.ids, len(queries))[queries.codes]
+    query_ids = _ids(queries.ids, len(queries))[queries.codes]
     texts = (str(int(label)) if label.is_integer() else repr(label) for label in labels.tolist())
-    _write(target, (f"{q} 0 {d} {label}\n" for q, d, label in zip(asked, names, texts, strict=True)))
+    _write(target, (f"{q} 0 {d} {label}\n" for q, d, label in zip(query_ids, names, texts, strict=True)))
 
 
 def document_ids(data: RankingData) -> Array:
     """The documents' names from comments such as `docid = GX000-00-0000000`; without any, row numbers from 1."""
     comments = [] if data.comments is None else list(data.comments)
-    found = [match and match.group(1) for match in map(DOCID.search, comments)]
-    if not any(found):
+    names = [match and match.group(1) for match in map(DOCID.search, comments)]
+    if not any(names):
         return np.array([str(row + 1) for row in range(len(data))])
-    if None in found:
-        row = found.index(None)
+    if None in names:
+        row = names.index(None)
         raise ValueError(f"row {row + 1} has no `docid = NAME` in its comment, as others have: name all or none")
     queries = data.qid.tolist()
-    seen: dict[tuple[Any, Any], int] = {}
-    for row, key in enumerate(zip(queries, found, strict=True)):
+    seen: dict[tuple[object, object], int] = {}
+    for row, key in enumerate(zip(queries, names, strict=True)):
         if seen.setdefault(key, row) != row:
             twice = f"rows {seen[key] + 1} and {row + 1}"
             raise ValueError(
                 f"{twice} are both document {key[1]} of query {key[0]}: a document may occur once per query"
             )
-    return id_array([str(one) for one in found])
+    return id_array([str(one) for one in names])
 
 
-def scores_for(run: TrecRows, qid: Any, docid: Any) -> Floats:
-    """The run's scores of these documents, in their order; each must be in the run, and it must rank no others of
+def scores_for(run: TrecRows, qid: ArrayLike, docid: ArrayLike) -> Floats:
+    """The run's scores of these documents, in their order. The run must rank each of them, and no other documents of
     their queries.
     """
     keys = [(str(q), str(d)) for q, d in zip(np.asarray(qid).tolist(), np.asarray(docid).tolist(), strict=True)]
     missing = next((key for key in keys if key not in run.places), None)
     if missing is not None:
         raise ValueError(f"{run.name} has no document {missing[1]} of query {missing[0]}, which the data have")
-    known, asked = set(keys), {key[0] for key in keys}
-    extra = next((key for key in run.places if key[0] in asked and key not in known), None)
+    known, queries = set(keys), {key[0] for key in keys}
+    extra = next((key for key in run.places if key[0] in queries and key not in known), None)
     if extra is not None:
         raise ValueError(f"{run.name} ranks document {extra[1]} of query {extra[0]}, which the data do not have")
     return run.values[[run.places[key] for key in keys]]
@@ -132,8 +130,8 @@ def join(run: TrecRows, qrels: TrecRows, unjudged: float | None = None, unretrie
     unjudged          the label of documents that the run ranks and the qrels do not judge; None: they are an error
     unretrieved_last  rank judged documents that the run lacks below all others; else they are an error
     """
-    asked = set(qrels.qid.tolist())
-    extra = [key for key in run.places if key[0] in asked and key not in qrels.places]
+    judged = set(qrels.qid.tolist())
+    extra = [key for key in run.places if key[0] in judged and key not in qrels.places]
     if extra and unjudged is None:
         cure = "give a label for such documents (unjudged; 0 is trec_eval's)"
         raise ValueError(f"{qrels.name} does not judge document {extra[0][1]} of query {extra[0][0]}: {cure}")
@@ -162,9 +160,9 @@ def _scores_or_last(run: TrecRows, keys: list[tuple[str, str]], judge: str, unre
     return scores
 
 
-def _read(source: Any, fields: tuple[str, ...], wanted: str) -> TrecRows:
-    name = "standard input" if str(source) == "-" else str(source)
-    value_at = fields.index(wanted)
+def _read(source: FileName, fields: tuple[str, ...], value: str) -> TrecRows:
+    name = name_of(source)
+    value_at = fields.index(value)
     places: dict[tuple[str, str], int] = {}
     lines: list[int] = []
     values: list[float] = []
@@ -177,7 +175,7 @@ def _read(source: Any, fields: tuple[str, ...], wanted: str) -> TrecRows:
         if places.setdefault(key, len(values)) != len(values):
             first = lines[places[key]]
             raise ValueError(f"{name}, line {number}: document {key[1]} of query {key[0]} was on line {first} already")
-        values.append(_number(parts[value_at], wanted, name, number))
+        values.append(_number(parts[value_at], value, name, number))
         lines.append(number)
     if not values:
         raise ValueError(f"{name} is empty: expected lines `{' '.join(fields)}`")
@@ -195,22 +193,22 @@ def _number(text: str, what: str, name: str, line: int) -> float:
     return value
 
 
-def _lines(source: Any, name: str) -> Iterator[tuple[int, str]]:
+def _lines(source: FileName, name: str) -> Iterator[tuple[int, str]]:
     """(line number, line) of all lines that are not blank."""
-    with nullcontext(sys.stdin.buffer) if str(source) == "-" else open_bytes(Path(source), "rb") as file:
-        for text in streamed(file, name):
+    with ExitStack() as closing:
+        for text in streamed(opened(source, closing), name):
             lines = text.data[text.start :].decode(errors="surrogateescape").split("\n")
             yield from ((i, line) for i, line in enumerate(lines, text.first_line) if line.strip(_BLANK))
 
 
-def _ids(given: Any, n: int) -> Array:
+def _ids(given: ArrayLike, n: int) -> Array:
     ids = np.array([_id(one) for one in np.asarray(given).tolist()], dtype=object)
     if ids.shape != (n,):
         raise ValueError(f"docid must hold one name for each of the {n} documents, got an array of shape {ids.shape}")
     return ids
 
 
-def _id(given: Any) -> str:
+def _id(given: object) -> str:
     text = str(given)
     if len(text.split()) != 1 or CONTROL.search(text):
         raise ValueError(
@@ -219,7 +217,7 @@ def _id(given: Any) -> str:
     return text
 
 
-def _write(target: Any, lines: Iterator[str]) -> None:
+def _write(target: FileName, lines: Iterator[str]) -> None:
     text = "".join(lines)
     with written_beside(target) as file:
         file.write(text.encode(errors="surrogateescape"))

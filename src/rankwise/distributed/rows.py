@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rankwise.data.columns import joined
-from rankwise.data.matching import Known, matched
-from rankwise.data.records import RankingData
+from rankwise.data.columns import Known, matched
+from rankwise.data.records import RankingData, joined
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.pairs.queries import Queries
 

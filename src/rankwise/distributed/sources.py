@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from rankwise.data.formats import format_of, get_format, read_data
 from rankwise.data.records import RankingData
 from rankwise.distributed.client import Errand
 from rankwise.distributed.rows import Rows, owned, threads
@@ -59,38 +60,27 @@ def _load_files(errand: Errand, X: Any, y: Any, qid: Any, weight: Any) -> list[A
     ]
 
 
-def list_files(given: list[str]) -> list[tuple[str, int | None]]:
-    """Patterns and folders as the files, or chunks of a folder, that they stand for; looked up where they are read."""
-    from rankwise.data.chunk_files import read_manifest
-    from rankwise.data.files import format_of
-    from rankwise.data.parquet import parquet_files
+def list_files(given: list[str]) -> list[tuple[Any, str]]:
+    """(what to read, its format) for each file, or part of a folder, that the patterns and folders stand for.
 
-    found: list[tuple[str, int | None]] = []
+    A worker looks them up, because it reads them.
+    """
+    parts: list[tuple[Any, str]] = []
     for one in given:
         paths = [one] if os.path.exists(one) else sorted(glob.glob(one))
         if not paths:
             raise FileNotFoundError(f"{one}: the workers see no such file")
         for path in map(Path, paths):
-            if format_of(path) == "chunks":
-                found += [(str(path), i) for i in range(len(read_manifest(path)[1]))]
-            else:
-                found += [(str(file), None) for file in parquet_files(path)]
-    return found
+            format = format_of(path)
+            parts += [(part, format.name) for part in (format.split(path) if format.split else [path])]
+    return parts
 
 
-def read_file(path: str, chunk: int | None, columns: dict[str, str]) -> Rows:
-    """A file, or one chunk of a folder."""
-    if chunk is None:
-        from rankwise.data.files import format_of, read_data
-
-        data = read_data(path, n_jobs=threads(None), **columns)
-        return Rows(data, None, path, zeros_left_out=format_of(path) == "letor" or sparse.issparse(data.X))
-    from rankwise.data.chunk_files import read_manifest
-    from rankwise.data.chunks import ChunkedData
-
-    known, files = read_manifest(Path(path))
-    opened = files[chunk].opened(Path(path), thoroughly=True)
-    return Rows(ChunkedData(Path(path), known, [opened]).chunk(0), None, f"{path}, chunk {chunk}")
+def read_file(source: Any, format: str, columns: dict[str, str]) -> Rows:
+    """A file, or a part of a folder."""
+    data = read_data(source, format=format, n_jobs=threads(None), **columns)
+    zeros_left_out = get_format(format).is_indexed or sparse.issparse(data.X)
+    return Rows(data, None, str(source), zeros_left_out=zeros_left_out)
 
 
 def _of_frame(X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.data.matching import places
+from rankwise.data.columns import places
 from rankwise.distributed.client import Errand, telling
 from rankwise.distributed.holding import Partition
 from rankwise.distributed.partitions import Partitions

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from rankwise.data.strict_json import Rule, check_object, is_count, is_list_of, is_number, is_text
+from rankwise.foundation.strict_json import Rule, check_object, is_count, is_list_of, is_number, is_text
 from rankwise.model_io.names import OF_ITS_OWN
 
 TOLD = ("gradient_norm", "iterations", "converged", "message", "gap", "gap_estimate")

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from rankwise import __version__
-from rankwise.data.outputs import written_beside
-from rankwise.data.streams import open_bytes
-from rankwise.data.strict_json import is_number, read_json
+from rankwise.foundation.compression import open_bytes
+from rankwise.foundation.outputs import written_beside
+from rankwise.foundation.strict_json import is_number, read_json
 from rankwise.model_io.fields import TOLD, check_model
 from rankwise.model_io.names import NAMED, check_registered, name_to_save
 

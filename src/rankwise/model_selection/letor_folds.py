@@ -10,8 +10,8 @@ from sklearn.model_selection import BaseCrossValidator
 
 from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
-from rankwise.data.streams import open_bytes
 from rankwise.foundation.arrays import Ints
+from rankwise.foundation.compression import open_bytes
 from rankwise.model_selection.splits import Split
 
 PARTS = 5

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rankwise.data.outputs import written_beside
 from rankwise.foundation.arrays import Array
+from rankwise.foundation.outputs import written_beside
 from rankwise.foundation.texts import visible
 
 FORMATS = (".png", ".svg", ".pdf")

@@ -1,24 +1,78 @@
-"""The shortest decimal that reads back to a float, in Numba (Giulietti's Schubfach).
+"""Numbers and rows written out as text, in Numba. A float becomes the shortest decimal that reads back to it.
 
     m·10^k with the fewest digits of m inside the interval that rounds to c·2^q, and of those the nearest
+    (Giulietti's Schubfach)
 
 Everything is scaled by a power of ten, rounded up to 128 bits; products are rounded to odd, so that comparing them with
-multiples of 4 is exact. Written as Python's repr writes it, but a whole number without its ".0".
+multiples of 4 is exact. The result is what Python's repr writes, but a whole number has no ".0".
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from rankwise.data.decimals import multiply
+from rankwise.data.reading_kernels import multiply
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.jit import kernel
 
 LONGEST = 24  # bytes of the longest number, as in -2.2250738585072014e-308
 SINGLE, DOUBLE = 23, 52  # bits stored of the significand
-
 _LEAST, _MOST = -292, 324  # the powers of ten that doubles need
 _ZERO, _MINUS, _PLUS, _POINT, _E = (ord(c) for c in "0-+.e")
-
 _PAIRS = np.frombuffer("".join(f"{i:02}" for i in range(100)).encode(), np.uint8)
+_COLON = ord(":")
+_INDEX_BYTES = 12  # separator, index, colon
+
+
+class Strings(NamedTuple):
+    """Texts joined end to end in `letters`; row i has text number codes[i], which ends at ends[codes[i] + 1]."""
+
+    letters: Array
+    ends: Array
+    codes: Array
+
+
+class Entries(NamedTuple):
+    """The numbers of a run of rows, as bits; without columns no index is written before a number."""
+
+    ends: Array
+    columns: Array
+    bits: Array
+
+
+def most_bytes(n_labels: int, n_entries: int) -> int:
+    """The bytes that these numbers take at most."""
+    return LONGEST * n_labels + (LONGEST + _INDEX_BYTES) * n_entries
+
+
+@kernel
+def write_rows(labels: Array, befores: Strings, entries: Entries, afters: Strings, separator: int, out: Array) -> int:
+    """Write the rows into `out`; returns where they end."""
+    stored = SINGLE if entries.bits.itemsize == 4 else DOUBLE
+    at, entry = 0, 0
+    for row in range(labels.size):
+        at = write_decimal(labels[row], DOUBLE, out, at)
+        at = _copy(befores, row, out, at)
+        while entry < entries.ends[row]:
+            out[at] = separator
+            at += 1
+            if entries.columns.size:
+                at = write_integer(np.uint64(entries.columns[entry]), out, at)
+                out[at] = _COLON
+                at += 1
+            at = write_decimal(np.uint64(entries.bits[entry]), stored, out, at)
+            entry += 1
+        at = _copy(afters, row, out, at)
+    return at
+
+
+@kernel
+def _copy(texts: Strings, row: int, out: Array, at: int) -> int:
+    code = texts.codes[row]
+    for i in range(texts.ends[code], texts.ends[code + 1]):
+        out[at] = texts.letters[i]
+        at += 1
+    return at
 
 
 def _powers_of_ten() -> tuple[Array, Array]:
@@ -41,7 +95,7 @@ _TENS_HIGH, _TENS_LOW = _powers_of_ten()
 
 @kernel
 def write_decimal(bits: np.uint64, stored: int, out: Array, at: int) -> int:
-    """Write the finite float with these bits at out[at:], `stored` being SINGLE or DOUBLE; where it ends."""
+    """Write the finite float with these bits at out[at:], `stored` being SINGLE or DOUBLE; returns where it ends."""
     width = 8 if stored == SINGLE else 11
     fraction = bits & ((np.uint64(1) << np.uint64(stored)) - np.uint64(1))
     exponent = np.int64((bits >> np.uint64(stored)) & np.uint64((1 << width) - 1))
@@ -140,7 +194,7 @@ def _set_exponent(n: int, exponent: int, out: Array, at: int) -> int:
 
 @kernel
 def write_integer(number: np.uint64, out: Array, at: int) -> int:
-    """Write a whole number at out[at:]; where it ends."""
+    """Write a whole number at out[at:]; returns where it ends."""
     end, bound = at + 1, np.uint64(10)
     while number >= bound:
         end += 1

@@ -1,11 +1,11 @@
 """Everything that rankwise writes is written here: under a temporary name beside the target, fsynced, then renamed.
 
-Whatever happens to the process or to the machine, a reader meets the old content or the new content, never a mixture.
+Whatever happens to the process or to the machine, a reader finds the old content or the new content, never a mixture.
 
-A temporary name begins with `.rankwise-tmp-`, and its writer holds a lock (flock) on it for as long as it lives. What
-nobody holds was left by a process that was killed: the next write into the same folder removes it. A process id in the
-name would not do, because it means nothing in another container; O_TMPFILE would not either, because it cannot replace
-a file. Where the file system has no locks, nothing is removed.
+A temporary name begins with `.rankwise-tmp-`, and its writer holds a lock (flock) on it as long as it lives. One
+without a lock was left by a process that was killed: the next write into the same folder removes it. A process id in
+the name would not do, because it means nothing in another container; O_TMPFILE would not either, because it cannot
+replace a file. If the file system has no locks, nothing is removed.
 """
 
 import errno
@@ -19,9 +19,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO, TypeAlias
 
-from rankwise.data.streams import open_bytes
+from rankwise.foundation.compression import open_bytes
+
+FileName: TypeAlias = str | os.PathLike[str]
 
 TEMPORARY = ".rankwise-tmp-"
 _NAME_KEPT = 40  # last characters of the target's name in a temporary one, which must not become too long
@@ -30,10 +32,10 @@ _LINKS = 40  # that lead to each other, at most: as in Linux
 
 
 @contextmanager
-def written_beside(target: Any) -> Iterator[BinaryIO]:
+def written_beside(target: FileName) -> Iterator[BinaryIO]:
     """A binary file that becomes `target` only when the block ends well: until then the old file stays as it was.
 
-    `target` may also be "-" for standard output, or a device or pipe, which are written as they come.
+    `target` may also be "-" for standard output, or a device or pipe; these are written directly.
     """
     if str(target) == "-":
         with naming("standard output"):
@@ -57,8 +59,8 @@ def written_beside(target: Any) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def naming(target: Any) -> Iterator[None]:
-    """An error of the system names `target`: a full disk names no file, and others name the temporary one."""
+def naming(target: FileName) -> Iterator[None]:
+    """Errors of the system name `target`: a full disk names no file, and others name the temporary one."""
     try:
         yield
     except OSError as error:
@@ -150,7 +152,7 @@ def _remove_if_dead(path: Path) -> None:
 
 
 def _lock(handle: int) -> bool | None:
-    """True: the lock is ours until the handle is closed. False: another process has it. None: there are no locks."""
+    """True: locked until the handle is closed. False: another process has the lock. None: there are no locks."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -170,7 +172,7 @@ def _is_at(handle: int, path: Path) -> bool:
 
 @contextmanager
 def locked_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to read and to append to, which one process at a time can have; made if it is not there."""
+    """A file to read and to append to, which only one process at a time can have; created if it does not exist."""
     for _ in range(_ATTEMPTS):
         file = open(path, "a+b", buffering=0)  # noqa: SIM115  closed below
         locked = _lock(file.fileno())
@@ -225,13 +227,13 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def is_special(target: Any) -> bool:
+def is_special(target: FileName) -> bool:
     """Whether the target is a device, a pipe or a folder: nothing that a renamed file could replace."""
     return Path(target).exists() and not Path(target).is_file()
 
 
-def resolved(target: Any) -> Path:
-    """The file that the system opens by this name, links followed; one sentence where its folder is not there.
+def resolved(target: FileName) -> Path:
+    """The file that the system opens by this name, links followed; an error if its folder does not exist.
 
     `os.path.realpath` alone would take `missing/../name` for `name`, which the system does not.
     """
@@ -249,7 +251,7 @@ def resolved(target: Any) -> Path:
     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(target))
 
 
-def _check_folder(folder: str, target: Any) -> None:
+def _check_folder(folder: str, target: FileName) -> None:
     for one in (*reversed(Path(folder).parents), Path(folder)):
         try:
             is_folder = stat.S_ISDIR(os.stat(one).st_mode)
@@ -259,7 +261,7 @@ def _check_folder(folder: str, target: Any) -> None:
             raise ValueError(f"{target} cannot be written: there is no folder {one}")
 
 
-def check_writable(target: Any) -> None:
+def check_writable(target: FileName) -> None:
     """Try, before any work, whether `target` can be written; nothing is left behind."""
     if str(target) == "-":
         with naming("standard output"), suppress(io.UnsupportedOperation):  # it may be an object in memory

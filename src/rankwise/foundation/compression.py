@@ -1,0 +1,70 @@
+"""Compressed files: the suffix of a name selects the compression."""
+
+import bz2
+import gzip
+import io
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+if TYPE_CHECKING:
+    from zstandard import ZstdDecompressionObj, ZstdDecompressor
+
+
+def open_bytes(path: Path, mode: str) -> BinaryIO:
+    """Open a file in mode "rb" or "wb"; its suffix selects the compression."""
+    return cast(BinaryIO, _OPENERS.get(path.suffix, open)(path, mode))
+
+
+class _ZstandardReader(io.RawIOBase):
+    """Decompresses; raises EOFError for a truncated file, which zstandard's own reader takes for a complete one."""
+
+    def __init__(self, file: BinaryIO, decompressor: "ZstdDecompressor") -> None:
+        self.file, self.decompressor = file, decompressor
+        self.frame: ZstdDecompressionObj | None = None
+        self.compressed, self.plain = b"", b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # a writable buffer
+        while not self.plain:
+            self.compressed = self.compressed or self.file.read(1 << 14)
+            if not self.compressed:
+                if self.frame is not None and not self.frame.eof:
+                    raise EOFError("the compressed data end in the middle of a frame")
+                return 0
+            if self.frame is None or self.frame.eof:
+                self.frame = self.decompressor.decompressobj()
+            try:
+                self.plain = self.frame.decompress(self.compressed)
+            except Exception as error:  # of the package's own kind; others raise OSError
+                raise OSError(f"no Zstandard data, or damaged: {error}") from None
+            self.compressed = self.frame.unused_data
+        size = min(len(buffer), len(self.plain))
+        buffer[:size], self.plain = self.plain[:size], self.plain[size:]
+        return size
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()
+
+
+def _open_zstandard(path: Path, mode: str) -> BinaryIO:
+    try:
+        import zstandard
+    except ImportError:
+        raise ImportError(".zst files need a package: pip install 'rankwise[zstd]'") from None
+    if mode == "wb":
+        return zstandard.open(path, "wb")  # type: ignore[no-any-return]
+    return io.BufferedReader(_ZstandardReader(open(path, "rb"), zstandard.ZstdDecompressor()))
+
+
+_OPENERS: dict[str, Callable[[Path, str], object]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": _open_zstandard,
+}
+COMPRESSED = tuple(_OPENERS)
