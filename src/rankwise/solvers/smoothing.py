@@ -41,8 +41,9 @@ from rankwise.solvers.base import (
     within,
 )
 from rankwise.solvers.conjugate import Sample, sample_size
-from rankwise.solvers.newton import Detour, Model, Newton, line_search
-from rankwise.solvers.rescue import can_help, near_separable, rescued
+from rankwise.solvers.line_search import line_search
+from rankwise.solvers.newton import Model, Newton
+from rankwise.solvers.stuck import Detour, can_help, near_separable, rescued
 
 NARROW = 0.1  # the first width where there is a start
 NARROWER = 0.5, 0.8  # a width as a share of the last one: at least, at most

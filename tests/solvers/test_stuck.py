@@ -30,7 +30,7 @@ def never_at_rest(monkeypatch):
     calls = iter(range(10**6))
     found = newton.line_search
     monkeypatch.setattr(newton, "line_search", lambda *given: found(*given) if next(calls) < 3 else (None, 1.0))
-    monkeypatch.setattr("rankwise.solvers.rescue.SEPARABLE", 1.0)
+    monkeypatch.setattr("rankwise.solvers.stuck.SEPARABLE", 1.0)
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "huber:0.5"])
@@ -53,7 +53,7 @@ def test_every_loss_converges_and_the_bound_holds(loss):
 @pytest.mark.parametrize("max_iter", [70, 100])
 def test_steps_of_both_count(max_iter, monkeypatch):
     monkeypatch.setattr("rankwise.solvers.smoothing.PATIENCE", 3)
-    monkeypatch.setattr("rankwise.solvers.newton.BLOCKED", 10**6)
+    monkeypatch.setattr("rankwise.solvers.stuck.BLOCKED", 10**6)
     result = fitted(loss="hinge", tol=1e-7, max_iter=max_iter)
     assert result.iterations <= max_iter
     assert result.message.startswith("after 3 steps, in the dual: max_iter = ")
@@ -91,7 +91,7 @@ def test_by_way_of_smaller_C(loss, monkeypatch):
     assert result.converged, result.message
     assert any(step.detail.startswith("smaller C") for step in seen)
     assert all(a.iteration <= b.iteration and a.seconds <= b.seconds for a, b in pairwise(seen))
-    monkeypatch.setattr("rankwise.solvers.newton.BLOCKED", 10**6)
+    monkeypatch.setattr("rankwise.solvers.stuck.BLOCKED", 10**6)
     direct = blocked(loss, max_iter=300)
     assert result.value <= direct.value * (1 + 1e-3)
     assert result.value - result.gap <= direct.value
