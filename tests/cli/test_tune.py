@@ -7,7 +7,7 @@ import pytest
 from commands import run
 
 from rankwise import RankRLS, RankSVM, ScaledRanker, evaluate, load_model, load_sample
-from rankwise.cli.families import Family
+from rankwise.cli.journal import Journal
 from rankwise.model_selection import QueryKFold
 
 TRAIN, TEST = load_sample("train"), load_sample("test")
@@ -24,7 +24,7 @@ def told(*args):
 
 def test_by_a_validation_file(files, tmp_path, monkeypatch):
     """A choice is made by solutions to SELECTION_TOL; exact ones show that it is by the right rows and measure."""
-    monkeypatch.setattr("rankwise.model_selection.path.SELECTION_TOL", 1e-9)
+    monkeypatch.setattr("rankwise.estimators.ranksvm_path.SELECTION_TOL", 1e-9)
     Cs = [0.001, 0.1, 10.0]
     options = [one for C in Cs for one in ("--C", C)] + ["--tol", 1e-9]
     report = told(files / "train.txt", "--valid", files / "test.txt", "-o", tmp_path / "m.json", *options, "-m", "map")
@@ -94,17 +94,16 @@ def test_the_table(files, tmp_path):
 
 def interrupt_after(monkeypatch, count):
     """A Ctrl-C once so many models are judged."""
-    judged = Family.judged
+    add = Journal.add
 
-    def interrupted(self, *args):
+    def interrupted(self, entry):
         nonlocal count
-        for entry in judged(self, *args):
-            if not count:
-                raise KeyboardInterrupt
-            count -= 1
-            yield entry
+        if not count:
+            raise KeyboardInterrupt
+        count -= 1
+        add(self, entry)
 
-    monkeypatch.setattr(Family, "judged", interrupted)
+    monkeypatch.setattr(Journal, "add", interrupted)
 
 
 def noted(journal):

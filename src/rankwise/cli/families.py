@@ -1,22 +1,23 @@
-"""Models that differ in the strength of their regularisation only, judged one after another."""
+"""Models that differ in the strength of their regularisation only: what `rankwise tune` searches, and notes of it."""
 
 import base64
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from rankwise.cli.inputs import scores_of
 from rankwise.data.records import RankingData
 from rankwise.estimators.ranksvm import RankSVM
-from rankwise.foundation.arrays import Floats
-from rankwise.metrics import Measure, evaluate
-from rankwise.model_selection.path import for_selection, walk
-from rankwise.objective.rows import MemoryRows
+from rankwise.estimators.ranksvm_path import path_fold
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.metrics import Measure
+from rankwise.model_selection.folds import Documents, Halves, RefitFold
+from rankwise.model_selection.search import Cell, Fold, Judged, Known
 from rankwise.preprocessing import make_scaler
+
+Entry = dict[str, Any]  # a line of the journal: family, fold, strength, score, error, seconds, coef
 
 
 @dataclass(frozen=True)
@@ -26,66 +27,78 @@ class Family:
     model: Any
     options: dict[str, Any]
     strength: str
-    values: list[float]
+    values: Floats
 
     @property
     def ranker(self) -> Any:
         """The model without its scaler."""
         return getattr(self.model, "ranker", self.model)
 
+    @property
+    def parameter(self) -> str:
+        """The strength as the model calls it."""
+        return self.strength if self.ranker is self.model else f"ranker__{self.strength}"
+
+    @property
+    def simplest_first(self) -> Floats:
+        """A number for each value, the smaller the stronger the regularisation."""
+        return self.values if self.strength == "C" else -self.values
+
+    @property
+    def order(self) -> Ints:
+        return np.argsort(self.simplest_first, kind="stable")
+
     def member(self, value: float) -> Any:
         """The model at one strength, not fitted."""
-        inside = "" if self.ranker is self.model else "ranker__"
-        return clone(self.model).set_params(**{inside + self.strength: value})
+        return clone(self.model).set_params(**{self.parameter: value})
 
-    def judged(
-        self, train: RankingData, valid: RankingData, measure: Measure, done: list[dict[str, Any]], n_jobs: int
-    ) -> Iterator[dict[str, Any]]:
-        """What each member scores on `valid` after learning from `train`; the first of them may be `done` already."""
-        values = self.values[len(done) :]
-        solutions: Iterator[tuple[Floats, Floats | None]]
+    def fold(self, halves: Halves, measure: Measure, n_threads: int) -> Fold:
+        """A linear RankSVM goes along a path; any other ranker is fitted anew for each value."""
         if isinstance(self.ranker, RankSVM):
-            start = _weights(done[-1]["coef"]) if done else None
-            solutions = self._path(train, valid, values, start, n_jobs)
-        else:
-            solutions = ((scores_of(self.member(one).fit(train.X, train.y, train.qid), valid), None) for one in values)
-        began = time.perf_counter()
-        for value, (scores, coef) in zip(values, solutions, strict=True):
-            name = str(measure)
-            found = evaluate(valid.y, scores, valid.qid, [measure], n_jobs=n_jobs)
-            by_query = found.per_query[name][~np.isnan(found.per_query[name])]
-            error = by_query.std(ddof=1) / np.sqrt(by_query.size) if by_query.size > 1 else 0.0
-            score = None if np.isnan(found[name]) else found[name]
-            now = time.perf_counter()
-            yield {
-                "strength": value,
-                "score": score,
-                "error": float(error),
-                "seconds": now - began,
-                "coef": _text(coef),
-            }
-            began = now
+            return path_fold(self.ranker, partial(self._prepared, halves), measure, n_threads)
+        return RefitFold(halves, self.model, self.parameter, measure, n_threads)
 
-    def _path(
-        self, train: RankingData, valid: RankingData, Cs: list[float], start: Floats | None, n_jobs: int
-    ) -> Iterator[tuple[Floats, Floats | None]]:
-        """The scores of `valid` and the weights at each C."""
-        X, judged = train.X, valid.X
+    def _prepared(self, halves: Halves) -> tuple[Documents, Documents]:
+        """Scaled as the model does it, by a scaler that has seen the training queries only."""
+        train, held_out = halves()
         if self.ranker is not self.model:
             scaler = make_scaler(self.model.scaler)
-            X = scaler.fit_transform(X, qid=train.qid)
-            judged = scaler.transform(judged, qid=valid.qid)
-        rows = MemoryRows(judged, n_jobs)
-        ranker = for_selection(self.ranker, n_jobs)
-        X, y, _ = ranker._check_fit(X, train.y, None)
-        for result in walk(ranker, (X, y, train.qid, None), Cs, start):
-            yield rows.dot(result.point), result.point
+            train = train._replace(X=scaler.fit_transform(train.X, qid=train.qid))
+            held_out = held_out._replace(X=scaler.transform(held_out.X, qid=held_out.qid))
+        X, y, _ = clone(self.ranker)._check_fit(train.X, train.y, None)
+        return Documents(X, y, train.qid), held_out
+
+    def known(self, entries: list[Entry], n_folds: int) -> Known:
+        """What the journal holds of this family's cells."""
+        places = {value: place for place, value in enumerate(self.values.tolist())}
+        cells = {(one["fold"], places.get(one["strength"])): one for one in entries if one["fold"] in range(n_folds)}
+        return {
+            (fold, place): (judged_of(one), float(one["seconds"]))
+            for (fold, place), one in cells.items()
+            if place is not None
+        }
 
 
-def _text(coef: Floats | None) -> str | None:
-    """The weights to the last bit, in few characters."""
-    return None if coef is None else base64.b64encode(coef.astype("<f8").tobytes()).decode()
+def documents_of(data: RankingData) -> Documents:
+    return Documents(data.X, data.y, data.qid)
 
 
-def _weights(text: str) -> Floats:
-    return np.frombuffer(base64.b64decode(text), "<f8").astype(np.float64)
+def entry_of(cell: Cell) -> Entry:
+    """A cell as the journal notes it: the weights to the last bit, in few characters."""
+    judged = cell.judged
+    return {
+        "fold": cell.fold,
+        "strength": cell.strength,
+        "score": None if np.isnan(judged.score) else judged.score,
+        "error": 0.0 if np.isnan(judged.error) else judged.error,
+        "seconds": cell.seconds,
+        "coef": None if judged.coef is None else base64.b64encode(judged.coef.astype("<f8").tobytes()).decode(),
+    }
+
+
+def judged_of(entry: Entry) -> Judged:
+    """The outcome that a line of the journal tells."""
+    coef: Array | None = None
+    if entry["coef"] is not None:
+        coef = np.frombuffer(base64.b64decode(entry["coef"], validate=True), "<f8").astype(np.float64)
+    return Judged(np.nan if entry["score"] is None else float(entry["score"]), float(entry["error"]), coef)

@@ -104,6 +104,8 @@ def splits_of(cv: Any, X: Any, y: Any, qid: Any, seed: int = 0) -> list[Split]:
                 raise ValueError(f"{n_splits} folds need as many documents: n_samples = {n_rows}")
             return list(KFold(n_splits, shuffle=True, random_state=seed).split(X))
         cv = QueryKFold(n_splits, shuffle=True, random_state=seed)
+    if isinstance(cv, str):
+        raise ValueError(f"cv is {cv!r}: give a number of folds, a splitter, or a list of (train rows, held-out rows)")
     if not hasattr(cv, "split"):
         return [(np.asarray(train), np.asarray(valid)) for train, valid in cv]
     return list(cv.split(X, y, None if qid is None else np.asarray(qid)))

@@ -124,15 +124,20 @@ def rows_of(X: Any) -> Any:
     return X if isinstance(X, np.ndarray) else np.asarray(X)
 
 
-def fit(estimator: Any, X: Any, y: Any, qid: Any) -> Any:
+def fit(estimator: Any, X: Any, y: Any, qid: Any = None, weight: Any = None) -> Any:
     """A fitted clone; metadata routing is on meanwhile, so that qid reaches every step of a pipeline."""
+    given = {"qid": qid, "sample_weight": weight}
     with config_context(enable_metadata_routing=True):
-        return clone(estimator).fit(X, y, **({} if qid is None else {"qid": qid}))
+        return clone(estimator).fit(X, y, **{name: one for name, one in given.items() if one is not None})
+
+
+def predicted(fitted: Any, X: Any, qid: Any = None) -> Any:
+    """Scores of the rows; `predict` gets qid if it takes it, as that of a scaler within queries does."""
+    with config_context(enable_metadata_routing=True):
+        takes_ids = qid is not None and bool(get_routing_for_object(fitted).consumes("predict", ["qid"]))
+        return fitted.predict(X, **({"qid": qid} if takes_ids else {}))
 
 
 def judge(fitted: Any, X: Any, y: Any, qid: Any, measures: Iterable[Measure]) -> Evaluation:
-    """The measures of the fitted ranker's predictions; predict gets qid where it asks for it, as a scaler may."""
-    with config_context(enable_metadata_routing=True):
-        wants = qid is not None and bool(get_routing_for_object(fitted).consumes("predict", ["qid"]))
-        scores = fitted.predict(X, **({"qid": qid} if wants else {}))
-    return evaluate(y, scores, qid, measures)
+    """The measures of the fitted ranker's predictions."""
+    return evaluate(y, predicted(fitted, X, qid), qid, measures)
