@@ -232,7 +232,7 @@ def test_early_stopping(files, tmp_path, monkeypatch):
     assert len(noted(tmp_path / "j")) == 24
 
 
-@pytest.mark.parametrize("change", [{"coef": "???"}, {"coef": 7}, {"score": "high"}, {"fold": None}])
+@pytest.mark.parametrize("change", [{"coef": "???"}, {"coef": 7}, {"score": "high"}, {"fold": None}, {"fold": 2}])
 def test_a_damaged_journal_is_one_sentence(files, tmp_path, change):
     args = ["tune", files / "train.txt", "--folds", 2, "--C", 1, "-o", tmp_path / "m.json", "--journal", tmp_path / "j"]
     run(*args)

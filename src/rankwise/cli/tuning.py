@@ -13,22 +13,22 @@ from typing import Any
 
 import numpy as np
 import typer
+from sklearn.base import clone
 
-from rankwise.cli.families import Family, documents_of, entry_of, judged_of
 from rankwise.cli.inputs import fitting_measures, names_for, note_one_query, parse_measures, read_data
-from rankwise.cli.journal import Journal, check_journal
+from rankwise.cli.journal import Journal, check_journal, entry_of, known_cells
 from rankwise.cli.models import make_model
 from rankwise.cli.progress import progress_bar
-from rankwise.cli.speech import answer, answer_json, checked, counted, doing, say, stop_here, table
+from rankwise.cli.speech import checked, counted, doing, say, stop_here
 from rankwise.cli.targets import check_distinct, check_target, check_unread
+from rankwise.cli.tuned import Family, best_of, rows_of, show, shown
 from rankwise.data.matching import ModelColumns
 from rankwise.data.outputs import check_writable
 from rankwise.data.records import RankingData
-from rankwise.data.strict_json import is_number
-from rankwise.estimators.ranksvm_path import GRID
+from rankwise.estimators.ranksvm_path import GRID, fold_of
 from rankwise.metrics import Measure
 from rankwise.model_io.files import is_model_file, save_model
-from rankwise.model_selection.choice import check_rule, choose, end_of_grid, means_and_errors
+from rankwise.model_selection.choice import check_rule, end_of_grid
 from rankwise.model_selection.folds import Documents, Halves
 from rankwise.model_selection.search import Cell, Table, search
 from rankwise.model_selection.splits import splits_of
@@ -95,28 +95,27 @@ def tune(asked: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
     measure = (measures or parse_measures(fitting_measures(data.y)))[0]
     job = asdict(asked) | {"data": _fingerprint(data), "valid": valid and _fingerprint(valid)}
     with Journal(files.notes, job) as journal:
-        _check_entries(journal)
         try:
-            tables = _search(families, documents_of(data), halves, measure, journal, manner)
+            tables = _search(families, Documents(data.X, data.y, data.qid), halves, measure, journal, manner)
         except KeyboardInterrupt:
             say(f"{counted(len(journal.entries), 'fits')} noted in {journal.path}: the same command goes on from there")
             raise
-        rows = [row for place, family in enumerate(families) for row in _rows(place, family, tables[place])]
-        best = _best(rows, manner.rule)
+        rows = [row for family, found in zip(families, tables, strict=True) for row in rows_of(family, found)]
+        best = best_of(rows, manner.rule)
         with doing("fitting the chosen model to all the data"):
-            chosen = families[best["family"]].member(best["value"]).fit(data.X, data.y, data.qid)
+            chosen = clone(best.family.model).set_params(**{best.family.parameter: best.value})
+            chosen.fit(data.X, data.y, data.qid)
         save_model(chosen, files.output, names, data.first_index)
         if files.journal is None:
             journal.remove()
-    _show(rows, best, str(measure), manner.rule, files.output, as_json)
-    family = families[best["family"]]
-    if note := end_of_grid(family.strength, family.values, best["value"]):
+    show(rows, best, str(measure), manner.rule, files.output, as_json)
+    if note := end_of_grid(best.family.strength, best.family.values, best.value):
         say(f"note: {note}")
     if not as_json:
-        if left_out := sum(row["mean"] is None for row in rows):
+        if left_out := sum(row.error is None for row in rows):
             say(f"note: {counted(left_out, 'models')} left out, as {measure} had passed its best: --no-early-stopping")
-        chosen = ", ".join(f"{option} = {_value(value)}" for option, value in best["options"].items())
-        say(f"{chosen} ({measure} {best['mean']:.4f} on {files.valid or counted(len(halves), 'folds')})")
+        options = ", ".join(f"{option} = {shown(value)}" for option, value in best.options.items())
+        say(f"{options} ({measure} {best.mean:.4f} on {files.valid or counted(len(halves), 'folds')})")
 
 
 def _families(asked: Tuning, jobs: int | None) -> list[Family]:
@@ -147,9 +146,9 @@ def _stop_between_steps(_: Any) -> None:
 
 def _halves(asked: Tuning, data: RankingData, valid: RankingData | None) -> list[Halves]:
     """To train on and to judge by: the folds, or all of the data and the validation file."""
-    documents = documents_of(data)
+    documents = Documents(data.X, data.y, data.qid)
     if valid is not None:
-        return [lambda: (documents, documents_of(valid))]
+        return [lambda: (documents, Documents(valid.X, valid.y, valid.qid))]
     splits = splits_of(asked.folds, data.X, data.y, data.qid, asked.seed)
     return [partial(documents.halves, split) for split in splits]
 
@@ -164,18 +163,6 @@ def _fingerprint(data: RankingData) -> str:
     return told.hexdigest()
 
 
-def _check_entries(journal: Journal) -> None:
-    for entry in journal.entries:
-        sound = all(is_number(entry.get(key)) for key in ("family", "fold", "strength", "error", "seconds"))
-        sound = sound and (entry.get("score", "") is None or is_number(entry.get("score")))
-        try:
-            sound = sound and isinstance(entry["coef"], str | None) and judged_of(entry) is not None
-        except (KeyError, ValueError):
-            sound = False
-        if not sound:
-            raise ValueError(f"{journal.path} is damaged: remove it, or give another --journal")
-
-
 def _search(
     families: list[Family],
     documents: Documents,
@@ -186,84 +173,17 @@ def _search(
 ) -> list[Table]:
     """A table per family; each cell that is computed becomes a line of the journal."""
     workers = documents.workers(len(halves), manner.jobs)
-    before, tables = list(journal.entries), []
-    total = len(halves) * sum(family.values.size for family in families)
-    with progress_bar("tuning", total, len(before)) as advance:
+    options: Any = {"early_stopping": manner.early_stopping, "workers": workers}
+    total, tables = len(halves) * sum(family.values.size for family in families), []
+    with progress_bar("tuning", total, len(journal.entries)) as advance:
         for place, family in enumerate(families):
 
             def note(cell: Cell, place: int = place) -> None:
-                journal.add({"family": place} | entry_of(cell))
+                journal.add(entry_of(place, cell))
                 advance()
                 stop_here()
 
-            known = family.known([entry for entry in before if entry["family"] == place], len(halves))
-            folds = [family.fold(one, measure, workers.threads) for one in halves]
-            options: Any = {"early_stopping": manner.early_stopping, "workers": workers}
-            tables.append(search(folds, family.values, family.order, known=known, observer=note, **options))
+            folds = [fold_of(family.model, family.parameter, one, measure, workers.threads) for one in halves]
+            order, known = np.argsort(family.simplest_first), known_cells(journal, place, family.values, len(halves))
+            tables.append(search(folds, family.values, order, known=known, observer=note, **options))
     return tables
-
-
-def _rows(family_place: int, family: Family, table: Table) -> list[dict[str, Any]]:
-    """What each model of a family scored; a mean of None: nothing was judged, or no query counts."""
-    means, errors = means_and_errors(table.values)
-    if len(table.values) == 1:
-        errors = table.errors[0]
-    rows = []
-    for place, value in enumerate(family.values.tolist()):
-        scores = [None if np.isnan(one) else float(one) for one in table.values[:, place]]
-        judged = any((fold, place) in table.known for fold in range(len(scores)))
-        rows.append(
-            {
-                "family": family_place,
-                "value": value,
-                "options": family.options | {family.strength: value},
-                "mean": None if np.isnan(means[place]) else float(means[place]),
-                "error": float(errors[place]) if judged and not np.isnan(errors[place]) else None,
-                "scores": scores,
-                "seconds": float(table.seconds[:, place].sum()),
-                "simple": float(family.simplest_first[place]),
-            }
-        )
-    return rows
-
-
-def _best(rows: list[dict[str, Any]], rule: str) -> dict[str, Any]:
-    """The row to take; the one-standard-error rule stays within the family of the best."""
-
-    def taken(among: list[dict[str, Any]], rule: str) -> dict[str, Any]:
-        means, errors, simple = (
-            np.array([row[key] for row in among], np.float64) for key in ("mean", "error", "simple")
-        )
-        return among[choose(means, errors, simple, rule)]
-
-    family = taken(rows, "best")["family"]
-    return taken([row for row in rows if row["family"] == family], rule)
-
-
-def _show(
-    rows: list[dict[str, Any]], best: dict[str, Any], measure: str, rule: str, output: str, as_json: bool
-) -> None:
-    if as_json:
-        told = [
-            row["options"]
-            | {"mean": row["mean"], "standard_error": row["error"], "folds": row["scores"], "seconds": row["seconds"]}
-            for row in rows
-        ]
-        answer_json(
-            {"model": output, "measure": measure, "rule": rule, "chosen": best["options"], "mean": best["mean"]}
-            | {"standard_error": best["error"], "results": told}
-        )
-        return
-    options = list(rows[0]["options"])
-    lines = []
-    for row in rows:
-        shown = [_value(one) for one in row["options"].values()]
-        numbers = ["-" if row[key] is None else f"{row[key]:.4f}" for key in ("mean", "error")]
-        numbers.append(f"{row['seconds']:.2f}")
-        lines.append([*shown, *numbers, "<-" if row is best else ""])
-    answer(table(lines, [*options, measure, "std. error", "seconds", ""]))
-    say(f"model written to {output}")
-
-
-def _value(option: Any) -> str:
-    return f"{option:g}" if isinstance(option, float) else str(option)

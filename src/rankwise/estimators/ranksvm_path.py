@@ -13,11 +13,13 @@ from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import to_host
 from rankwise.metrics import Measure
-from rankwise.model_selection.folds import Documents, Halves, PathFold
+from rankwise.model_selection.folds import Documents, Halves, PathFold, RefitFold
 from rankwise.model_selection.path import follow
+from rankwise.model_selection.search import Fold
 from rankwise.objective import losses
 from rankwise.objective.building import build
 from rankwise.objective.regularized import Objective
+from rankwise.preprocessing import make_scaler
 from rankwise.solvers import Result
 
 GRID = tuple(2.0**k for k in range(-15, 11))
@@ -79,6 +81,27 @@ def path_fold(ranker: RankSVM, halves: Halves, measure: Measure, n_threads: int)
     """A fold along whose path C is chosen."""
     problem = partial(linear_problem, for_selection(ranker, n_threads))
     return PathFold(halves, problem, measure, n_threads, ranker.callback)
+
+
+def fold_of(model: Any, parameter: str, halves: Halves, measure: Measure, n_threads: int) -> Fold:
+    """A fold of any ranker, scaled or not: a linear RankSVM goes along a path, others are fitted for each strength.
+
+    parameter  the strength of regularisation as the model calls it: C, ranker__alpha, ...
+    """
+    ranker = getattr(model, "ranker", model)
+    if not isinstance(ranker, RankSVM):
+        return RefitFold(halves, model, parameter, measure, n_threads)
+
+    def prepared() -> tuple[Documents, Documents]:
+        train, held_out = halves()
+        if ranker is not model:  # the scaler sees the training queries only
+            scaler = make_scaler(model.scaler)
+            train = train._replace(X=scaler.fit_transform(train.X, qid=train.qid))
+            held_out = held_out._replace(X=scaler.transform(held_out.X, qid=held_out.qid))
+        X, y, weight = clone(ranker)._check_fit(train.X, train.y, train.weight)
+        return Documents(X, y, train.qid, weight), held_out
+
+    return path_fold(ranker, prepared, measure, n_threads)
 
 
 def template_of(ranker: RankSVM | None) -> RankSVM:

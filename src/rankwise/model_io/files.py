@@ -34,8 +34,8 @@ KERNEL = {  # score = Σ dual_coef_r · kernel(x, reference_r)
     "KernelRankSVM": "rankwise.estimators.kernel",
     "KernelRankRLS": "rankwise.estimators.kernel_rankrls",
 }
-OF_THE_RUN = ("callback", "verbose", "n_jobs", "device")  # parameters that say nothing of the model
-OF_THE_RUN += ("cv", "rule", "ranker", "early_stopping")  # of a RankRLSCV from a file of version 0.1
+OF_THE_CHOICE = ("cv", "rule", "ranker", "early_stopping")  # of a RankRLSCV from a file of version 0.1
+OF_THE_RUN = ("callback", "verbose", "n_jobs", "device", *OF_THE_CHOICE)  # parameters that say nothing of the model
 WEIGHTS = dict.fromkeys(LINEAR, ("coef",)) | dict.fromkeys(KERNEL, ("dual_coef", "references"))
 _SHOWN = 40  # characters of a version that a message shows
 MOST_BYTES = 1 << 30  # of a model's text, decompressed: some 50 million numbers
