@@ -24,6 +24,7 @@ from rankwise.least_squares.solving import Solution
 from rankwise.metrics import evaluate, parse
 from rankwise.model_selection.choice import check_rule
 from rankwise.model_selection.folds import Documents, RefitFold
+from rankwise.model_selection.splits import Folds
 from rankwise.pairs.queries import Queries
 
 SQUARED_ERROR = "squared-error"
@@ -103,7 +104,7 @@ class RankRLSCV(CrossValidated):
     def __init__(
         self,
         alphas: Sequence[float] | Array | None = None,
-        cv: Any = None,
+        cv: Folds = None,
         measure: str = "pairwise-accuracy",
         rule: str = "best",
         ranker: RankRLS | None = None,

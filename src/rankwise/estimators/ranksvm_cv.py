@@ -17,6 +17,7 @@ from rankwise.foundation.devices import library_of, to_host
 from rankwise.metrics import parse
 from rankwise.model_selection.choice import check_rule
 from rankwise.model_selection.folds import Documents
+from rankwise.model_selection.splits import Folds
 from rankwise.objective.stored import is_stored
 from rankwise.pairs.queries import Queries
 
@@ -80,7 +81,7 @@ class RankSVMCV(CrossValidated):
     def __init__(
         self,
         Cs: Sequence[float] | Array | None = None,
-        cv: Any = 5,
+        cv: Folds = 5,
         measure: str = "ndcg@10",
         rule: str = "best",
         ranker: RankSVM | None = None,

@@ -13,8 +13,8 @@ from rankwise.foundation.threads import thread_count
 from rankwise.metrics import Measure, evaluate
 from rankwise.model_selection.path import follow
 from rankwise.model_selection.search import SIDE_BY_SIDE, Judged, Workers
-from rankwise.model_selection.splits import Split, splits_of
-from rankwise.model_selection.validation import fit, predicted
+from rankwise.model_selection.splits import Folds, Split, splits_of
+from rankwise.model_selection.validation import Estimator, fit, predicted
 from rankwise.objective.device_sparse import csr_of, rows_on_device
 from rankwise.objective.regularized import Objective
 from rankwise.objective.rows import MemoryRows
@@ -26,11 +26,11 @@ class Documents(NamedTuple):
     """Rows of features (arrays and sparse matrices of NumPy, SciPy, torch or CuPy, or rows on disk), with labels."""
 
     X: Any
-    y: Any
+    y: Array
     qid: Array | None = None
-    weight: Any = None
+    weight: Array | None = None
 
-    def splits(self, cv: Any) -> list[Split]:
+    def splits(self, cv: Folds) -> list[Split]:
         """The folds that `cv` stands for; a splitter is shown the shape of rows that are not in memory."""
         elsewhere = is_stored(self.X) or library_of(self.X)
         return splits_of(cv, np.broadcast_to(0.0, self.X.shape) if elsewhere else self.X, to_host(self.y), self.qid)
@@ -44,13 +44,14 @@ class Documents(NamedTuple):
         return Workers.of(MemoryRows(self.X).nbytes, n_folds, n_jobs)
 
     def select(self, rows: Ints) -> "Documents":
-        return Documents(_select(self.X, rows), *(None if one is None else _select(one, rows) for one in self[1:]))
+        qid, weight = (None if one is None else _select(one, rows) for one in (self.qid, self.weight))
+        return Documents(_select(self.X, rows), _select(self.y, rows), qid, weight)
 
     def halves(self, split: Split) -> tuple["Documents", "Documents"]:
         """Those to train on, and those held out."""
         return self.select(split[0]), self.select(split[1])
 
-    def scores(self, coef: Any, n_threads: int) -> Floats:
+    def scores(self, coef: Array, n_threads: int) -> Floats:
         """X coef, at the host."""
         if is_stored(self.X):
             return StoredRows(self.X, 0, self.X.shape[0], n_threads).scores(to_host(coef))
@@ -106,7 +107,7 @@ class RefitFold:
     """Any ranker with a parameter for the strength of its regularisation: it is fitted anew for each value."""
 
     halves: Halves
-    ranker: Any
+    ranker: Estimator
     parameter: str
     measure: Measure
     n_threads: int = 1
