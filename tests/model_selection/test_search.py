@@ -255,3 +255,13 @@ def test_one_se_of_queries_left_out():
     values = best.cv_values_[:, place]
     error = np.nanstd(values, ddof=1) / np.sqrt(np.count_nonzero(~np.isnan(values)))
     assert careful.alpha_ == best.alphas_[best.scores_ >= best.scores_[place] - error].max() >= best.alpha_
+
+
+def test_a_number_on_disk_that_is_none(tmp_path, monkeypatch):
+    """It is named, as by RankSVM, once it has spoilt the objective."""
+    write_chunks(tmp_path / "chunks", DATA)
+    data = open_chunks(tmp_path / "chunks")
+    rows = type(data).rows
+    monkeypatch.setattr(type(data), "rows", lambda self, low, high: rows(self, low, high) * np.nan)
+    with pytest.raises(ValueError, match="chunks"):
+        RankSVMCV(CS, FOLDS).fit(data)
