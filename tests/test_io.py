@@ -188,3 +188,17 @@ def test_cut_short_or_no_text_at_all(tmp_path):
         (tmp_path / "m.json").write_bytes(content)
         with pytest.raises(ValueError, match=r"m\.json is not a rankwise model, or is damaged"):
             load_model(tmp_path / "m.json")
+
+
+def test_a_rankrls_cv_of_version_0_1(tmp_path):
+    """It was saved with its own parameters, and is read and saved again; now the chosen RankRLS is saved."""
+    path = tmp_path / "m.json"
+    save_model(RankRLSCV([0.1, 1.0]).fit(DATA.X, DATA.y, DATA.qid), path)
+    state = json.loads(path.read_text())
+    assert state["kind"] == "RankRLS"
+    params = {"alphas": [0.1, 1.0], "measure": "ndcg@10", "solver": "dual", "ties": "exclude", "scaling": "pairs"}
+    path.write_text(json.dumps(state | {"kind": "RankRLSCV", "params": params}))
+    model = load_model(path)
+    assert (type(model), model.solver) == (RankRLSCV, "dual")
+    save_model(model, tmp_path / "again.json")
+    np.testing.assert_array_equal(load_model(tmp_path / "again.json").coef_, state["coef"])

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from rankwise.estimators.rankrls import RankRLS
     from rankwise.estimators.rankrls_cv import RankRLSCV
     from rankwise.estimators.ranksvm import RankSVM
+    from rankwise.estimators.ranksvm_cv import RankSVMCV
     from rankwise.estimators.scaled import ScaledRanker
     from rankwise.metrics import compare, evaluate, register_measure
     from rankwise.model_io.files import load_model, save_model
-    from rankwise.model_selection.ranksvm_cv import RankSVMCV
     from rankwise.objective import losses
     from rankwise.objective.losses import register_loss
     from rankwise.pairs.preferences import Preferences
@@ -42,7 +42,7 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "RankRLS": "estimators.rankrls",
     "RankRLSCV": "estimators.rankrls_cv",
     "RankSVM": "estimators.ranksvm",
-    "RankSVMCV": "model_selection.ranksvm_cv",
+    "RankSVMCV": "estimators.ranksvm_cv",
     "RankingData": "data.records",
     "ScaledRanker": "estimators.scaled",
     "compare": "metrics",

@@ -7,8 +7,11 @@ import pytest
 from commands import run
 
 from rankwise import RankRLS, RankSVM, ScaledRanker, evaluate, load_model, load_sample
-from rankwise.cli.families import Family
+from rankwise.cli.journal import Journal
 from rankwise.model_selection import QueryKFold
+from rankwise.model_selection.folds import PathFold
+from rankwise.model_selection.search import Judged
+from rankwise.report import RegularizationDisplay
 
 TRAIN, TEST = load_sample("train"), load_sample("test")
 GRID = ["--C", 0.001, "--C", 0.01, "--C", 1, "--loss", "squared_hinge", "--loss", "huber:0.5"]
@@ -24,7 +27,7 @@ def told(*args):
 
 def test_by_a_validation_file(files, tmp_path, monkeypatch):
     """A choice is made by solutions to SELECTION_TOL; exact ones show that it is by the right rows and measure."""
-    monkeypatch.setattr("rankwise.model_selection.path.SELECTION_TOL", 1e-9)
+    monkeypatch.setattr("rankwise.estimators.ranksvm_path.SELECTION_TOL", 1e-9)
     Cs = [0.001, 0.1, 10.0]
     options = [one for C in Cs for one in ("--C", C)] + ["--tol", 1e-9]
     report = told(files / "train.txt", "--valid", files / "test.txt", "-o", tmp_path / "m.json", *options, "-m", "map")
@@ -94,17 +97,16 @@ def test_the_table(files, tmp_path):
 
 def interrupt_after(monkeypatch, count):
     """A Ctrl-C once so many models are judged."""
-    judged = Family.judged
+    add = Journal.add
 
-    def interrupted(self, *args):
+    def interrupted(self, entry):
         nonlocal count
-        for entry in judged(self, *args):
-            if not count:
-                raise KeyboardInterrupt
-            count -= 1
-            yield entry
+        if not count:
+            raise KeyboardInterrupt
+        count -= 1
+        add(self, entry)
 
-    monkeypatch.setattr(Family, "judged", interrupted)
+    monkeypatch.setattr(Journal, "add", interrupted)
 
 
 def noted(journal):
@@ -198,6 +200,45 @@ def test_a_journal_of_another_job_is_refused(files, tmp_path, change, what):
     assert "the journal of another job" in message
     assert what in message
     assert (tmp_path / "j").read_bytes() == before
+
+
+def falling(monkeypatch):
+    """The weaker the regularisation, the worse every model is judged."""
+
+    def path(self, strengths, start):
+        return (Judged(1 / (2 + strength), 0.01, np.zeros(TRAIN.n_features)) for strength in strengths)
+
+    monkeypatch.setattr(PathFold, "path", path)
+
+
+def test_early_stopping(files, tmp_path, monkeypatch):
+    """What is left out has no mean; the same journal serves a search that leaves nothing out."""
+    falling(monkeypatch)
+    Cs = [option for C in range(1, 9) for option in ("--C", C)]
+    args = [files / "train.txt", "--folds", 3, *Cs, "--journal", tmp_path / "j", "--force", "-o", tmp_path / "m.json"]
+    report = told(*args)
+    assert [row["mean"] for row in report["results"]] == [pytest.approx(1 / (2 + C)) for C in range(1, 6)] + [None] * 3
+    assert [row["standard_error"] for row in report["results"][5:]] == [None] * 3
+    assert report["results"][7]["folds"] == [None] * 3
+    assert report["chosen"] == {"C": 1.0}
+    done = run("tune", *args)
+    assert "note: 3 models left out, as ndcg@10 had passed its best: --no-early-stopping" in done.stderr
+    assert done.stdout.splitlines()[-1].split() == ["8", "-", "-", "0.00"]
+    assert len(noted(tmp_path / "j")) == 15
+    drawn = RegularizationDisplay.from_tuning(report)
+    assert np.isnan(drawn.mean).tolist() == [False] * 5 + [True] * 3
+    full = told(*args, "--no-early-stopping")
+    assert [row["mean"] for row in full["results"]] == [pytest.approx(1 / (2 + C)) for C in range(1, 9)]
+    assert len(noted(tmp_path / "j")) == 24
+
+
+@pytest.mark.parametrize("change", [{"coef": "???"}, {"coef": 7}, {"score": "high"}, {"fold": None}, {"fold": 2}])
+def test_a_damaged_journal_is_one_sentence(files, tmp_path, change):
+    args = ["tune", files / "train.txt", "--folds", 2, "--C", 1, "-o", tmp_path / "m.json", "--journal", tmp_path / "j"]
+    run(*args)
+    head, line, *_ = (tmp_path / "j").read_text().splitlines()
+    (tmp_path / "j").write_text(f"{head}\n{json.dumps(json.loads(line) | change)}\n")
+    assert "j is damaged: remove it, or give another --journal" in run(*args, "--force", code=1).stderr
 
 
 def test_labels_that_are_no_grades(tmp_path):

@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import problems
 
-from rankwise import make_ranking
+from rankwise import RankSVM, make_ranking
 from rankwise.estimators.rankrls import RankRLS
 from rankwise.estimators.rankrls_cv import RankRLSCV
 from rankwise.least_squares.regression import Regression, cheapest, regression
@@ -26,7 +26,7 @@ SOLVERS = ("primal", "dual", "cg")
         RankRLS(ties="exclude", solver="dual"),
         RankRLS(scaling="query", solver="cg"),
         RankRLSCV(),
-        RankRLSCV(ties="exclude", solver="dual", measure="squared-error"),
+        RankRLSCV(ranker=RankRLS(ties="exclude", solver="dual")),
     ]
 )
 def test_scikit_learn(estimator, check):
@@ -198,7 +198,9 @@ def test_warnings():
         (RankRLSCV([]), "alphas is empty"),
         (RankRLSCV([1, -1]), "alphas must be a positive number"),
         (RankRLSCV(measure="ndgc"), "Did you mean 'ndcg'"),
-        (RankRLSCV(solver="cg"), "solver is 'cg': there are 'auto', 'primal', 'dual'"),
+        (RankRLSCV(ranker=RankRLS(solver="cg")), "solver is 'cg': there are 'auto', 'primal', 'dual'; cv=5 chooses"),
+        (RankRLSCV(ranker=RankSVM()), "ranker is a RankSVM: it must be a RankRLS"),
+        (RankRLSCV(cv=3, measure="squared-error"), "needs every query left out exactly: leave cv out"),
     ],
 )
 def test_bad_parameters_are_one_sentence(ranker, words):

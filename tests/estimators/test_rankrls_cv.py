@@ -25,13 +25,13 @@ def test_every_query_left_out_for_real(ties, scaling, solver):
     X, y, qid = np.column_stack((data.X, np.zeros(len(data))))[order], data.y[order], data.qid[order]
     for weight in (None, rng.random(len(data))):
         for alpha in ALPHAS:
-            model = RankRLSCV([alpha], ties, scaling, solver=solver).fit(X, y, qid, weight)
+            model = RankRLSCV([alpha], ranker=RankRLS(ties=ties, scaling=scaling, solver=solver)).fit(X, y, qid, weight)
             check_predictions(model, X, y, qid, weight)
 
 
 def check_predictions(model, X, y, qid, weight=None):
     """The model's against those of a fit without the query, for each."""
-    options = {"alpha": model.alpha_, "ties": model.ties, "scaling": model.scaling}
+    options = {name: getattr(model.best_ranker_, name) for name in ("alpha", "ties", "scaling")}
     for query in np.unique(qid):
         stay = qid != query
         w = fitted(X[stay], y[stay], qid[stay], None if weight is None else weight[stay], **options)
@@ -43,7 +43,7 @@ def test_short_and_long_queries_left_out_in_two_ways(monkeypatch):
     monkeypatch.setattr(spectral, "CALLS", 0.0)
     pays = spectral.reduction_pays(np.unique(data.qid, return_counts=True)[1], 45, 1)
     assert set(pays) == {True, False}
-    model = RankRLSCV([3.0], "exclude", solver="primal").fit(data.X, data.y, data.qid)
+    model = RankRLSCV([3.0], ranker=RankRLS(ties="exclude", solver="primal")).fit(data.X, data.y, data.qid)
     check_predictions(model, data.X, data.y, data.qid)
 
 
@@ -81,13 +81,15 @@ def test_pairs_are_drawn_where_there_are_too_many(monkeypatch):
     assert (some.scores_ != full.scores_).any()
     monkeypatch.setattr(pairs_left_out, "MOST_SPECTRA", 50)
     weight = np.random.default_rng(0).random(len(DATA))
-    assert np.isfinite(RankRLSCV(ALPHAS, "exclude").fit(DATA.X, DATA.y, None, weight).scores_).all()
+    assert np.isfinite(
+        RankRLSCV(ALPHAS, ranker=RankRLS(ties="exclude")).fit(DATA.X, DATA.y, None, weight).scores_
+    ).all()
 
 
 @pytest.mark.parametrize("solver", ["primal", "dual"])
 @pytest.mark.parametrize(("ties", "scaling"), CHOICES)
 def test_a_path_value_is_a_fresh_fit(ties, scaling, solver):
-    model = RankRLSCV(ties=ties, scaling=scaling, solver=solver).fit(DATA.X, DATA.y, DATA.qid)
+    model = RankRLSCV(ranker=RankRLS(ties=ties, scaling=scaling, solver=solver)).fit(DATA.X, DATA.y, DATA.qid)
     assert model.coef_path_.shape == (26, 6)
     for alpha, coef in zip(model.alphas_, model.coef_path_, strict=True):
         fresh = fitted(alpha=alpha, ties=ties, scaling=scaling)
@@ -117,9 +119,11 @@ def test_queries_that_cannot_be_judged():
     X = np.vstack((DATA.X, DATA.X[:4]))
     y, qid = np.append(DATA.y, [1, 3, 3, 0]), np.append(DATA.qid, [-1, -2, -2, -3])
     weight = np.append(np.ones(len(DATA) + 3), 0.0)
-    model = RankRLSCV(ALPHAS, "exclude").fit(X, y, qid, weight)
+    model = RankRLSCV(ALPHAS, ranker=RankRLS(ties="exclude")).fit(X, y, qid, weight)
     assert np.isnan(model.cv_values_[-3:]).all()
-    np.testing.assert_allclose(model.scores_, RankRLSCV(ALPHAS, "exclude").fit(DATA.X, DATA.y, DATA.qid).scores_)
+    np.testing.assert_allclose(
+        model.scores_, RankRLSCV(ALPHAS, ranker=RankRLS(ties="exclude")).fit(DATA.X, DATA.y, DATA.qid).scores_
+    )
 
 
 def test_a_single_query_is_judged_pair_by_pair():
@@ -158,7 +162,7 @@ def test_agrees_with_rlscore_on_what_it_left_out():
         -0.020355311545036198, -1.015072253586779, 0.36473817786294993, 1.166519915056711,
         0.3826219512195119, 0.8704268292682922, -0.5548780487804872, -0.06707317073170704,
     ]  # fmt: skip
-    model = RankRLSCV([0.5], scaling="query").fit(X, y, qid)
+    model = RankRLSCV([0.5], ranker=RankRLS(scaling="query")).fit(X, y, qid)
     np.testing.assert_allclose(model.cv_predictions_, left_out, rtol=1e-12, atol=1e-12)
 
 

@@ -90,11 +90,15 @@ def test_a_large_penalty_takes_no_factors(monkeypatch):
 def test_a_penalty_that_is_large_beside_the_features_is_no_matter_of_scales(monkeypatch, alpha, solver):
     monkeypatch.setattr(solving, "MOST_BYTES", 0)
     X = 1e-9 * DATA.X
-    for ranker in (RankRLSCV([alpha], solver=solver), RankRLS(alpha, solver=solver), RankRLS(alpha, solver="cg")):
+    for ranker in (
+        RankRLSCV([alpha], ranker=RankRLS(solver=solver)),
+        RankRLS(alpha, solver=solver),
+        RankRLS(alpha, solver="cg"),
+    ):
         assert ranker.fit(X, DATA.y, DATA.qid).result_.converged
         assert "precision" not in ranker.result_.message
     np.testing.assert_allclose(
-        RankRLSCV([alpha], solver=solver).fit(X, DATA.y, DATA.qid).coef_, ranker.coef_, rtol=1e-8
+        RankRLSCV([alpha], ranker=RankRLS(solver=solver)).fit(X, DATA.y, DATA.qid).coef_, ranker.coef_, rtol=1e-8
     )
 
 
@@ -182,14 +186,14 @@ def test_an_eigendecomposition_that_misses_directions_is_not_trusted():
     X = np.column_stack((rng.normal(size=(4, 5)), rng.integers(0, 2**53, 4).astype(float)))
     y = np.array([0.0, 1.0, 2.0, 1.0])
     for alphas in ([1e-5], [1e-5, 1e-3]):
-        model = RankRLSCV(alphas, solver="dual", measure="squared-error").fit(X, y)
+        model = RankRLSCV(alphas, measure="squared-error", ranker=RankRLS(solver="dual")).fit(X, y)
         assert max(errors(listed(X, y, None), model.coef_path_[0], 1e-5)) <= NEAR
 
 
 def test_two_documents_that_are_equal_but_for_what_is_constant():
     """The spectrum has no direction at all."""
     X = np.full((2, 6), 3e5)
-    model = RankRLSCV([1e-5, 1e-4], solver="dual", measure="squared-error").fit(X, np.array([0.0, 1.0]))
+    model = RankRLSCV([1e-5, 1e-4], measure="squared-error", ranker=RankRLS(solver="dual")).fit(X, np.array([0.0, 1.0]))
     assert not model.coef_.any()
 
 
@@ -199,5 +203,5 @@ def test_pairs_left_out_of_three_documents_with_offsets(solver):
     rng = np.random.default_rng(0)
     for power in (0, 6, 9):
         X, y = rng.integers(-2, 3, (3, 5)) * 10.0**power, np.array([0.0, 1.0, 2.0])
-        model = RankRLSCV([1.0, 10.0], solver=solver, measure="squared-error").fit(X + 1e9, y)
+        model = RankRLSCV([1.0, 10.0], measure="squared-error", ranker=RankRLS(solver=solver)).fit(X + 1e9, y)
         assert model.scores_ == pytest.approx([-2.0, -2.0], rel=1e-6)  # scores are equal: (1 + 1 + 4) / 3 is the error

@@ -33,9 +33,9 @@ def every_fit(X, y, qid, alpha, weights=None, **options):
         for name, rows in (("dense", X), ("sparse", sparse.csr_array(X))):
             yield f"{solver} {name}", RankRLS(alpha, solver=solver, **options).fit(rows, y, qid, weights).coef_
     for solver in ("primal", "dual"):
-        yield f"CV {solver}", RankRLSCV([alpha], solver=solver, **options).fit(X, y, qid, weights).coef_
-    path = RankRLSCV([1e-3 * alpha, alpha, 1e3 * alpha], measure="squared-error", **options).fit(X, y, qid, weights)
-    yield "CV path", path.coef_path_[1]
+        yield f"CV {solver}", RankRLSCV([alpha], ranker=RankRLS(solver=solver, **options)).fit(X, y, qid, weights).coef_
+    path = RankRLSCV([1e-3 * alpha, alpha, 1e3 * alpha], measure="squared-error", ranker=RankRLS(**options))
+    yield "CV path", path.fit(X, y, qid, weights).coef_path_[1]
 
 
 @st.composite
@@ -189,7 +189,7 @@ def test_queries_left_out_on_raw_features(n, d, ties, solver):
     qid = np.arange(n) // 3
     X[:3, 1] *= 1e3  # a column that one query dominates
     for alpha in (1e-4, 1.0, 1e4):
-        model = RankRLSCV([alpha], ties, solver=solver).fit(X, y, qid)
+        model = RankRLSCV([alpha], ranker=RankRLS(ties=ties, solver=solver)).fit(X, y, qid)
         for query in np.unique(qid):
             stay = qid != query
             w = RankRLS(alpha, ties, solver="primal").fit(X[stay], y[stay], qid[stay]).coef_
@@ -206,7 +206,7 @@ def test_pairs_left_out_on_raw_features(ties):
         stay = np.setdiff1d(np.arange(14), (i, j))
         w = RankRLS(1e-2, ties, solver="primal").fit(X[stay], y[stay]).coef_
         squares.append((y[i] - y[j] - (X[i] - X[j]) @ w) ** 2)
-    model = RankRLSCV([1e-2], ties, measure="squared-error").fit(X, y)
+    model = RankRLSCV([1e-2], measure="squared-error", ranker=RankRLS(ties=ties)).fit(X, y)
     assert model.best_score_ == pytest.approx(-np.mean(squares), rel=1e-8)
 
 
@@ -216,7 +216,7 @@ def test_a_query_that_alone_speaks_of_a_feature():
     X, y, qid = rng.normal(size=(60, 4)), rng.integers(0, 3, 60).astype(float), np.arange(60) // 10
     X[10:, 3] = 0
     X[:10, 3] *= 1e4
-    model = RankRLSCV([1e-6], solver="primal").fit(X, y, qid)
+    model = RankRLSCV([1e-6], ranker=RankRLS(solver="primal")).fit(X, y, qid)
     w = RankRLS(1e-6).fit(X[10:], y[10:], qid[10:]).coef_
     np.testing.assert_allclose(model.cv_predictions_[:10], X[:10] @ w, rtol=1e-8)
 

@@ -7,8 +7,10 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwise import KernelRankSVM, RankSVM, RankSVMCV, ScaledRanker, evaluate, load_model, make_ranking, save_model
-from rankwise.model_selection import LetorFolds, QueryKFold, c_path, ranksvm_cv
+from rankwise.model_selection import LetorFolds, QueryKFold, c_path
 from rankwise.model_selection.choice import choose, means_and_errors
+from rankwise.model_selection.folds import PathFold
+from rankwise.model_selection.search import Judged
 
 DATA = make_ranking(n_queries=30, docs_per_query=10, n_features=5, random_state=1)
 CS = [1.0, 0.01, 0.1]
@@ -22,7 +24,7 @@ def test_scikit_learn(estimator, check):
 
 @pytest.mark.parametrize("measure", ["ndcg@10", "pairwise-accuracy", "map:relevant=2"])
 def test_every_fold_for_real(measure, monkeypatch):
-    monkeypatch.setattr("rankwise.model_selection.path.SELECTION_TOL", 1e-9)
+    monkeypatch.setattr("rankwise.estimators.ranksvm_path.SELECTION_TOL", 1e-9)
     folds = QueryKFold(4, shuffle=True, random_state=3)
     model = RankSVMCV(CS, folds, measure, ranker=EXACT).fit(DATA.X, DATA.y, DATA.qid)
     for k, (train, valid) in enumerate(folds.split(DATA.X, DATA.y, DATA.qid)):
@@ -41,7 +43,7 @@ def test_every_fold_for_real(measure, monkeypatch):
 
 def test_threads_and_sides_change_nothing(monkeypatch):
     one, two = (RankSVMCV(CS, n_jobs=n).fit(DATA.X, DATA.y, DATA.qid) for n in (1, 2))
-    monkeypatch.setattr("rankwise.model_selection.path.SIDE_BY_SIDE", 0)
+    monkeypatch.setattr("rankwise.model_selection.search.SIDE_BY_SIDE", 0)
     three = RankSVMCV(CS, n_jobs=2).fit(DATA.X, DATA.y, DATA.qid)
     for other in (two, three):
         np.testing.assert_array_equal(one.cv_values_, other.cv_values_)
@@ -82,8 +84,18 @@ def test_folds_without_a_value_do_not_count():
     assert errors[1] == 0
 
 
+def score_by(monkeypatch, score):
+    """Folds whose rankers score score(fold, C), without being trained."""
+
+    def path(self, strengths, start):
+        return (Judged(score(self, C), 0.1, np.zeros(DATA.X.shape[1])) for C in strengths)
+
+    monkeypatch.setattr(PathFold, "path", path)
+
+
 def test_the_rule_is_the_tables(monkeypatch):
-    monkeypatch.setattr(ranksvm_cv, "_judged", lambda valid, coefs, *_: np.array([0.5, 0.6, 0.62]) + valid[1].size % 2)
+    scores = {0.01: 0.5, 0.1: 0.6, 1.0: 0.62}
+    score_by(monkeypatch, lambda fold, C: scores[C] + fold.halves()[1].y.size % 2)
     chosen = {
         rule: RankSVMCV([0.01, 0.1, 1.0], rule=rule).fit(DATA.X, DATA.y, DATA.qid).C_ for rule in ("best", "one-se")
     }
@@ -142,6 +154,7 @@ def test_saved_as_the_ranker_it_chose(tmp_path, scaled):
         ({"cv": 31}, "31 folds need as many queries, and there are 30"),
         ({"ranker": ScaledRanker(RankSVM(), "zscore")}, r"ranker is a ScaledRanker: .* ScaledRanker\(RankSVMCV"),
         ({"ranker": KernelRankSVM()}, "ranker is a KernelRankSVM: it must be a RankSVM"),
+        ({"cv": "exclude"}, "cv is 'exclude': give a number of folds"),
         ({"ranker": RankSVM(costs=np.ones(300))}, "costs of single documents"),
         ({"ranker": RankSVM(costs=lambda i, j: np.ones(i.size))}, "costs of single documents"),
     ],
@@ -167,7 +180,7 @@ def test_a_path_is_that_of_a_ranksvm(ranker):
 )
 def test_a_choice_at_the_end_of_the_grid_is_told(monkeypatch, Cs, words):
     """The scores are made up, so that the choice is known: the nearer to 0.001 the better."""
-    monkeypatch.setattr(ranksvm_cv, "_judged", lambda valid, coefs, *_: -np.abs(np.log10(np.array(Cs)) + 3))
+    score_by(monkeypatch, lambda fold, C: -abs(np.log10(C) + 3))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         RankSVMCV(Cs, cv=2).fit(DATA.X, DATA.y, DATA.qid)

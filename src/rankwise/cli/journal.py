@@ -4,6 +4,7 @@ A line is written whole or, where the process was killed in the middle of one, d
 journal of another job is refused, and so is one that another process is writing.
 """
 
+import base64
 import json
 import os
 from contextlib import ExitStack
@@ -11,8 +12,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, Self
 
+import numpy as np
+
+from rankwise.foundation.arrays import Floats
 from rankwise.foundation.outputs import append, locked_file, naming, resolved
-from rankwise.foundation.strict_json import parse_json
+from rankwise.foundation.strict_json import is_number, parse_json
+from rankwise.model_selection.search import Cell, Judged, Known
 
 FORMAT = "rankwise-journal-1"
 _BEGINNING = json.dumps({"journal": FORMAT}).encode().removesuffix(b"}")
@@ -63,6 +68,42 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.closing.close()
+
+
+def entry_of(family: int, cell: Cell) -> dict[str, Any]:
+    """A cell of a search as a journal notes it: the weights to the last bit, in few characters."""
+    score, error, coef = cell.judged
+    return {
+        "family": family,
+        "fold": cell.fold,
+        "strength": cell.strength,
+        "score": None if np.isnan(score) else score,
+        "error": 0.0 if np.isnan(error) else error,
+        "seconds": cell.seconds,
+        "coef": None if coef is None else base64.b64encode(coef.astype("<f8").tobytes()).decode(),
+    }
+
+
+def known_cells(journal: Journal, family: int, strengths: Floats, n_folds: int) -> Known:
+    """The cells of one family that a journal notes; a line that is no such note is one sentence."""
+    places = {strength: place for place, strength in enumerate(strengths.tolist())}
+    known = {}
+    for entry in journal.entries:
+        sound = all(is_number(entry.get(key)) for key in ("family", "fold", "strength", "error", "seconds"))
+        sound = sound and (entry.get("score", "") is None or is_number(entry["score"]))
+        sound = sound and entry["fold"] in range(n_folds)
+        try:
+            text = entry.get("coef")
+            coef = None if text is None else np.frombuffer(base64.b64decode(text, validate=True), "<f8")
+        except (TypeError, ValueError):
+            sound = False
+        if not sound:
+            raise ValueError(f"{journal.path} is damaged: remove it, or give another --journal")
+        if entry["family"] == family and entry["strength"] in places:
+            score = np.nan if entry["score"] is None else entry["score"]
+            judged = Judged(score, entry["error"], None if coef is None else coef.astype(np.float64))
+            known[int(entry["fold"]), places[entry["strength"]]] = judged, float(entry["seconds"])
+    return known
 
 
 def check_journal(path: str | Path) -> None:

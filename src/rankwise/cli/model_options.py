@@ -117,6 +117,13 @@ Maximised = Annotated[
 Rule = Annotated[
     str, typer.Option(metavar="NAME", help="best, or one-se: the simplest within one standard error of the best.")
 ]
+EarlyStopping = Annotated[
+    bool,
+    typer.Option(
+        "--early-stopping/--no-early-stopping",
+        help="Leave out the weakest regularisation once the measure has clearly passed its best.",
+    ),
+]
 SeedOfFolds = Annotated[int, typer.Option(metavar="N", min=0, help="For the folds, and what is drawn at random.")]
 JournalFile = Annotated[
     str | None,

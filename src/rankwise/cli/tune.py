@@ -27,6 +27,7 @@ def tune(
     normalize: given.EachNormalize = None,
     measure: given.Maximised = None,
     rule: given.Rule = "best",
+    early_stopping: given.EarlyStopping = True,
     seed: given.SeedOfFolds = 0,
     journal: given.JournalFile = None,
     names: given.NamesFile = None,
@@ -49,4 +50,5 @@ def tune(
     options |= {"normalize_pairs": normalize_pairs, "normalize": normalize}
     grid = {key: values for key, values in options.items() if values}
     asked = tuning.Tuning(model, grid, measure, folds, seed, float32)
-    tuning.tune(asked, tuning.Files(data, valid, output, journal, names, force), rule, jobs, as_json)
+    files = tuning.Files(data, valid, output, journal, names, force)
+    tuning.tune(asked, files, tuning.Manner(rule, early_stopping, jobs), as_json)

@@ -1,5 +1,7 @@
-"""RankSVMCV on a Dask cluster: the data of every fold stay where they are; each C starts from the last solution."""
+"""RankSVMCV on a Dask cluster: the data of every fold stay on the workers; each C starts from the last solution."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,19 +12,22 @@ from rankwise.distributed.executor import Content, build_rows, distributed_objec
 from rankwise.distributed.ranksvm import check_options
 from rankwise.distributed.results import with_traffic
 from rankwise.distributed.spread import Spread, spread
+from rankwise.estimators.cross_validated import mean_weights
 from rankwise.estimators.ranksvm import RankSVM
-from rankwise.foundation.arrays import Floats, Ints
+from rankwise.estimators.ranksvm_cv import RankSVMCV
+from rankwise.estimators.ranksvm_path import check_strengths, for_selection
+from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.metrics import Measure, evaluate, parse
 from rankwise.model_selection.choice import check_rule
-from rankwise.model_selection.path import check_strengths, follow, for_selection
-from rankwise.model_selection.ranksvm_cv import RankSVMCV
+from rankwise.model_selection.path import follow
+from rankwise.model_selection.search import Judged, Workers
 from rankwise.model_selection.splits import splits_of
 from rankwise.objective import losses
 from rankwise.objective.rows import MemoryRows
 
 
 class DaskRankSVMCV(OnCluster, RankSVMCV):
-    """RankSVMCV whose data lie on the workers of a Dask cluster; parameters and attributes as of `RankSVMCV`.
+    """RankSVMCV whose data are stored on the workers of a Dask cluster; parameters and attributes as of `RankSVMCV`.
 
     The folds are those that RankSVMCV deals in memory, and so is the model. `cv` is a number of folds, or a splitter
     that looks at query ids alone. `client`, `n_jobs` and `result_` are as in `DaskRankSVM`.
@@ -32,7 +37,7 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
 
     def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Choose `C_` and learn `coef_` from data on the workers; arguments as in `DaskRankSVM.fit`."""
-        self.Cs_, measure = check_strengths(self.Cs), parse(self.measure)
+        self.Cs_, measure = check_strengths("Cs", self.Cs), parse(self.measure)
         check_rule(self.rule)
         template = self._template()
         check_options(template)
@@ -40,9 +45,12 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
         data = spread(self.client, (X, y, qid, sample_weight), build_rows, *options, fold_of=self._fold_of_each_query)
         with data.partitions:
             self._know(data)
-            values, coefs = self._judged(data, template, measure)
-            best = self._choose(values)
-            self._refit(template, data, coefs[:, best].mean(axis=0))
+            ranker, judging = for_selection(template, 1), settled(measure, data.columns.labels[1])
+            folds = [ClusterFold(data, k, ranker, judging) for k in range(max(data.folds) + 1)]
+            table = self._searched(folds, self.Cs_, Workers())
+            best = self._choose(self.Cs_, table.values)
+            self.C_ = float(self.Cs_[best])
+            self._refit(self._final(template, mean_weights(table, best)), data)
         self.result_ = with_traffic(self.result_, data.partitions.traffic)
         return self
 
@@ -51,51 +59,47 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
             raise ValueError("there is a single query: folds of whole queries need more")
         queries = np.arange(n_queries)
         fold = np.full(n_queries, -1)
-        for k, (_, judged) in enumerate(splits_of(self.cv, queries[:, None], None, queries)):
-            fold[judged] = k
+        for k, (_, held_out) in enumerate(splits_of(self.cv, queries[:, None], None, queries)):
+            fold[held_out] = k
         if (fold < 0).any():
             raise ValueError("cv leaves queries out of every fold: on a cluster each must be judged once")
         return fold
 
-    def _judged(self, data: Spread, template: RankSVM, measure: Measure) -> tuple[Floats, Floats]:
-        """The measure by fold and C, and the weights by fold, C and feature."""
-        ranker = for_selection(template, 1)
-        order = np.argsort(self.Cs_, kind="stable")
-        place = np.argsort(order)
-        pairing, judging = ranker._pairing(), settled(measure, data.columns.labels[1])
-        values, coefs = [], []
-        for fold in range(max(data.folds) + 1):
-            train, valid = data.chosen(fold, without=True), data.chosen(fold, without=False)
-            unit = distributed_objective(train, losses.parse(ranker.loss), 1.0, pairing.normalize)
-            walked = follow(ranker._solver(train), unit, self.Cs_[order], None, ranker.callback)
-            coefs.append(np.array([result.point for result in walked])[place])
-            sums = valid.partitions.state(itself).ask(judge, coefs[-1], judging)
-            with np.errstate(invalid="ignore"):
-                values.append(sums[:, 0] / sums[:, 1])
-        return np.array(values), np.array(coefs)
-
-    def _refit(self, template: RankSVM, data: Any, start: Floats) -> None:
-        final = template.set_params(C=self.C_, n_jobs=self.n_jobs, warm_start=True)
-        final.coef_ = start
+    def _refit(self, final: RankSVM, data: Spread) -> None:
         final.n_features_in_, final.n_queries_ = self.n_features_in_, self.n_queries_
         objective = distributed_objective(data, losses.parse(final.loss), self.C_, final.normalize_pairs)
-        self.best_ranker_: RankSVM = final._solve(final._solver(data), objective).set_params(warm_start=False)
-        self.coef_, self.n_iter_, self.result_ = final.coef_, final.n_iter_, final.result_
+        self._keep(final._solve(final._solver(data), objective))
 
 
-def judge(content: Content, coefs: Floats, measure: Measure) -> Floats:
-    """For each row of `coefs`, the sum of the measure over the queries, and how much they weigh together."""
+@dataclass(frozen=True, eq=False)
+class ClusterFold:
+    """Fold k of data on a cluster, none of whose partitions holds queries of two folds."""
+
+    data: Spread
+    k: int
+    ranker: RankSVM
+    measure: Measure
+
+    def path(self, strengths: Sequence[float], start: Array | None) -> Iterator[Judged]:
+        train, held_out = self.data.chosen(self.k, without=True), self.data.chosen(self.k, without=False)
+        contents = held_out.partitions.state(itself)
+        unit = distributed_objective(train, losses.parse(self.ranker.loss), 1.0, self.ranker.normalize_pairs)
+        for result in follow(self.ranker._solver(train), unit, strengths, start, self.ranker.callback):
+            total, weight = contents.ask(judge, result.point, self.measure)
+            yield Judged(total / weight if weight else np.nan, np.nan, result.point)
+
+
+def judge(content: Content, coef: Floats, measure: Measure) -> Floats:
+    """The sum of the measure over the queries, and how much they weigh together."""
     rows = content.rows
     assert rows is not None
-    weighs = np.ones(len(rows), bool) if rows.weight is None else rows.weight > 0
-    if not weighs.any():
-        return np.zeros((len(coefs), 2))
-    data, n_jobs = rows.data.select(weighs), content.unit.rows.n_threads
-    sums = np.empty((len(coefs), 2))
-    for i, scores in enumerate(MemoryRows(data.X, n_jobs).dot(coefs.T).T):
-        found = evaluate(data.y, scores, data.qid, measure, n_jobs=n_jobs)
-        (values,) = found.per_query.values()
-        (weights,) = found.weights.values() or (np.ones(values.size),)
-        counted = ~np.isnan(values)
-        sums[i] = values[counted] @ weights[counted], weights[counted].sum()
-    return sums
+    counted = np.ones(len(rows), bool) if rows.weight is None else rows.weight > 0
+    if not counted.any():
+        return np.zeros(2)
+    data, n_threads = rows.data.select(counted), content.unit.rows.n_threads
+    scores = MemoryRows(data.X, n_threads).scores(coef)
+    evaluation = evaluate(data.y, scores, data.qid, measure, n_jobs=n_threads)
+    (values,) = evaluation.per_query.values()
+    (weights,) = evaluation.weights.values() or (np.ones(values.size),)
+    with_value = ~np.isnan(values)
+    return np.array((values[with_value] @ weights[with_value], weights[with_value].sum()))

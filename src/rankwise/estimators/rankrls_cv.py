@@ -1,61 +1,92 @@
-"""RankRLSCV: RankRLS with alpha chosen by leaving queries out, every alpha from one eigendecomposition."""
+"""RankRLSCV: RankRLS with alpha chosen by queries left out, exactly from one eigendecomposition or by folds."""
 
+import warnings
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 
-from rankwise.estimators.base import Ranker, positive, warn_of_query_ids
-from rankwise.estimators.rankrls import in_rows_given, prepared, told
-from rankwise.foundation.arrays import Floats
+from rankwise.estimators.base import warn_of_query_ids
+from rankwise.estimators.cross_validated import CrossValidated
+from rankwise.estimators.on_device import bring_back
+from rankwise.estimators.rankrls import RankRLS, in_rows_given, prepared, told
+from rankwise.estimators.ranksvm_path import check_strengths
+from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.devices import library_of, to_host
 from rankwise.foundation.threads import share, thread_count
 from rankwise.least_squares.leave_pair_out import LeftOutPairs, leave_pair_out
 from rankwise.least_squares.leave_query_out import leave_query_out
-from rankwise.least_squares.paths import TRUSTED, path
+from rankwise.least_squares.paths import TRUSTED, Path, path
 from rankwise.least_squares.regression import MOST_BYTES, Regression
 from rankwise.least_squares.solving import Solution
 from rankwise.metrics import Measure, evaluate, parse
+from rankwise.model_selection.choice import check_rule
+from rankwise.model_selection.folds import Documents, RefitFold
+from rankwise.model_selection.splits import Folds
+from rankwise.pairs.queries import Queries
 
-ALPHAS = tuple(2.0**k for k in range(-15, 11))
 SQUARED_ERROR = "squared-error"
-SOLVERS = ("auto", "primal", "dual")
+SOLVERS = ("auto", "primal", "dual")  # whose leave-out formulas are exact
+LEARNT = ("coef_", "result_", "n_iter_")
+OPTIONS = ("ties", "scaling", "solver")  # of the ranker, which were parameters before there was a template
+FOLDS = "cv=5 chooses by folds instead"
 
 
-class RankRLSCV(Ranker):
+class RankRLSCV(CrossValidated):
     """RankRLS with the alpha whose models best rank the queries that they have not seen.
 
-    Each query is left out in turn, exactly and in closed form: no model is fitted again. A single query is judged by
-    leaving out the two documents of each preference pair (of more than 100,000 pairs, so many drawn at random).
+    Unless `cv` asks for folds, each query is left out in turn, exactly and in closed form: no model is fitted again. A
+    single query is judged by leaving out the two documents of each preference pair (of more than 100,000 pairs, so many
+    drawn at random).
 
     Parameters
     ----------
     alphas : sequence of float, default=None
         None: 2^-15, 2^-14, ..., 2^10.
-    ties, scaling, n_jobs : as in RankRLS
+    cv : None, int, splitter or list of (train rows, held-out rows), default=None
+        None: every query is left out, as above. Else folds as in `RankSVMCV`, each fitted anew for every alpha: for
+        solver "cg", for arrays of torch and CuPy, and for more features and documents than a matrix can be decomposed
+        for.
     measure : str, default="pairwise-accuracy"
-        What to maximise: a measure of `rankwise.metrics`, averaged over the queries left out, or "squared-error", the
-        error of RankRLS itself for each compared pair, negated. The default takes any labels, as RankRLS does, and is
-        what its objective stands in for. A single query takes "pairwise-accuracy" or "squared-error".
-    solver : {"auto", "primal", "dual"}, default="auto"
-        Whether the matrix decomposed is n_features or n_documents wide; "auto": the narrower.
+        What to maximise: a measure of `rankwise.metrics`, averaged over the queries left out (or over the folds), or
+        "squared-error", the error of RankRLS itself for each compared pair, negated (not with folds). The default takes
+        any labels, as RankRLS does, and is what its objective stands in for. A single query that is judged by its pairs
+        takes "pairwise-accuracy" or "squared-error".
+    rule : {"best", "one-se"}, default="best"
+        "best": the highest mean; of equals, the largest alpha. "one-se": the largest alpha whose mean is no more than
+        one standard error below the best.
+    ranker : RankRLS, default=None
+        The options other than alpha: ties, scaling, solver, device. None: RankRLS(). Its alpha is ignored. With
+        cv=None, its solver says whether the matrix decomposed is n_features ("primal") or n_documents ("dual") wide;
+        "auto": the narrower.
+    n_jobs : int, default=None
+        Threads; None or -1 for all cores. The result does not depend on it.
+    early_stopping, verbose : as in `RankSVMCV`, for folds; from the largest alpha on
+    ties, scaling, solver : deprecated
+        Give ranker=RankRLS(ties=..., scaling=..., solver=...).
 
     Attributes
     ----------
     alpha_ : float
-        The best of `alphas`; of equals, the largest.
-    best_score_ : float
-    scores_ : ndarray of shape (n_alphas,)
-        The measure for each alpha, the larger the better.
-    cv_values_ : ndarray of shape (n_queries, n_alphas)
-        The same by query, in the order in which they first occur; NaN for one that does not count.
-    cv_predictions_ : ndarray of shape (n_documents,)
-        With several queries: the score of each document at `alpha_` by the model without its query; less that of the
-        query's first document if an offset of the features would cost the digits of the differences.
     coef_ : ndarray of shape (n_features,)
         Of all documents, at `alpha_`.
+    best_ranker_ : RankRLS
+        The ranker that `coef_` is of; `save_model` writes it.
+    best_score_ : float
+    alphas_, scores_, standard_errors_ : ndarray of shape (n_alphas,)
+        The measure for each alpha, the larger the better, and its standard error over the queries or folds.
+    cv_values_ : ndarray of shape (n_queries, n_alphas) or (n_folds, n_alphas)
+        The same by query, in the order in which they first occur, or by fold; NaN if it does not count.
+    cv_results_ : dict of arrays
+        The same under GridSearchCV's names: ready for a data frame.
+    cv_predictions_ : ndarray of shape (n_documents,)
+        With cv=None and several queries: the score of each document at `alpha_` by the model without its query; less
+        that of the query's first document if an offset of the features would cost the digits of the differences.
     coef_path_ : ndarray of shape (n_alphas, n_features)
-    alphas_ : ndarray of shape (n_alphas,)
-    result_ : Result
-    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+        With cv=None.
+    n_queries_, n_iter_, result_, n_features_in_, feature_names_in_ : as of RankRLS
 
     Examples
     --------
@@ -67,81 +98,137 @@ class RankRLSCV(Ranker):
     ((26,), True)
     """
 
+    strength = "alpha", -1
+    takes_devices = True
+
     def __init__(
         self,
-        alphas: Any = None,
-        ties: str = "include",
-        scaling: str = "pairs",
+        alphas: Sequence[float] | Array | None = None,
+        cv: Folds = None,
         measure: str = "pairwise-accuracy",
-        solver: str = "auto",
+        rule: str = "best",
+        ranker: RankRLS | None = None,
         n_jobs: int | None = None,
+        early_stopping: bool = True,
+        verbose: int = 0,
+        ties: str | None = None,
+        scaling: str | None = None,
+        solver: str | None = None,
     ) -> None:
         self.alphas = alphas
+        self.cv = cv
+        self.measure = measure
+        self.rule = rule
+        self.ranker = ranker
+        self.n_jobs = n_jobs
+        self.early_stopping = early_stopping
+        self.verbose = verbose
         self.ties = ties
         self.scaling = scaling
-        self.measure = measure
         self.solver = solver
-        self.n_jobs = n_jobs
+
+    @property
+    def device(self) -> str | None:
+        """Where arrays of NumPy are moved for the fit: the template's."""
+        return None if self.ranker is None else self.ranker.device
 
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
         """Choose `alpha_` and learn `coef_`; arguments as in RankRLS.
 
         Documents of weight 0 are not judged by a measure; else weights bear on the models and on "squared-error" only.
         """
-        alphas, measure = self._checked()
+        self.alphas_ = check_strengths("alphas", self.alphas)
+        check_rule(self.rule)
+        template, at_host = self._template(), library_of(X) is None
+        measure = SQUARED_ERROR if self.measure == SQUARED_ERROR else parse(self.measure)
         warn_of_query_ids(X, qid)
         X, y, sample_weight = self._check_fit(X, y, sample_weight)
-        problem = prepared(self, X, y, qid, sample_weight)
-        if problem.starts.size == 2:
-            _check_pairwise(measure)
-        scaled = problem.units.alpha(alphas)
-        found = path(problem, scaled, self._primal(problem))
-        self.alphas_ = alphas
-        self.coef_path_: Floats = np.ascontiguousarray(problem.units.weights(found.points).T)
-        if problem.starts.size > 2:
-            scores = leave_query_out(problem, found, scaled) / problem.units.y
-            self.scores_, self.cv_values_ = _by_query(problem, scores, measure, self.n_jobs)
+        documents = Documents(X, y, None if qid is None else to_host(qid), sample_weight)
+        self.n_queries_ = len(Queries(documents.qid, X.shape[0]))
+        for name in ("coef_path_", "cv_predictions_"):
+            self.__dict__.pop(name, None)
+        if self.cv is None:
+            self._leave_out(template, documents, measure)
         else:
-            left_out = leave_pair_out(problem, found.spectrum, scaled, self.scaling)
-            self.scores_ = _by_pair(left_out, measure, problem.units.y)
-            self.cv_values_ = self.scores_[None, :]
-        best = self._best()
-        self.alpha_, self.best_score_ = float(alphas[best]), float(self.scores_[best])
-        if problem.starts.size > 2:
-            self.cv_predictions_: Floats = in_rows_given(scores[:, best].copy(), qid)
-        exactly = problem.at if found.spectrum is not None else problem.twofold_at
-        message = f"alpha = {self.alpha_:g} of {alphas.size}, by {found.method}"
-        at = exactly(found.points[:, best], float(scaled[best]))
-        self.result_ = told("RankRLSCV", problem, Solution(at, float(found.errors[best]), 1, message), TRUSTED)
-        self.coef_ = self.coef_path_[best].copy()
+            self._fold(template, documents, measure)
+        if at_host:
+            bring_back(self.best_ranker_)
+        self.coef_, self.result_, self.n_iter_ = (getattr(self.best_ranker_, one) for one in LEARNT)
         return self
 
-    def _checked(self) -> tuple[Floats, str | Measure]:
-        given = np.asarray(ALPHAS if self.alphas is None else self.alphas, dtype=object).ravel()
-        if not given.size:
-            raise ValueError("alphas is empty: give at least one")
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver is {self.solver!r}: there are {', '.join(map(repr, SOLVERS))}")
-        measure = SQUARED_ERROR if self.measure == SQUARED_ERROR else parse(self.measure)
-        return np.array([positive("alphas", alpha) for alpha in given]), measure
+    def _template(self) -> RankRLS:
+        if not isinstance(self.ranker, RankRLS | None):
+            cure = "it must be a RankRLS, whose alpha is chosen; for another ranker take scikit-learn's GridSearchCV"
+            raise ValueError(f"ranker is a {type(self.ranker).__name__}: {cure}")
+        template: RankRLS = RankRLS() if self.ranker is None else clone(self.ranker)
+        given = {name: getattr(self, name) for name in OPTIONS if getattr(self, name) is not None}
+        if given:
+            options = ", ".join(f"{name}={value!r}" for name, value in given.items())
+            text = f"options of RankRLSCV other than those of the choice are deprecated: give ranker=RankRLS({options})"
+            warnings.warn(text, DeprecationWarning, stacklevel=3)
+        template.set_params(n_jobs=self.n_jobs, **given)
+        return template
 
-    def _primal(self, problem: Regression) -> bool:
-        """Whether the matrix to be decomposed is n_features wide."""
-        n, d = problem.labels.size, problem.size
-        primal = d <= n if self.solver == "auto" else self.solver == "primal"
-        width = d if primal else n
-        if 8 * width * width > MOST_BYTES:
-            raise ValueError(f"RankRLSCV would decompose a {width} × {width} matrix: fit RankRLS(solver='cg') instead")
-        return primal
+    def _fold(self, template: RankRLS, documents: Documents, measure: str | Measure) -> None:
+        """Choose by folds, and fit the chosen alpha to all documents."""
+        if not isinstance(measure, Measure):
+            raise ValueError("measure 'squared-error' needs every query left out exactly: leave cv out")
+        splits = documents.splits(self.cv)
+        workers = documents.workers(len(splits), self.n_jobs)
+        ranker = clone(template).set_params(n_jobs=workers.threads)
+        halves = [partial(documents.halves, split) for split in splits]
+        folds = [RefitFold(one, ranker, "alpha", measure, workers.threads) for one in halves]
+        table = self._searched(folds, self.alphas_, workers)
+        self.alpha_ = float(self.alphas_[self._choose(self.alphas_, table.values, level=4)])
+        self.best_ranker_: RankRLS = template.set_params(alpha=self.alpha_).fit(*documents)
 
-    def _best(self) -> int:
-        """The place of the best score; of equals, that of the largest alpha."""
-        scores = np.where(np.isnan(self.scores_), -np.inf, self.scores_)
-        return int(np.lexsort((self.alphas_, scores))[-1])
+    def _leave_out(self, template: RankRLS, documents: Documents, measure: str | Measure) -> None:
+        """Choose by every query left out, or by every pair of a single one; the model is one of the path."""
+        if library_of(documents.X):
+            raise ValueError(f"queries are left out exactly for arrays of NumPy only: {FOLDS}")
+        problem = prepared(template, *documents)
+        alphas = problem.units.alpha(self.alphas_)
+        solutions = path(problem, alphas, _primal(template, problem))
+        self.coef_path_: Floats = np.ascontiguousarray(problem.units.weights(solutions.points).T)
+        if problem.starts.size > 2:
+            scores = leave_query_out(problem, solutions, alphas) / problem.units.y
+            best = self._choose(self.alphas_, *_by_query(problem, scores, measure, self.n_jobs), level=4)
+            self.cv_predictions_: Floats = in_rows_given(scores[:, best].copy(), documents.qid)
+        else:
+            _check_pairwise(measure)
+            left_out = leave_pair_out(problem, solutions.spectrum, alphas, template.scaling)
+            values = _by_pair(left_out, measure, problem.units.y)
+            best = self._choose(self.alphas_, values[None, :], values, level=4)
+        self.alpha_ = float(self.alphas_[best])
+        self.best_ranker_ = self._of_path(template, problem, solutions, best)
+
+    def _of_path(self, template: RankRLS, problem: Regression, solutions: Path, best: int) -> RankRLS:
+        """The ranker that a fit at the chosen alpha gives."""
+        exactly = problem.at if solutions.spectrum is not None else problem.twofold_at
+        message = f"alpha = {self.alpha_:g} of {self.alphas_.size}, by {solutions.method}"
+        at = exactly(solutions.points[:, best], float(problem.units.alpha(self.alpha_)))
+        solution = Solution(at, float(solutions.errors[best]), 1, message)
+        template.result_ = told("RankRLSCV", problem, solution, TRUSTED, level=5)
+        template.coef_, template.n_iter_ = self.coef_path_[best].copy(), 1
+        template.n_features_in_ = self.n_features_in_
+        template.alpha = self.alpha_
+        return template
+
+
+def _primal(ranker: RankRLS, problem: Regression) -> bool:
+    """Whether the matrix to be decomposed is n_features wide."""
+    if ranker.solver not in SOLVERS:
+        raise ValueError(f"solver is {ranker.solver!r}: there are {', '.join(map(repr, SOLVERS))}; {FOLDS}")
+    n, d = problem.labels.size, problem.size
+    primal = d <= n if ranker.solver == "auto" else ranker.solver == "primal"
+    width = d if primal else n
+    if 8 * width * width > MOST_BYTES:
+        raise ValueError(f"RankRLSCV would decompose a {width} × {width} matrix: {FOLDS}")
+    return primal
 
 
 def _by_query(problem: Regression, scores: Floats, measure: str | Measure, n_jobs: int | None) -> tuple[Floats, Floats]:
-    """The measure for each alpha, and by query and alpha."""
+    """The measure by query and alpha, and for each alpha."""
     n_queries = problem.starts.size - 1
     queries = np.repeat(np.arange(n_queries), np.diff(problem.starts))
     if measure == SQUARED_ERROR:
@@ -149,7 +236,7 @@ def _by_query(problem: Regression, scores: Floats, measure: str | Measure, n_job
         squares = problem.comparisons.root(targets[:, None] - scores) ** 2
         sums, pairs = np.add.reduceat(squares, problem.starts[:-1]), problem.comparisons.pairs_by_query[:, None]
         by_query = np.divide(-sums, pairs, out=np.full(sums.shape, np.nan), where=pairs > 0)
-        return -sums.sum(axis=0) / max(float(pairs.sum()), np.finfo(float).tiny), by_query
+        return by_query, -sums.sum(axis=0) / max(float(pairs.sum()), np.finfo(float).tiny)
     judged = problem.comparisons.weights > 0
     means, values = np.full(scores.shape[1], np.nan), np.full((n_queries, scores.shape[1]), np.nan)
 
@@ -159,7 +246,7 @@ def _by_query(problem: Regression, scores: Floats, measure: str | Measure, n_job
 
     if judged.any():
         share(judge, range(scores.shape[1]), thread_count(n_jobs))
-    return means, values
+    return values, means
 
 
 def _check_pairwise(measure: str | Measure) -> None:

@@ -33,7 +33,8 @@ KERNEL = {  # score = Σ dual_coef_r · kernel(x, reference_r)
     "KernelRankSVM": "rankwise.estimators.kernel",
     "KernelRankRLS": "rankwise.estimators.kernel_rankrls",
 }
-OF_THE_RUN = ("callback", "verbose", "n_jobs", "device")  # parameters that say nothing of the model
+OF_THE_CHOICE = ("cv", "rule", "ranker", "early_stopping")  # of a RankRLSCV from a file of version 0.1
+OF_THE_RUN = ("callback", "verbose", "n_jobs", "device", *OF_THE_CHOICE)  # parameters that say nothing of the model
 WEIGHTS = dict.fromkeys(LINEAR, ("coef",)) | dict.fromkeys(KERNEL, ("dual_coef", "references"))
 _SHOWN = 40  # characters of a version that a message shows
 MOST_BYTES = 1 << 30  # of a model's text, decompressed: some 50 million numbers
@@ -98,7 +99,7 @@ def load_model(path: str | Path) -> Any:
 
 def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any]:
     ranker = getattr(model, "ranker_", model)
-    ranker = getattr(ranker, "best_ranker_", ranker)  # of a RankSVMCV
+    ranker = getattr(ranker, "best_ranker_", ranker)  # of a cross-validating one
     ranker = ranker.to_local() if hasattr(ranker, "to_local") else ranker  # of a cluster
     kind = type(ranker).__name__
     if kind not in LINEAR | KERNEL:

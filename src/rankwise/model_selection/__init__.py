@@ -1,11 +1,20 @@
-"""Choosing a model: folds of whole queries, cross-validation that always passes qid, and the path over C."""
+"""Choosing a model: folds of whole queries, the driver of folds and paths, cross-validation that always passes qid.
+
+The rankers themselves (`RankSVMCV`, `c_path`) live in `rankwise.estimators`, below this room, and are imported on first
+use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from rankwise.model_selection.curves import LearningCurve, learning_curve
 from rankwise.model_selection.letor_folds import LetorFolds
-from rankwise.model_selection.path import Path, c_path
-from rankwise.model_selection.ranksvm_cv import RankSVMCV
 from rankwise.model_selection.splits import QueryKFold
 from rankwise.model_selection.validation import CrossValidation, cross_validate
+
+if TYPE_CHECKING:
+    from rankwise.estimators.ranksvm_cv import RankSVMCV
+    from rankwise.estimators.ranksvm_path import Path, c_path
 
 __all__ = [
     "CrossValidation",
@@ -18,3 +27,13 @@ __all__ = [
     "cross_validate",
     "learning_curve",
 ]
+
+_HOME = {"Path": "ranksvm_path", "RankSVMCV": "ranksvm_cv", "c_path": "ranksvm_path"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'rankwise.model_selection' has no attribute {name!r}")
+    value = vars(import_module(f"rankwise.estimators.{_HOME[name]}"))[name]
+    globals()[name] = value
+    return value

@@ -1,11 +1,14 @@
 """Which of several models to take, from what they scored in each fold."""
 
 import numpy as np
+from scipy.special import stdtrit
 
 from rankwise.foundation.arrays import Floats
 
 RULES = ("best", "one-se")
 GRID = 3  # values that are a grid, whose end says something; two are a choice
+CONFIDENCE = 0.9  # that a strength is worse than the best, from where on it is clearly worse
+IN_A_ROW = 4  # strengths that are clearly worse than the best before a path ends
 
 
 def means_and_errors(values: Floats) -> tuple[Floats, Floats]:
@@ -41,6 +44,24 @@ def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> 
         return best
     near = np.flatnonzero(scores >= scores[best] - errors[best])
     return int(near[np.argmin(simplest_first[near])])
+
+
+def passed_its_best(values: Floats, errors: Floats) -> bool:
+    """Whether a path may end: its last four strengths (columns, in the path's order) are clearly worse than its best.
+
+    Clearly: by a paired t-test over the folds (rows), at one-sided 10 %. If a single fold has values, the difference is
+    compared with the standard error of the best over its queries (`errors`), which is more careful.
+    """
+    counted = ~np.isnan(values).all(axis=1)
+    values, errors = values[counted], errors[counted]
+    if values.shape[1] <= IN_A_ROW or not len(values) or np.isnan(values).any():
+        return False
+    best = int(np.argmax(values.mean(axis=0)))
+    gaps, spread = means_and_errors(values[:, [best]] - values[:, -IN_A_ROW:])
+    if len(values) == 1:
+        error = errors[0, best]  # 0 or NaN where it is not known
+        return bool(error > 0 and (gaps > stdtrit(np.inf, CONFIDENCE) * error).all())
+    return bool((gaps > stdtrit(len(values) - 1, CONFIDENCE) * spread).all())
 
 
 def end_of_grid(name: str, values: Floats, chosen: float) -> str:

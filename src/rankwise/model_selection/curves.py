@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from rankwise.foundation.arrays import Floats, Ints, finite
 from rankwise.foundation.threads import share, thread_count
 from rankwise.metrics import Measure, OfQuery, parse
-from rankwise.model_selection.splits import splits_of
-from rankwise.model_selection.validation import fit, judge, rows_of
+from rankwise.model_selection.splits import Folds, Seed, splits_of
+from rankwise.model_selection.validation import Estimator, fit, judge, rows_of
 from rankwise.pairs.queries import Queries
 
 SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -28,16 +29,16 @@ class LearningCurve:
 
 
 def learning_curve(
-    estimator: Any,
+    estimator: Estimator,
     X: Any,
-    y: Any,
-    qid: Any,
+    y: ArrayLike,
+    qid: ArrayLike,
     *,
     sizes: Iterable[float] = SHARES,
-    cv: Any = 5,
+    cv: Folds = 5,
     measure: str | Measure | OfQuery = "ndcg@10",
     n_jobs: int | None = 1,
-    random_state: Any = 0,
+    random_state: Seed = 0,
 ) -> LearningCurve:
     """Fit to ever more of each fold's training queries, drawn at random, the smaller sets within the larger ones.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 
 from rankwise.data.letor import read_letor
@@ -42,12 +43,14 @@ class LetorFolds(BaseCrossValidator):  # type: ignore[misc]
     ... Fold5, in which each part is once; or a list of five files, S1 first.
     """
 
-    def __init__(self, parts: Any, judge: str = "valid") -> None:
+    def __init__(self, parts: ArrayLike, judge: str = "valid") -> None:
         self.parts = parts
         self.judge = judge
 
     @classmethod
-    def read(cls, source: Any, judge: str = "valid", **options: Any) -> tuple[RankingData, "LetorFolds"]:
+    def read(
+        cls, source: str | Path | Sequence[str | Path], judge: str = "valid", **options: Any
+    ) -> tuple[RankingData, "LetorFolds"]:
         """The data of all five parts and their folds; `options` go to `read_letor`."""
         files = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else _files(Path(source))
         if len(files) != PARTS:
@@ -56,7 +59,7 @@ class LetorFolds(BaseCrossValidator):  # type: ignore[misc]
         sizes = [_rows(Path(file)) for file in files]
         return data, cls(np.repeat(np.arange(1, PARTS + 1), sizes), judge)
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         return PARTS
 
     def rotations(self) -> Iterator[Rotation]:
@@ -66,7 +69,7 @@ class LetorFolds(BaseCrossValidator):  # type: ignore[misc]
             place = (parts - 1 - i) % PARTS
             yield Rotation(*(np.flatnonzero(mask) for mask in (place < 3, place == 3, place == 4)))
 
-    def split(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[Split]:
+    def split(self, X: ArrayLike | None = None, y: object = None, groups: object = None) -> Iterator[Split]:
         """(rows to train on, rows of the part to judge by) of each fold; the ids are not looked at."""
         if self.judge not in ("valid", "test"):
             raise ValueError(f"judge is {self.judge!r}: there are 'valid' and 'test'")

@@ -4,10 +4,11 @@ Queries are dealt like cards: put in an order (as they come, shuffled, or by wha
 so that the folds' numbers of queries differ by one at most.
 """
 
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator, KFold
 from sklearn.utils import check_random_state
 
@@ -16,6 +17,17 @@ from rankwise.pairs.queries import Queries
 
 STRATIFY = (None, "length", "labels")
 Split = tuple[Ints, Ints]  # the rows to train on, the rows to judge
+Seed = int | np.random.RandomState | None
+
+
+@runtime_checkable
+class Splitter(Protocol):
+    """What scikit-learn calls a splitter."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]: ...
+
+
+Folds = int | Splitter | Iterable[Split] | None  # what `cv` may be; None: five folds
 
 
 class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
@@ -36,23 +48,25 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
     __metadata_request__split: ClassVar = {"groups": True, "qid": True}
 
     def __init__(
-        self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None, stratify: str | None = None
+        self, n_splits: int = 5, *, shuffle: bool = False, random_state: Seed = None, stratify: str | None = None
     ) -> None:
         self.n_splits = n_splits
         self.shuffle = shuffle
         self.random_state = random_state
         self.stratify = stratify
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None, qid: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None, qid: object = None) -> int:
         return self.n_splits
 
-    def split(self, X: Any, y: Any = None, groups: Any = None, qid: Any = None) -> Iterator[Split]:
+    def split(
+        self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None, qid: ArrayLike | None = None
+    ) -> Iterator[Split]:
         """(rows to train on, rows to judge) of each fold; `groups` or `qid` holds the query ids."""
         fold = self._fold_of_each_row(np.shape(X)[0], y, qid if groups is None else groups)
         for k in range(self.n_splits):
             yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
-    def _fold_of_each_row(self, n_rows: int, y: Any, ids: Any) -> Ints:
+    def _fold_of_each_row(self, n_rows: int, y: ArrayLike | None, ids: ArrayLike | None) -> Ints:
         if ids is None:
             raise ValueError("QueryKFold needs the query ids: split(X, y, groups=qid), or cross_validate(..., qid=qid)")
         if not isinstance(self.n_splits, int | np.integer) or self.n_splits < 2:
@@ -66,7 +80,7 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
             )
         return self._fold_of_each_query(queries, y)[queries.codes]
 
-    def _fold_of_each_query(self, queries: Queries, y: Any) -> Ints:
+    def _fold_of_each_query(self, queries: Queries, y: ArrayLike | None) -> Ints:
         n, k = len(queries), self.n_splits
         random = check_random_state(self.random_state) if self.shuffle else None
         order = np.arange(n) if random is None else random.permutation(n)
@@ -81,7 +95,7 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
         return fold
 
 
-def _trait(queries: Queries, stratify: str, y: Any) -> Floats:
+def _trait(queries: Queries, stratify: str, y: ArrayLike | None) -> Floats:
     """What to spread evenly, a number for each query."""
     if stratify == "length":
         return queries.sizes.astype(np.float64)
@@ -91,7 +105,7 @@ def _trait(queries: Queries, stratify: str, y: Any) -> Floats:
     return np.bincount(queries.codes, labels, minlength=len(queries)) / queries.sizes
 
 
-def splits_of(cv: Any, X: Any, y: Any, qid: Any, seed: int = 0) -> list[Split]:
+def splits_of(cv: Folds, X: Any, y: ArrayLike | None, qid: ArrayLike | None, seed: int = 0) -> list[Split]:
     """The folds that `cv` stands for: a number of them, a splitter, or the splits themselves.
 
     A number gives folds of whole queries, shuffled by `seed`; a single query is split by documents.
@@ -104,6 +118,8 @@ def splits_of(cv: Any, X: Any, y: Any, qid: Any, seed: int = 0) -> list[Split]:
                 raise ValueError(f"{n_splits} folds need as many documents: n_samples = {n_rows}")
             return list(KFold(n_splits, shuffle=True, random_state=seed).split(X))
         cv = QueryKFold(n_splits, shuffle=True, random_state=seed)
-    if not hasattr(cv, "split"):
+    if isinstance(cv, str):
+        raise ValueError(f"cv is {cv!r}: give a number of folds, a splitter, or a list of (train rows, held-out rows)")
+    if not isinstance(cv, Splitter):
         return [(np.asarray(train), np.asarray(valid)) for train, valid in cv]
     return list(cv.split(X, y, None if qid is None else np.asarray(qid)))

@@ -3,9 +3,10 @@
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -15,8 +16,15 @@ from rankwise.foundation.threads import share, thread_count
 from rankwise.metrics import Evaluation, Measure, OfQuery, evaluate, parse_all
 from rankwise.metrics.evaluation import Measures
 from rankwise.model_selection.choice import means_and_errors
-from rankwise.model_selection.splits import Split, splits_of
+from rankwise.model_selection.splits import Folds, Split, splits_of
 from rankwise.pairs.queries import Queries
+
+
+class Estimator(Protocol):
+    """A ranker, or a pipeline or search around one."""
+
+    def fit(self, X: Any, y: Any, **given: Any) -> Any: ...
+    def predict(self, X: Any, **given: Any) -> Any: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,12 +94,12 @@ class CrossValidation:
 
 
 def cross_validate(
-    estimator: Any,
+    estimator: Estimator,
     X: Any,
-    y: Any,
-    qid: Any = None,
+    y: ArrayLike,
+    qid: ArrayLike | None = None,
     *,
-    cv: Any = 5,
+    cv: Folds = 5,
     measures: Measures = ("ndcg@10",),
     n_jobs: int | None = 1,
 ) -> CrossValidation:
@@ -125,15 +133,22 @@ def rows_of(X: Any) -> Any:
     return X if isinstance(X, np.ndarray) else np.asarray(X)
 
 
-def fit(estimator: Any, X: Any, y: Any, qid: Any) -> Any:
+def fit(estimator: Estimator, X: Any, y: Array, qid: Array | None = None, weight: Array | None = None) -> Estimator:
     """A fitted clone; metadata routing is on meanwhile, so that qid reaches every step of a pipeline."""
+    given = {"qid": qid, "sample_weight": weight}
     with config_context(enable_metadata_routing=True):
-        return clone(estimator).fit(X, y, **({} if qid is None else {"qid": qid}))
+        fitted: Estimator = clone(estimator).fit(X, y, **{name: one for name, one in given.items() if one is not None})
+    return fitted
 
 
-def judge(fitted: Any, X: Any, y: Any, qid: Any, measures: Iterable[Measure]) -> Evaluation:
-    """The measures of the fitted ranker's predictions; predict gets qid where it asks for it, as a scaler may."""
+def predicted(fitted: Estimator, X: Any, qid: Array | None = None) -> Array:
+    """Scores of the rows; `predict` gets qid if it takes it, as that of a scaler within queries does."""
     with config_context(enable_metadata_routing=True):
-        wants = qid is not None and bool(get_routing_for_object(fitted).consumes("predict", ["qid"]))
-        scores = fitted.predict(X, **({"qid": qid} if wants else {}))
-    return evaluate(y, scores, qid, measures)
+        takes_ids = qid is not None and bool(get_routing_for_object(fitted).consumes("predict", ["qid"]))
+        scores: Array = fitted.predict(X, **({"qid": qid} if takes_ids else {}))
+    return scores
+
+
+def judge(fitted: Estimator, X: Any, y: Array, qid: Array | None, measures: Iterable[Measure]) -> Evaluation:
+    """The measures of the fitted ranker's predictions."""
+    return evaluate(y, predicted(fitted, X, qid), qid, measures)

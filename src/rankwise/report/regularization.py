@@ -7,6 +7,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.metrics import parse
+from rankwise.model_selection.choice import means_and_errors
 from rankwise.report.display import BLUE, GREY, RED, Display, drawn, dress, legend
 
 FEW = 10  # folds drawn one by one
@@ -63,14 +64,12 @@ class RegularizationDisplay(Display):
 
     @property
     def mean(self) -> Floats:
-        means: Floats = np.nanmean(self.values, axis=0)
-        return means
+        return means_and_errors(self.values)[0]
 
     @property
     def standard_error(self) -> Floats:
-        counted = np.count_nonzero(~np.isnan(self.values), axis=0)
-        errors: Floats = np.nanstd(self.values, axis=0, ddof=1) / np.sqrt(counted)
-        return errors
+        """0 for a value of the grid that fewer than two folds have a value at."""
+        return means_and_errors(self.values)[1]
 
     @property
     def data(self) -> dict[str, Array]:

@@ -1,7 +1,7 @@
 """What to do where a solver hardly advances: near separability few pairs are unsatisfied, and other ones at every step.
 
-A detour by way of smaller C comes first. Then a *rescue* takes over, if the pairs are few enough to list them: ascent in
-the dual, which is at its best there.
+A detour by way of smaller C comes first. Then a *rescue* takes over, if the pairs are few enough to list them: ascent
+in the dual, which is at its best there.
 """
 
 import time

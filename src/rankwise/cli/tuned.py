@@ -1,0 +1,113 @@
+"""What `rankwise tune` found: one row per model of the grid, the one to take, and how both are shown."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rankwise.cli.speech import answer, answer_json, say, table
+from rankwise.foundation.arrays import Floats
+from rankwise.model_selection.choice import choose, means_and_errors
+from rankwise.model_selection.search import Table
+
+
+@dataclass(frozen=True)
+class Family:
+    """`model` with each of `values`, in rising order, for its parameter `strength`: "C" or "alpha"."""
+
+    model: Any
+    options: dict[str, Any]
+    strength: str
+    values: Floats
+
+    @property
+    def ranker(self) -> Any:
+        """The model without its scaler."""
+        return getattr(self.model, "ranker", self.model)
+
+    @property
+    def parameter(self) -> str:
+        """The strength as the model calls it."""
+        return self.strength if self.ranker is self.model else f"ranker__{self.strength}"
+
+    @property
+    def simplest_first(self) -> Floats:
+        """A number for each value, the smaller the stronger the regularisation."""
+        return self.values if self.strength == "C" else -self.values
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One model and what it scored; a mean of None: it was left out, or no query counts."""
+
+    family: Family = field(repr=False)
+    value: float
+    simple: float
+    mean: float | None
+    error: float | None
+    scores: list[float | None]
+    seconds: float
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return self.family.options | {self.family.strength: self.value}
+
+    def to_dict(self) -> dict[str, Any]:
+        outcome = {"mean": self.mean, "standard_error": self.error, "folds": self.scores, "seconds": self.seconds}
+        return self.options | outcome
+
+
+def rows_of(family: Family, found: Table) -> list[Row]:
+    """The standard error is over folds, or over the queries of a validation file."""
+    means, errors = means_and_errors(found.values)
+    if len(found.values) == 1:
+        errors = found.errors[0]
+    judged = {place for _, place in found.known}
+    return [
+        Row(
+            family,
+            value,
+            float(family.simplest_first[place]),
+            _number(means[place]),
+            _number(errors[place]) if place in judged else None,
+            [_number(one) for one in found.values[:, place]],
+            float(found.seconds[:, place].sum()),
+        )
+        for place, value in enumerate(family.values.tolist())
+    ]
+
+
+def best_of(rows: list[Row], rule: str) -> Row:
+    """The row to take; the one-standard-error rule stays within the family of the best."""
+
+    def taken(among: list[Row], rule: str) -> Row:
+        means, errors = (
+            np.array(each, np.float64) for each in zip(*((one.mean, one.error) for one in among), strict=True)
+        )
+        return among[choose(means, errors, np.array([one.simple for one in among]), rule)]
+
+    family = taken(rows, "best").family
+    return taken([row for row in rows if row.family is family], rule)
+
+
+def show(rows: list[Row], best: Row, measure: str, rule: str, output: str, as_json: bool) -> None:
+    if as_json:
+        chosen = {"chosen": best.options, "mean": best.mean, "standard_error": best.error}
+        results = {"results": [row.to_dict() for row in rows]}
+        answer_json({"model": output, "measure": measure, "rule": rule} | chosen | results)
+        return
+    lines = []
+    for row in rows:
+        numbers = ["-" if one is None else f"{one:.4f}" for one in (row.mean, row.error)]
+        mark = "<-" if row is best else ""
+        lines.append([*map(shown, row.options.values()), *numbers, f"{row.seconds:.2f}", mark])
+    answer(table(lines, [*best.options, measure, "std. error", "seconds", ""]))
+    say(f"model written to {output}")
+
+
+def shown(option: Any) -> str:
+    return f"{option:g}" if isinstance(option, float) else str(option)
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

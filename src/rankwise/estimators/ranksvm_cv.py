@@ -1,0 +1,164 @@
+"""RankSVMCV: RankSVM with C chosen by cross-validation over folds of whole queries, along a warm-started path."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.estimators.base import warn_of_query_ids
+from rankwise.estimators.cross_validated import CrossValidated, mean_weights
+from rankwise.estimators.on_device import bring_back
+from rankwise.estimators.ranksvm import RankSVM
+from rankwise.estimators.ranksvm_path import check_strengths, path_fold, template_of
+from rankwise.foundation.arrays import Array
+from rankwise.foundation.devices import library_of, to_host
+from rankwise.metrics import parse
+from rankwise.model_selection.choice import check_rule
+from rankwise.model_selection.folds import Documents
+from rankwise.model_selection.splits import Folds
+from rankwise.objective.stored import is_stored
+from rankwise.pairs.queries import Queries
+
+
+class RankSVMCV(CrossValidated):
+    """RankSVM with the C whose models best rank the queries that they have not seen.
+
+    In each fold one objective is solved for every C, each from the last one's solution; the final fit is to all data.
+
+    Parameters
+    ----------
+    Cs : sequence of float, default=None
+        None: 2^-15, 2^-14, ..., 2^10.
+    cv : int, splitter or list of (train rows, held-out rows), default=5
+        A number of folds of whole queries (shuffled, always the same); a single query is split by documents.
+    measure : str, default="ndcg@10"
+        What to maximise, averaged over the folds: any measure of `rankwise.metrics`.
+    rule : {"best", "one-se"}, default="best"
+        "best": the highest mean; of equals, the smallest C. "one-se": the smallest C whose mean is no more than one
+        standard error below the best.
+    ranker : RankSVM, default=None
+        The options other than C: loss, solver, tol, costs by level, device, ... None: RankSVM(). Its C is ignored. A
+        template has every option that the ranker has, now and later, and this class repeats none of them. Folds are
+        solved to a tolerance of 1e-3 at most, the final fit to the ranker's own.
+    n_jobs : int, default=None
+        Threads; None or -1 for all cores. The result does not depend on it.
+    early_stopping : bool, default=True
+        Leave out the largest Cs once the measure has clearly passed its best: once four Cs in a row are worse than the
+        best by a paired t-test over the folds, at one-sided 10 %.
+    verbose : int, default=0
+        1: one line per C on stderr.
+
+    Attributes
+    ----------
+    C_ : float
+    coef_ : ndarray of shape (n_features,)
+        Of all documents, at `C_`.
+    best_ranker_ : RankSVM
+        The fitted ranker that `coef_` is of; `save_model` writes it.
+    best_score_ : float
+        The mean over folds at `C_`.
+    Cs_, scores_, standard_errors_ : ndarray of shape (n_Cs,)
+    cv_values_ : ndarray of shape (n_folds, n_Cs)
+        NaN for each C that was left out, and for a fold that no query counts in.
+    cv_results_ : dict of arrays
+        The same under GridSearchCV's names: ready for a data frame.
+    n_queries_, n_iter_, result_, n_features_in_, feature_names_in_ : as of RankSVM
+
+    Examples
+    --------
+    >>> import rankwise
+    >>> data = rankwise.load_sample()
+    >>> ranker = rankwise.RankSVMCV(rule="one-se").fit(data.X, data.y, data.qid)
+    >>> ranker.cv_values_.shape, ranker.C_ in ranker.Cs_
+    ((5, 26), True)
+    """
+
+    strength = "C", 1
+    takes_devices = True
+
+    def __init__(
+        self,
+        Cs: Sequence[float] | Array | None = None,
+        cv: Folds = 5,
+        measure: str = "ndcg@10",
+        rule: str = "best",
+        ranker: RankSVM | None = None,
+        n_jobs: int | None = None,
+        early_stopping: bool = True,
+        verbose: int = 0,
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.measure = measure
+        self.rule = rule
+        self.ranker = ranker
+        self.n_jobs = n_jobs
+        self.early_stopping = early_stopping
+        self.verbose = verbose
+
+    @property
+    def device(self) -> str | None:
+        """Where arrays of NumPy are moved for the fit: the template's."""
+        return None if self.ranker is None else self.ranker.device
+
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Choose `C_` and learn `coef_`; arguments as in RankSVM. Documents of weight 0 are not judged."""
+        self.Cs_, measure = check_strengths("Cs", self.Cs), parse(self.measure)
+        check_rule(self.rule)
+        template, at_host = self._template(), library_of(X) is None
+        warn_of_query_ids(X, qid)
+        documents = self._documents(template, X, y, qid, sample_weight)
+        splits = documents.splits(self.cv)
+        workers = documents.workers(len(splits), self.n_jobs)
+        halves = [partial(documents.halves, split) for split in splits]
+        folds = [path_fold(template, one, measure, workers.threads) for one in halves]
+        try:
+            table = self._searched(folds, self.Cs_, workers)
+        except ValueError:
+            if is_stored(X):
+                X.check_finite()  # a NaN on disk is found when it has spoilt the objective
+            raise
+        best = self._choose(self.Cs_, table.values)
+        self.C_ = float(self.Cs_[best])
+        final = self._final(template, mean_weights(table, best))
+        if is_stored(X):
+            final.fit(X, sample_weight=sample_weight)
+        else:
+            final.fit(*documents)
+        if at_host:
+            bring_back(final)
+        self._keep(final)
+        return self
+
+    def _documents(self, template: RankSVM, X: Any, y: Any, qid: Any, sample_weight: Any) -> Documents:
+        """What fit was given, checked, on the device of the template if it names one."""
+        if is_stored(X):
+            y, qid = template._check_stored(X, y, qid)
+            for name in ("n_features_in_", "first_index_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
+                if hasattr(template, name):
+                    setattr(self, name, getattr(template, name))
+        else:
+            X, y, sample_weight = self._check_fit(X, y, sample_weight)
+        self.n_queries_ = len(Queries(qid, X.shape[0]))
+        return Documents(X, y, None if qid is None else to_host(qid), sample_weight)
+
+    def _template(self) -> RankSVM:
+        template = template_of(self.ranker)
+        costs = template.costs
+        if callable(costs) or sparse.issparse(costs) or (not isinstance(costs, str) and np.ndim(costs) == 1):
+            raise ValueError("costs of single documents or pairs cannot be cut into folds: give a name or a table")
+        return template
+
+    def _final(self, template: RankSVM, start: Array) -> RankSVM:
+        """The ranker for all documents, which starts from given weights."""
+        final: RankSVM = template.set_params(C=self.C_, n_jobs=self.n_jobs, warm_start=True)
+        final.coef_ = start
+        return final
+
+    def _keep(self, final: RankSVM) -> None:
+        self.best_ranker_: RankSVM = final.set_params(warm_start=False)
+        self.coef_ = final.coef_
+        self.n_iter_, self.result_ = final.n_iter_, final.result_

@@ -1,0 +1,153 @@
+"""Folds of rows in memory, on disk and on a device: what `search` trains and judges."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from sklearn.base import clone
+
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.devices import is_sparse, library_of, some_rows, to_host
+from rankwise.foundation.threads import thread_count
+from rankwise.metrics import Measure, evaluate
+from rankwise.model_selection.path import follow
+from rankwise.model_selection.search import SIDE_BY_SIDE, Judged, Workers
+from rankwise.model_selection.splits import Folds, Split, splits_of
+from rankwise.model_selection.validation import Estimator, fit, predicted
+from rankwise.objective.device_sparse import csr_of, rows_on_device
+from rankwise.objective.objective import Objective
+from rankwise.objective.rows import MemoryRows
+from rankwise.objective.stored import Source, StoredRows, is_stored
+from rankwise.solvers import Callback
+
+
+class Documents(NamedTuple):
+    """Rows of features (arrays and sparse matrices of NumPy, SciPy, torch or CuPy, or rows on disk), with labels."""
+
+    X: Any
+    y: Array
+    qid: Array | None = None
+    weight: Array | None = None
+
+    def splits(self, cv: Folds) -> list[Split]:
+        """The folds that `cv` stands for; a splitter is shown the shape of rows that are not in memory."""
+        elsewhere = is_stored(self.X) or library_of(self.X)
+        return splits_of(cv, np.broadcast_to(0.0, self.X.shape) if elsewhere else self.X, to_host(self.y), self.qid)
+
+    def workers(self, n_folds: int, n_jobs: int | None) -> Workers:
+        """Who works on so many folds: a device does one at a time, and rows on disk are not copied."""
+        if library_of(self.X):
+            return Workers(all_held=rows_on_device(self.X).nbytes <= SIDE_BY_SIDE)
+        if is_stored(self.X):
+            return Workers(threads=thread_count(n_jobs))
+        return Workers.of(MemoryRows(self.X).nbytes, n_folds, n_jobs)
+
+    def select(self, rows: Ints) -> "Documents":
+        qid, weight = (None if one is None else _select(one, rows) for one in (self.qid, self.weight))
+        return Documents(_select(self.X, rows), _select(self.y, rows), qid, weight)
+
+    def halves(self, split: Split) -> tuple["Documents", "Documents"]:
+        """Those to train on, and those held out."""
+        return self.select(split[0]), self.select(split[1])
+
+    def scores(self, coef: Array, n_threads: int) -> Floats:
+        """X coef, at the host."""
+        if is_stored(self.X):
+            return StoredRows(self.X, 0, self.X.shape[0], n_threads).scores(to_host(coef))
+        if library_of(self.X):
+            scores: Floats = to_host(rows_on_device(self.X).scores(coef))
+            return scores
+        return MemoryRows(self.X, n_threads).scores(to_host(coef))
+
+    def judge(self, scores: Floats, measure: Measure, n_threads: int, coef: Array | None = None) -> Judged:
+        """How the scores rank the documents; those of weight 0 are left out."""
+        y, qid = to_host(self.y), self.qid
+        if self.weight is not None:
+            counted = to_host(self.weight) > 0
+            y, scores, qid = y[counted], scores[counted], None if qid is None else qid[counted]
+        if not y.size:
+            return Judged(np.nan, np.nan, coef)
+        evaluation = evaluate(y, scores, qid, [measure], n_jobs=n_threads)
+        by_query = evaluation.per_query[str(measure)]
+        by_query = by_query[~np.isnan(by_query)]
+        error = by_query.std(ddof=1) / np.sqrt(by_query.size) if by_query.size > 1 else 0.0
+        return Judged(float(evaluation[str(measure)]), float(error), coef)
+
+
+Halves = Callable[[], tuple[Documents, Documents]]  # to train on and held out; copied when they are needed
+
+
+class Problem(Protocol):
+    """A linear ranker but for its C: from documents to the solver, and to the objective at C = 1."""
+
+    def __call__(self, documents: Documents) -> tuple[Any, Objective]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class PathFold:
+    """A linear ranker: one objective whose C changes, each solution starting from the one before."""
+
+    halves: Halves
+    problem: Problem
+    measure: Measure
+    n_threads: int = 1
+    callback: Callback | None = None
+
+    def path(self, strengths: Sequence[float], start: Array | None) -> Iterator[Judged]:
+        train, held_out = self.halves()
+        solver, unit = self.problem(train)
+        for result in follow(solver, unit, strengths, start, self.callback):
+            scores = held_out.scores(result.point, self.n_threads)
+            yield held_out.judge(scores, self.measure, self.n_threads, result.point)
+
+
+@dataclass(frozen=True, eq=False)
+class RefitFold:
+    """Any ranker with a parameter for the strength of its regularisation: it is fitted anew for each value."""
+
+    halves: Halves
+    ranker: Estimator
+    parameter: str
+    measure: Measure
+    n_threads: int = 1
+
+    def path(self, strengths: Sequence[float], start: Array | None) -> Iterator[Judged]:
+        train, held_out = self.halves()
+        for strength in strengths:
+            fitted = fit(clone(self.ranker).set_params(**{self.parameter: strength}), *train)
+            scores = to_host(predicted(fitted, held_out.X, held_out.qid))
+            yield held_out.judge(scores, self.measure, self.n_threads)
+
+
+@dataclass(frozen=True, eq=False)
+class SomeRows:
+    """Some rows of a source on disk, read when a pass gets to them."""
+
+    source: Source
+    numbers: Ints
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.numbers.size, self.source.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        return self.source.nbytes * self.numbers.size // max(self.source.shape[0], 1)
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are, about."""
+        return int(self.source.size * self.numbers.size // max(self.source.shape[0], 1))  # type: ignore[attr-defined]
+
+    def load(self, low: int, high: int) -> Any:
+        rows = StoredRows(self.source, 0, self.source.shape[0], 1)
+        return rows.select(self.numbers[low:high], 1).X
+
+
+def _select(x: Any, rows: Ints) -> Any:
+    if is_stored(x):
+        return SomeRows(x, rows)
+    if library_of(x) is None:
+        return x[rows]
+    return csr_of(x).some_rows(rows).matrix if is_sparse(x) else some_rows(x, rows)

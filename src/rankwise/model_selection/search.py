@@ -1,0 +1,162 @@
+"""The one driver of folds and paths: every strength of regularisation is judged in every fold.
+
+All folds advance together, from the strongest regularisation to the weakest. So the mean over the folds is known as the
+path goes on, and the path ends once the measure has clearly passed its best.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.threads import share, thread_count
+from rankwise.model_selection.choice import passed_its_best
+
+SIDE_BY_SIDE = 1 << 28  # bytes of X up to which the rows of all folds are held at a time
+TURN = 5  # strengths that a fold goes on for, where the rows of one fold are held at a time
+
+
+class Judged(NamedTuple):
+    """How a ranker did on the held-out queries of a fold.
+
+    score  the measure; NaN if no query counts
+    error  its standard error over the queries; NaN if not known
+    coef   the weights, if the next strength starts from them
+    """
+
+    score: float
+    error: float
+    coef: Array | None = None
+
+
+class Fold(Protocol):
+    """Queries to train on and queries held out, in memory, on disk, on a device or on a cluster."""
+
+    def path(self, strengths: Sequence[float], start: Array | None) -> Iterator[Judged]:
+        """Train at each strength in turn and judge; `start`: the weights at the strength before the first."""
+        ...
+
+
+class Cell(NamedTuple):
+    """One ranker that was trained and judged: the fold, the place of the strength, and the seconds that it took."""
+
+    fold: int
+    place: int
+    strength: float
+    judged: Judged
+    seconds: float
+
+
+Observer = Callable[[Cell], None]
+Known = Mapping[tuple[int, int], tuple[Judged, float]]  # (fold, place) -> what was judged, and seconds
+
+
+@dataclass(frozen=True)
+class Workers:
+    """How many folds are worked on at a time, by how many threads each, and whether the rows of all folds are held."""
+
+    at_once: int = 1
+    threads: int = 1
+    all_held: bool = True
+
+    @classmethod
+    def of(cls, nbytes: int, n_folds: int, n_jobs: int | None) -> "Workers":
+        """For rows of so many bytes in memory, most of which each fold copies."""
+        threads, all_held = thread_count(n_jobs), nbytes <= SIDE_BY_SIDE
+        at_once = min(threads, n_folds) if all_held else 1
+        return cls(at_once, max(1, threads // at_once), all_held)
+
+
+@dataclass(eq=False)
+class Table:
+    """The outcome by fold (rows) and strength (columns); NaN, 0 seconds and no weights where none was computed."""
+
+    values: Floats
+    errors: Floats
+    seconds: Floats
+    coefs: dict[tuple[int, int], Array] = field(default_factory=dict)
+    known: set[tuple[int, int]] = field(default_factory=set)
+
+    @classmethod
+    def empty(cls, n_folds: int, n_strengths: int) -> "Table":
+        shape = n_folds, n_strengths
+        return cls(np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape))
+
+    def put(self, cell: Cell) -> None:
+        at = cell.fold, cell.place
+        self.values[at], self.errors[at], self.seconds[at] = cell.judged.score, cell.judged.error, cell.seconds
+        if cell.judged.coef is not None:
+            self.coefs[at] = cell.judged.coef
+        self.known.add(at)
+
+
+def search(
+    folds: Sequence[Fold],
+    strengths: Floats,
+    order: Ints,
+    *,
+    early_stopping: bool = True,
+    workers: Workers | None = None,
+    known: Known | None = None,
+    observer: Observer | None = None,
+) -> Table:
+    """Judge every strength in every fold, or as many as it takes to see that the measure has passed its best.
+
+    order     the places of the strengths, from the strongest regularisation to the weakest
+    known     what an interrupted search has judged already: it is not computed again
+    observer  called with each cell that is computed, never by two threads at a time
+    """
+    workers, table, lock = workers or Workers(), Table.empty(len(folds), strengths.size), Lock()
+    for (fold, place), (judged, seconds) in (known or {}).items():
+        table.put(Cell(fold, place, float(strengths[place]), judged, seconds))
+
+    def note(cell: Cell) -> None:
+        with lock:
+            table.put(cell)
+            if observer is not None:
+                observer(cell)
+
+    paths = [_Path(k, fold, strengths, order, table, note) for k, fold in enumerate(folds)]
+    step = 1 if workers.all_held else TURN
+    for first in range(0, order.size, step):
+        span = range(first, min(first + step, order.size))
+        share(partial(_Path.advance, span=span, held=workers.all_held), paths, workers.at_once)
+        done = order[: span.stop]
+        if early_stopping and passed_its_best(table.values[:, done], table.errors[:, done]):
+            break
+    return table
+
+
+class _Path:
+    """One fold on its way through the strengths."""
+
+    def __init__(self, k: int, fold: Fold, strengths: Floats, order: Ints, table: Table, note: Observer) -> None:
+        self.k, self.fold, self.strengths, self.order = k, fold, strengths, order
+        self.table, self.note = table, note
+        self.rest: Iterator[Judged] | None = None  # what comes behind the first `reached` strengths of the order
+        self.reached = 0
+
+    def advance(self, span: range, held: bool) -> None:
+        """Judge the strengths of a span of the order; the fold's rows stay in memory if they are `held`."""
+        for i in span:
+            place = int(self.order[i])
+            if (self.k, place) in self.table.known:
+                continue
+            if self.rest is None or self.reached != i:
+                self.rest = self._from(i)
+            began = time.perf_counter()
+            judged = next(self.rest)
+            self.reached = i + 1
+            self.note(Cell(self.k, place, float(self.strengths[place]), judged, time.perf_counter() - began))
+        if not held:
+            self.rest = None
+
+    def _from(self, i: int) -> Iterator[Judged]:
+        """The path from the i-th strength of the order on, starting from the weights before it if they are known."""
+        start = self.table.coefs.get((self.k, int(self.order[i - 1]))) if i else None
+        return self.fold.path(self.strengths[self.order[i:]].tolist(), start)
