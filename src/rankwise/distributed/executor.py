@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,11 @@ class ClusterState:
     def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
         return self.state.ask(total_of, question, given, size)
 
+    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any) -> Any:
+        """By partition where it is, then here."""
+        state = self.state
+        return reduce(merge, state.of.each(merged_of, state.made_of, question, merge, given))
+
 
 def state_of(content: Content, make: Callable[..., Any], *given: Any) -> State:
     return content.unit.sum.executor.state(make, *given)
@@ -76,6 +82,16 @@ def state_of(content: Content, make: Callable[..., Any], *given: Any) -> State:
 
 def total_of(state: State, question: Callable[..., Array], given: tuple[Any, ...], size: int) -> Array:
     return state.total(question, *given, size=size)
+
+
+def merged_of(
+    content: Content,
+    made_of: tuple[Any, ...],
+    question: Callable[..., Any],
+    merge: Callable[[Any, Any], Any],
+    given: tuple[Any, ...],
+) -> Any:
+    return state_of(content, *made_of).merged(question, merge, *given)
 
 
 def itself(content: Any) -> Any:

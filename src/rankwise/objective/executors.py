@@ -6,6 +6,8 @@ questions about it: always in the same order, so that no result depends on who w
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import reduce
+from itertools import chain
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -25,6 +27,13 @@ class State(Protocol):
 
     def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
         """The sum of question(state, *given), an array of that size, over the chunks."""
+        ...
+
+    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any) -> Any:
+        """The answers question(state, *given) of the chunks put together by merge(one, next), first to last.
+
+        For what is more than a sum; `merge` may write into its first argument.
+        """
         ...
 
 
@@ -101,9 +110,20 @@ class ThreadState:
         self._made: list[Any] = [None] * len(self._chunks)  # filled by whichever thread has the chunk
 
     def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
+        matrices = size > self._n_features + SCALARS  # whose products keep to the thread that calls for them
+        with one_blas_thread() if matrices else nullcontext():
+            total: Array = self._put_together(in_order, size, question, given)
+            return total
+
+    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any) -> Any:
+        with one_blas_thread():
+            return self._put_together(lambda answers: reduce(merge, answers), self._n_features, question, given)
+
+    def _put_together(self, together: Any, size: int, question: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+        """Lane by lane, then the lanes; large chunks come last."""
         chunks, made = self._chunks, self._made
 
-        def answer(i: int) -> Array:
+        def answer(i: int) -> Any:
             if made[i] is None:
                 made[i] = self._make(chunks[i], *self._given)
             return question(made[i], *given)
@@ -111,10 +131,8 @@ class ThreadState:
         small = [i for i, chunk in enumerate(chunks) if not chunk.large]
         large = [i for i, chunk in enumerate(chunks) if chunk.large]
         dealt = lanes(small, sum(chunks[i].rows.nbytes for i in small), size)
-        matrices = size > self._n_features + SCALARS  # whose products keep to the thread that calls for them
-        with one_blas_thread() if matrices else nullcontext():
-            by_lane = share(lambda lane: in_order([answer(i) for i in lane]), dealt, self._n_threads)
-            return in_order(by_lane + [answer(i) for i in large])
+        by_lane = share(lambda lane: together(map(answer, lane)), dealt, self._n_threads)
+        return together(chain(by_lane, map(answer, large)))
 
 
 def _cut(rows: Rows, risk: Risk) -> Iterator[Chunk]:
