@@ -86,10 +86,12 @@ def left_on_disk(ranker: Any, sources: list[str], known: Known | None = None) ->
 
 
 def _reads_parts(ranker: Any) -> bool:
+    from rankwise.estimators.rankrls import RankRLS
     from rankwise.estimators.ranksvm import RankSVM
     from rankwise.solvers import RANDOM
 
-    return isinstance(ranker, RankSVM) and ranker.solver not in RANDOM and ranker.device in (None, "cpu")
+    single = RANDOM if isinstance(ranker, RankSVM) else ("dual",)  # solvers that look at single documents
+    return isinstance(ranker, RankSVM | RankRLS) and ranker.solver not in single and ranker.device in (None, "cpu")
 
 
 def note_one_query(n_queries: int, n_documents: int) -> None:

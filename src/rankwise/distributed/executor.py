@@ -70,10 +70,10 @@ class ClusterState:
     def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
         return self.state.ask(total_of, question, given, size)
 
-    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any) -> Any:
+    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any, size: int) -> Any:
         """By partition where it is, then here."""
         state = self.state
-        return reduce(merge, state.of.each(merged_of, state.made_of, question, merge, given))
+        return reduce(merge, state.of.each(merged_of, state.made_of, question, merge, given, size))
 
 
 def state_of(content: Content, make: Callable[..., Any], *given: Any) -> State:
@@ -90,8 +90,9 @@ def merged_of(
     question: Callable[..., Any],
     merge: Callable[[Any, Any], Any],
     given: tuple[Any, ...],
+    size: int,
 ) -> Any:
-    return state_of(content, *made_of).merged(question, merge, *given)
+    return state_of(content, *made_of).merged(question, merge, *given, size=size)
 
 
 def itself(content: Any) -> Any:

@@ -17,7 +17,7 @@ from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.devices import device_of, library_of, namespace, on_device_of, some_rows, to_host
 from rankwise.foundation.threads import thread_count
 from rankwise.least_squares.comparisons import Comparisons, check_options, compare
-from rankwise.least_squares.parts import Facts, Part, moved_of, narrowed, part_of, stacked
+from rankwise.least_squares.parts import HEIGHT, Facts, Part, moved_of, narrowed, part_of, stacked
 from rankwise.least_squares.squared_gaps import SQUARED, SquaredGapRisk
 from rankwise.least_squares.twofold import DENSE_BYTES, TwofoldRows
 from rankwise.least_squares.units import Units
@@ -75,7 +75,7 @@ class Regression:
 
     @cached_property
     def facts(self) -> Facts:
-        facts: Facts = self.parts.merged(Part.facts, Facts.with_those_of)
+        facts: Facts = self.parts.merged(Part.facts, Facts.with_those_of, size=self.size)
         return facts
 
     @property
@@ -128,12 +128,12 @@ class Regression:
 
     def compressed(self) -> Floats:
         """Z beside t, or, if that is smaller, a triangle with the same squares."""
-        Zt: Floats = self.parts.merged(Part.compressed, stacked)
+        Zt: Floats = self.parts.merged(Part.compressed, stacked, size=HEIGHT * (self.size + 1) ** 2)
         return narrowed([Zt])
 
     def twofold_at(self, w: Floats, alpha: float) -> Expansion:
         """As `at`, with sums in twice the precision."""
-        sums: Floats = self.parts.merged(Part.twofold_sums, added_twofold, w, self._dense)
+        sums: Floats = self.parts.merged(Part.twofold_sums, added_twofold, w, self._dense, size=2 * self.size)
         gradient = (alpha * w - sums[0, :-2]) - sums[1, :-2]
         return Expansion(w, alpha, gradient, float(sums[0, -2]), float(sums[0, -1]))
 

@@ -62,8 +62,11 @@ class SquaredGapRisk:
 
     def sampled(self, n_rows: int, seed: int, n_threads: int) -> tuple["SquaredGapRisk", Ints]:
         queries, rows, sizes, scales = draw(self.starts, n_rows, np.random.default_rng(seed))
+        return self.drawn(queries, rows, sizes, scales, n_threads), rows
+
+    def drawn(self, queries: Ints, rows: Ints, sizes: Ints, scales: Floats, n_threads: int) -> "SquaredGapRisk":
         comparisons = self.comparisons.select(queries, rows).scaled(scales)
-        return SquaredGapRisk(comparisons, self.labels[rows], _ends(sizes)), rows
+        return SquaredGapRisk(comparisons, self.labels[rows], _ends(sizes))
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ An executor keeps something made of every chunk, a *state*, where the chunk is s
 questions about it: always in the same order, so that no result depends on who works on what, to the last bit.
 """
 
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import reduce
-from itertools import chain
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -29,8 +29,8 @@ class State(Protocol):
         """The sum of question(state, *given), an array of that size, over the chunks."""
         ...
 
-    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any) -> Any:
-        """The answers question(state, *given) of the chunks put together by merge(one, next), first to last.
+    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any, size: int) -> Any:
+        """The answers question(state, *given), of about that size, put together by merge(one, next), first to last.
 
         For what is more than a sum; `merge` may write into its first argument.
         """
@@ -110,29 +110,40 @@ class ThreadState:
         self._made: list[Any] = [None] * len(self._chunks)  # filled by whichever thread has the chunk
 
     def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
+        small, large = self._lanes(size)
+        work = self._work(question, given, operator.add, operator.iadd)  # the first answer is not ours to write into
         matrices = size > self._n_features + SCALARS  # whose products keep to the thread that calls for them
         with one_blas_thread() if matrices else nullcontext():
-            total: Array = self._put_together(in_order, size, question, given)
-            return total
+            return in_order(share(work, small, self._n_threads) + [work(lane) for lane in large])
 
-    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any) -> Any:
+    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any, size: int) -> Any:
+        small, large = self._lanes(size)
+        work = self._work(question, given, merge, merge)
         with one_blas_thread():
-            return self._put_together(lambda answers: reduce(merge, answers), self._n_features, question, given)
+            return reduce(merge, share(work, small, self._n_threads) + [work(lane) for lane in large])
 
-    def _put_together(self, together: Any, size: int, question: Callable[..., Any], given: tuple[Any, ...]) -> Any:
-        """Lane by lane, then the lanes; large chunks come last."""
+    def _lanes(self, size: int) -> tuple[list[list[int]], list[list[int]]]:
+        """Chunks for one thread, and those that all threads work on together."""
+        small = [i for i, chunk in enumerate(self._chunks) if not chunk.large]
+        large = [[i] for i, chunk in enumerate(self._chunks) if chunk.large]
+        return lanes(small, sum(self._chunks[i].rows.nbytes for i in small), size), large
+
+    def _work(
+        self, question: Callable[..., Any], given: tuple[Any, ...], first: Callable[..., Any], then: Callable[..., Any]
+    ) -> Callable[[list[int]], Any]:
+        """From the chunks of a lane to their answers, put together one by one: `first` the first two."""
         chunks, made = self._chunks, self._made
 
-        def answer(i: int) -> Any:
-            if made[i] is None:
-                made[i] = self._make(chunks[i], *self._given)
-            return question(made[i], *given)
+        def work(lane: list[int]) -> Any:
+            result = None
+            for place, i in enumerate(lane):
+                if made[i] is None:
+                    made[i] = self._make(chunks[i], *self._given)
+                answer = question(made[i], *given)
+                result = answer if place == 0 else (first if place == 1 else then)(result, answer)
+            return result
 
-        small = [i for i, chunk in enumerate(chunks) if not chunk.large]
-        large = [i for i, chunk in enumerate(chunks) if chunk.large]
-        dealt = lanes(small, sum(chunks[i].rows.nbytes for i in small), size)
-        by_lane = share(lambda lane: together(map(answer, lane)), dealt, self._n_threads)
-        return together(chain(by_lane, map(answer, large)))
+        return work
 
 
 def _cut(rows: Rows, risk: Risk) -> Iterator[Chunk]:

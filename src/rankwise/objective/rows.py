@@ -4,7 +4,6 @@ float32 values are read as they are and summed in float64. A large matrix is gon
 depend on the number of threads. This is the only place that knows how X is stored.
 """
 
-from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
@@ -206,15 +205,13 @@ def lanes(blocks: list[Any], nbytes: int, size: int) -> list[list[Any]]:
     return [blocks[i : i + step] for i in range(0, len(blocks), step)]
 
 
-def in_order(parts: Iterable[Floats]) -> Floats:
-    """The sum of the parts, first to last; a part is asked for when the sum of those before it is there."""
-    one_by_one = iter(parts)
-    total = next(one_by_one)
-    for i, part in enumerate(one_by_one):
-        if i == 0:
-            total = total + part  # the first part is not ours to write into
-        else:
-            total += part
+def in_order(parts: list[Floats]) -> Floats:
+    """The sum of the parts, first to last."""
+    if len(parts) == 1:
+        return parts[0]
+    total = parts[0] + parts[1]
+    for part in parts[2:]:
+        total += part
     return total
 
 
