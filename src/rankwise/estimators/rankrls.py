@@ -177,7 +177,7 @@ class RankRLS(Ranker):
         scaled = {"value": 2 * alpha * found.value, "gradient_norm": 2 * alpha * found.gradient_norm}
         self.result_ = replace(found, **scaled)
 
-    def _solve(self, problem: Any, name: str, alpha: float) -> Solution:
+    def _solve(self, problem: Regression, name: str, alpha: float) -> Solution:
         """By "primal" or "dual" equations, or by "cg"."""
         scaled = float(problem.units.alpha(alpha))
         if name == "cg":
@@ -213,7 +213,7 @@ def in_rows_given(values: Array, qid: Any) -> Array:
 
 
 def told(
-    name: str, problem: Any, solution: Solution, tol: float = ENOUGH, stopped: str | None = None, level: int = 4
+    name: str, problem: Regression, solution: Solution, tol: float = ENOUGH, stopped: str | None = None, level: int = 4
 ) -> Result:
     """The result in the units of the data. It has converged if it is within `tol`, or within `ENOUGH` if that is more;
     else a warning says why: what `stopped` the solver, or rounding.

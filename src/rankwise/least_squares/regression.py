@@ -36,8 +36,8 @@ MOST_BYTES = 1 << 32  # that a d × d or n × n matrix may take
 AS_GIVEN = Units(1.0, 1.0)
 
 
-class Expansion(NamedTuple):
-    """What is known at w: gradient is half that of J, misfit is |t - Zw|², moved is |Zw|²."""
+class Fit(NamedTuple):
+    """How well w fits: gradient is half that of J, misfit is |t - Zw|², moved is |Zw|²."""
 
     point: Floats
     alpha: float
@@ -109,10 +109,10 @@ class Regression:
         """XᵀLX v."""
         return 0.5 * self.start.hessian(v)
 
-    def at(self, w: Floats, alpha: float) -> Expansion:
+    def at(self, w: Floats, alpha: float) -> Fit:
         at = self.sum.at(w)
         moved = float(at.state.total(moved_of, size=1))
-        return Expansion(w, alpha, alpha * w + 0.5 * at.gradient, at.value, moved)
+        return Fit(w, alpha, alpha * w + 0.5 * at.gradient, at.value, moved)
 
     def normal_matrix(self) -> Floats:
         """[[ZᵀZ, Zᵀt], [tᵀZ, tᵀt]]."""
@@ -131,11 +131,11 @@ class Regression:
         Zt: Floats = self.parts.merged(Part.compressed, stacked, size=HEIGHT * (self.size + 1) ** 2)
         return narrowed([Zt])
 
-    def twofold_at(self, w: Floats, alpha: float) -> Expansion:
+    def twofold_at(self, w: Floats, alpha: float) -> Fit:
         """As `at`, with sums in twice the precision."""
         sums: Floats = self.parts.merged(Part.twofold_sums, added_twofold, w, self._dense, size=2 * self.size)
         gradient = (alpha * w - sums[0, :-2]) - sums[1, :-2]
-        return Expansion(w, alpha, gradient, float(sums[0, -2]), float(sums[0, -1]))
+        return Fit(w, alpha, gradient, float(sums[0, -2]), float(sums[0, -1]))
 
     def curvature(self, v: Floats) -> float:
         """|Zv|², in twice the precision."""

@@ -17,7 +17,7 @@ from rankwise.foundation.arrays import Floats
 from rankwise.foundation.threads import enough_blas_threads
 from rankwise.least_squares.factors import factorise
 from rankwise.least_squares.gram import gram, lifted
-from rankwise.least_squares.regression import MATRIX_GAIN, MOST_BYTES, Expansion, Regression
+from rankwise.least_squares.regression import MATRIX_GAIN, MOST_BYTES, Fit, Regression
 
 EPS = float(np.finfo(float).eps)
 GOAL = 1e-10  # the error of scores relative to their size
@@ -37,7 +37,7 @@ class Solution(NamedTuple):
     estimate it too small.
     """
 
-    at: Expansion
+    at: Fit
     error: float
     products: int
     message: str
@@ -155,21 +155,21 @@ def corrected(
     return Solution(best, error, products, "solved by orthogonal factors")
 
 
-def rounding(problem: Regression, at: Expansion) -> Floats:
+def rounding(problem: Regression, at: Fit) -> Floats:
     """About how far each entry of the gradient is off, if it was summed in float64 and rounding errors are random."""
     of_scores = problem.degrees[0] * float(np.linalg.norm(problem.largest * at.point))
     noise: Floats = 8 * EPS * problem.largest * (of_scores + np.sqrt(problem.degrees[1] * max(at.misfit, 0.0)))
     return noise
 
 
-def error_above(problem: Regression, at: Expansion, smallest: float) -> float:
+def error_above(problem: Regression, at: Fit, smallest: float) -> float:
     """The error at most, if no eigenvalue of ZᵀZ + αI in the span of g is below `smallest`."""
     noisy = np.abs(at.gradient) + rounding(problem, at)
     squared = float(noisy @ noisy) / smallest
     return max(relative(problem, squared, at), WEIGHTS * _ratio(squared / smallest, float(at.point @ at.point)))
 
 
-def relative(problem: Regression, squared_error: float, at: Expansion) -> float:
+def relative(problem: Regression, squared_error: float, at: Fit) -> float:
     """The error by |Zδ|² + α|δ|²; the share of |Zδ|² in it is at most |Z|² / (|Z|² + α)."""
     norm = _norm_above(problem)
     squares = norm * norm
@@ -177,7 +177,7 @@ def relative(problem: Regression, squared_error: float, at: Expansion) -> float:
     return _relative(share * squared_error, squared_error, at)
 
 
-def _relative(moved: float, excess: float, at: Expansion) -> float:
+def _relative(moved: float, excess: float, at: Fit) -> float:
     """The larger of two: |Zδ| relative to |Zw|, and what the objective is above its minimum, relative to it."""
     return max(_ratio(moved, at.moved), _ratio(excess, at.value + FLOOR * at.moved) ** 2)
 
@@ -215,7 +215,7 @@ class Scaled(NamedTuple):
             reciprocal, _ = lapack.dpocon(factor[0], norm, uplo="L")
         return cls(factor, scale, float(reciprocal) * norm)
 
-    def error(self, problem: Regression, at: Expansion) -> float:
+    def error(self, problem: Regression, at: Fit) -> float:
         """Of the solution."""
         noisy, weights = (np.abs(at.gradient) + rounding(problem, at)) * self.scale, at.point / self.scale
         squared = float(noisy @ noisy) / self.smallest
