@@ -146,12 +146,13 @@ def test_a_killed_conversion_never_opens(tmp_path):
 
 
 def test_rows_in_chunks_stay_on_disk(files, tmp_path, monkeypatch):
-    """RankSVM streams a folder of chunks, in training, predicting and judging; others read it whole."""
+    """RankSVM and RankRLS stream a folder of chunks, in training, predicting and judging; others read it whole."""
     folder = tmp_path / "train.chunks"
     run("convert", files / "train.txt", folder, "--to", "chunks")
-    run("train", folder, "-o", tmp_path / "rls.json", "--model", "rankrls")
+    run("train", folder, "-o", tmp_path / "cv.json", "--model", "rankrls-cv")
     monkeypatch.setattr(ChunkedData, "read", None)
     monkeypatch.setattr(ChunkedData, "chunk", None)
+    run("train", folder, "-o", tmp_path / "rls.json", "--model", "rankrls")
     told = run("train", folder, "-o", tmp_path / "m.json", "--C", 0.01).stdout
     assert "ndcg@10" in told
     expected = RankSVM(C=0.01).fit(*(getattr(load_sample("train"), name) for name in ("X", "y", "qid")))

@@ -13,7 +13,8 @@ from strategies import problems
 from rankwise import RankSVM, make_ranking
 from rankwise.estimators.rankrls import RankRLS
 from rankwise.estimators.rankrls_cv import RankRLSCV
-from rankwise.least_squares.regression import Regression, cheapest, regression
+from rankwise.least_squares.parts import Part
+from rankwise.least_squares.regression import cheapest, regression
 
 DATA = make_ranking(n_queries=25, docs_per_query=12, n_features=6, random_state=0)
 CHOICES = [(ties, scaling) for ties in ("include", "exclude") for scaling in ("pairs", "query")]
@@ -143,20 +144,14 @@ def test_a_query_much_larger_than_a_block(monkeypatch):
     data = make_ranking(n_queries=3, docs_per_query=(50, 900), n_features=4, random_state=2)
     for ties in ("include", "exclude"):
         expected = fitted(data.X, data.y, data.qid, ties=ties)
-        blocks = list(_small_blocks(monkeypatch, data, ties)._blocks())
+        blocks = list(_small_blocks(monkeypatch, data, ties).whole._blocks())
         assert len(blocks) > 20
         np.testing.assert_allclose(fitted(data.X, data.y, data.qid, ties=ties), expected, rtol=1e-9)
         monkeypatch.undo()
 
 
 def _small_blocks(monkeypatch, data, ties):
-    plain = Regression.__init__
-
-    def init(self, *args):
-        plain(self, *args)
-        self.piece_rows = 16
-
-    monkeypatch.setattr(Regression, "__init__", init)
+    monkeypatch.setattr(Part, "piece_rows", 16)
     return regression(data.X, data.y, data.qid, None, ties=ties, scaling="pairs", n_jobs=2)
 
 

@@ -59,7 +59,7 @@ def test_a_part_is_its_block(choice):
     labels, codes = rng.integers(0, 3, 30).astype(float), np.repeat([0, 1, 2, 3], [7, 1, 12, 10])
     weights, v = rng.random(30), rng.normal(size=(30, 2))
     ours = compare(labels, Queries(codes, 30), weights, *choice)
-    part = ours.part(1, 3, slice(7, 20))
+    part = ours.select(slice(1, 3), slice(7, 20))
     np.testing.assert_allclose(part.root(v[7:20]), ours.root(v)[7:20], rtol=1e-14)
     np.testing.assert_allclose(part.laplacian(v[7:20]), ours.laplacian(v)[7:20], rtol=1e-12, atol=1e-12)
     blocks = [(rows, v[7:20][rows].copy()) for rows in (slice(0, 5), slice(5, 13))]

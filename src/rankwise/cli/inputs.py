@@ -86,11 +86,14 @@ def left_on_disk(ranker: Any, sources: list[str], known: Known | None = None) ->
 
 
 def _reads_parts(ranker: Any) -> bool:
+    from rankwise.estimators.rankrls import RankRLS
     from rankwise.estimators.ranksvm import RankSVM
     from rankwise.solvers import needs_of
 
-    if not isinstance(ranker, RankSVM) or ranker.device not in (None, "cpu"):
+    if not isinstance(ranker, RankSVM | RankRLS) or ranker.device not in (None, "cpu"):
         return False
+    if isinstance(ranker, RankRLS):
+        return bool(ranker.solver != "dual")
     return "single pairs" not in needs_of(ranker.solver)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,11 @@ class ClusterState:
     def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
         return self.state.ask(total_of, question, given, size)
 
+    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any, size: int) -> Any:
+        """By partition where it is, then here."""
+        state = self.state
+        return reduce(merge, state.of.each(merged_of, state.made_of, question, merge, given, size))
+
 
 def state_of(content: Content, loss: Loss, make: Callable[..., Any], *given: Any) -> State:
     return content.unit.sum.with_loss(loss).executor.state(make, *given)
@@ -80,6 +86,17 @@ def state_of(content: Content, loss: Loss, make: Callable[..., Any], *given: Any
 
 def total_of(state: State, question: Callable[..., Array], given: tuple[Any, ...], size: int) -> Array:
     return state.total(question, *given, size=size)
+
+
+def merged_of(
+    content: Content,
+    made_of: tuple[Any, ...],
+    question: Callable[..., Any],
+    merge: Callable[[Any, Any], Any],
+    given: tuple[Any, ...],
+    size: int,
+) -> Any:
+    return state_of(content, *made_of).merged(question, merge, *given, size=size)
 
 
 def itself(content: Any) -> Any:

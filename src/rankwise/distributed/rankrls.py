@@ -5,12 +5,14 @@ from typing import Any, Self
 
 from rankwise.distributed.client import check_device
 from rankwise.distributed.cluster import OnCluster
-from rankwise.distributed.regression import DistributedRegression, build_regression
+from rankwise.distributed.executor import Cluster, Content
 from rankwise.distributed.results import with_traffic
-from rankwise.distributed.spread import spread
+from rankwise.distributed.rows import Rows, threads
+from rankwise.distributed.spread import Columns, spread
 from rankwise.estimators.base import positive
 from rankwise.estimators.rankrls import NO_PAIR, RankRLS
-from rankwise.least_squares.regression import cheapest
+from rankwise.least_squares.regression import Regression, build, cheapest
+from rankwise.least_squares.squared_gaps import SQUARED
 
 SOLVERS = ("auto", "primal", "cg")
 
@@ -34,10 +36,18 @@ class DaskRankRLS(OnCluster, RankRLS):
         data = spread(self.client, given, build_regression, self.ties, self.scaling, self.n_jobs)
         with data.partitions:
             self._know(data)
-            problem = DistributedRegression(data)
+            problem = Regression(Cluster(data, SQUARED))
             if not problem.any:
                 warnings.warn(NO_PAIR, stacklevel=2)
             name = cheapest(*data.shape, data.size) if self.solver == "auto" else self.solver
             self._solve(problem, "cg" if name == "dual" else name, alpha)
         self.result_ = with_traffic(self.result_, data.partitions.traffic)
         return self
+
+
+def build_regression(rows: Rows, _: Columns, ties: str, scaling: str, n_jobs: int | None) -> Content:
+    """The content of a partition."""
+    data = rows.data
+    options: Any = {"ties": ties, "scaling": scaling, "n_jobs": threads(n_jobs)}
+    executor = build(data.X, data.y, data.qid, rows.weight, **options)
+    return Content(Regression(executor).objective(0.5), None)

@@ -12,7 +12,7 @@ from rankwise.distributed.spread import Spread
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.objective.executors import Threads
 from rankwise.objective.objective import Objective
-from rankwise.objective.risks import PairwiseRisk
+from rankwise.objective.risks import ListedRisk
 from rankwise.objective.sums import Sum
 from rankwise.pairs.queries import draw
 
@@ -49,10 +49,9 @@ def sample(partition: Partition, queries: Ints, rows: Ints, sizes: Ints, scales:
     """The rows drawn of a partition."""
     unit: Objective = partition.content.unit
     risk, threads = unit.risk, unit.rows.n_threads
-    if not isinstance(risk, PairwiseRisk):  # a list of pairs is taken whole
+    if isinstance(risk, ListedRisk):  # taken whole
         return partition
-    preferences = risk.preferences.sampled(queries, rows, sizes, scales, threads)
-    risk = replace(risk, preferences=preferences, margins=None if risk.margins is None else risk.margins[rows])
+    risk = risk.drawn(queries, rows, sizes, scales, threads)
     chosen = unit.rows.select(rows, threads)
     content = replace(partition.content, unit=Objective(Sum(Threads(chosen, risk)), unit.C), rows=None)
     return Partition(content, chosen.nbytes + 40 * rows.size)

@@ -89,7 +89,7 @@ class KernelRankRLS(KernelRanker):
         problem = prepared(self, features, y, qid, sample_weight)
         scaled = problem.units.alpha(alphas)
         # One product of large matrices: block by block, a matrix as large as this would be read and written each time.
-        Z = problem.comparisons.root(problem.features.X)
+        Z = problem.comparisons.root(problem.whole.rows.X)
         A, b = Z.T @ Z, Z.T @ problem.comparisons.root(problem.targets)
         self.__dict__.pop("result_", None)
         if single:

@@ -8,16 +8,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.estimators.base import Ranker, positive, warn_of_query_ids
+from rankwise.estimators.base import Ranker, check_room_for_weights, positive, warn_of_query_ids
 from rankwise.estimators.on_device import bring_back
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import library_of
 from rankwise.least_squares.conjugate import by_conjugate_gradients
-from rankwise.least_squares.pairwise import pairwise
 from rankwise.least_squares.regression import Regression, cheapest, regression
 from rankwise.least_squares.solving import ENOUGH, Solution, by_dual, by_primal
 from rankwise.least_squares.units import LEAST as LEAST_ALPHA
 from rankwise.objective import losses
+from rankwise.objective.stored import is_stored
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries
 from rankwise.solvers import make_solver
@@ -105,12 +105,13 @@ class RankRLS(Ranker):
         self.n_jobs = n_jobs
         self.device = device
 
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Learn `coef_` from the rows X with labels y.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_documents, n_features)
+        X : array or sparse matrix of shape (n_documents, n_features), or what `rankwise.open_chunks` gives
+            Rows on disk bring labels and query ids along, and are read part by part, again and again.
         y : array of shape (n_documents,)
             Any real numbers; their differences within a query are what is learnt.
         qid : array of shape (n_documents,), default=None
@@ -123,7 +124,10 @@ class RankRLS(Ranker):
             raise ValueError(f"solver is {self.solver!r}: there are {', '.join(map(repr, SOLVERS))}")
         at_host = library_of(X) is None
         warn_of_query_ids(X, qid)
-        X, y, sample_weight = self._check_fit(X, y, sample_weight)
+        if is_stored(X):
+            y, qid = self._check_stored(X, y, qid)
+        else:
+            X, y, sample_weight = self._check_fit(X, y, sample_weight)
         self.__dict__.pop("dual_coef_", None)
         if library_of(X):
             self._solve_on_device(X, y, qid, sample_weight, alpha)
@@ -132,20 +136,39 @@ class RankRLS(Ranker):
             return self
         problem = prepared(self, X, y, qid, sample_weight)
         name = cheapest(X.shape[0], X.shape[1], X.size) if self.solver == "auto" else self.solver
-        solution = self._solve(problem, name, alpha)
+        if is_stored(X) and name == "dual":
+            name = "cg"
+        try:
+            solution = self._solve(problem, name, alpha)
+        except ValueError:
+            if is_stored(X):
+                X.check_finite()  # a NaN on disk is found when it has spoilt the sums
+            raise
         if name == "dual":
             units, found = problem.units, solution.dual
             dual = problem.dual(self.coef_, alpha) if found is None else units.dual(found)
             self.dual_coef_: Floats = in_rows_given(dual, qid)
         return self
 
+    def _check_stored(self, X: Any, y: Any, qid: Any) -> tuple[Any, Any]:
+        """The labels and query ids that rows on disk bring along."""
+        if self.device is not None:
+            raise ValueError("rows on disk are worked on by the CPU: leave device out, or give data.read()")
+        if self.solver == "dual":
+            raise ValueError("solver 'dual' takes rows in memory: give data.read(), or take 'auto'")
+        if y is not None or qid is not None:
+            raise ValueError("rows on disk have labels and query ids of their own: fit(data), without y and qid")
+        self.__dict__.pop("feature_names_in_", None)
+        self.n_features_in_, self.first_index_ = X.shape[1], X.first_index
+        if X.names is not None:
+            self.feature_names_in_ = np.array(X.names, dtype=object)
+        check_room_for_weights(X.shape[1])
+        return X.y, X.qid
+
     def _solve_on_device(self, X: Any, y: Any, qid: Any, sample_weight: Any, alpha: float) -> None:
         if self.solver not in ON_DEVICE:
             raise ValueError(f"solver {self.solver!r} takes arrays of NumPy only: for others take 'auto'")
-        objective = pairwise(X, y, qid, sample_weight, alpha, ties=self.ties, scaling=self.scaling)
-        self.n_queries_ = objective.risk.starts.size - 1
-        if not Preferences(y, qid).any:
-            warnings.warn(NO_PAIR, stacklevel=3)
+        objective = prepared(self, X, y, qid, sample_weight).objective(alpha)
         tol, max_iter = positive("tol", self.tol), int(positive("max_iter", self.max_iter))
         # What f is above its optimum goes with the square of the scores' error, for which `tol` is meant.
         solver = make_solver(ON_DEVICE[self.solver], losses.squared(), X, tol=tol * tol, max_iter=max_iter)
@@ -154,7 +177,7 @@ class RankRLS(Ranker):
         scale = 2 * alpha
         self.result_ = replace(found, value=scale * found.value, gradient_norm=scale * found.gradient_norm)
 
-    def _solve(self, problem: Any, name: str, alpha: float) -> Solution:
+    def _solve(self, problem: Regression, name: str, alpha: float) -> Solution:
         """By "primal" or "dual" equations, or by "cg"."""
         scaled = float(problem.units.alpha(alpha))
         if name == "cg":
@@ -174,8 +197,7 @@ def prepared(ranker: Any, X: Any, y: Floats, qid: Any, sample_weight: Floats | N
     options = {"ties": ranker.ties, "scaling": ranker.scaling, "n_jobs": ranker.n_jobs}
     problem = regression(X, y, qid, sample_weight, **options)
     ranker.n_queries_ = problem.starts.size - 1
-    first = problem.starts[:-1]
-    if (np.minimum.reduceat(problem.labels, first) == np.maximum.reduceat(problem.labels, first)).all():
+    if not (Preferences(y, qid).any if library_of(X) else problem.any):
         warnings.warn(NO_PAIR, stacklevel=3)
     return problem
 
@@ -191,7 +213,7 @@ def in_rows_given(values: Array, qid: Any) -> Array:
 
 
 def told(
-    name: str, problem: Any, solution: Solution, tol: float = ENOUGH, stopped: str | None = None, level: int = 4
+    name: str, problem: Regression, solution: Solution, tol: float = ENOUGH, stopped: str | None = None, level: int = 4
 ) -> Result:
     """The result in the units of the data. It has converged if it is within `tol`, or within `ENOUGH` if that is more;
     else a warning says why: what `stopped` the solver, or rounding.

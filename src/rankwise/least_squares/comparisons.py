@@ -14,7 +14,7 @@ Means are taken of differences to the first document of the query, so a large of
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,17 +51,28 @@ class Comparisons:
     own: Floats
     against: Floats
 
-    def part(self, first: int, last: int, rows: slice) -> "Comparisons":
-        """Those of queries first, ..., last - 1 alone, whose documents are `rows`."""
-        slots = slice(int(self.starts[first]), int(self.starts[last]))
-        return Comparisons(
-            slot=self.slot[rows] - slots.start,
-            starts=self.starts[first : last + 1] - slots.start,
-            weights=self.weights[rows],
-            factor=self.factor[first:last],
-            own=self.own[slots],
-            against=self.against[slots],
-        )
+    def select(self, queries: Any, rows: Any) -> "Comparisons":
+        """Those of some queries alone, whose documents are `rows`: two slices, or two arrays of numbers."""
+        if isinstance(queries, slice):
+            first, last, _ = queries.indices(self.factor.size)
+            slots: Any = slice(int(self.starts[first]), int(self.starts[last]))
+            slot, starts = self.slot[rows] - slots.start, self.starts[first : last + 1] - slots.start
+        else:
+            counts = np.diff(self.starts)[queries]
+            starts = np.concatenate(([0], np.cumsum(counts)))
+            slots = np.arange(starts[-1]) + np.repeat(self.starts[queries] - starts[:-1], counts)
+            place = np.zeros(self.own.size, np.int32)
+            place[slots] = np.arange(slots.size)
+            slot = place[self.slot[rows]]
+        weights = self.weights[rows]
+        return Comparisons(slot, starts, weights, self.factor[queries], self.own[slots], self.against[slots])
+
+    def scaled(self, scales: Floats) -> "Comparisons":
+        """With each document's weight multiplied; what pairs are multiplied by stays."""
+        weights = self.weights * scales
+        own: Floats = np.bincount(self.slot, weights, self.own.size).astype(np.float64)
+        total = np.add.reduceat(own, self.starts[:-1])[self._query]
+        return Comparisons(self.slot, self.starts, weights, self.factor, own, np.where(self._tied, total, total - own))
 
     def laplacian(self, V: Array) -> Floats:
         """L V."""
@@ -84,7 +95,7 @@ class Comparisons:
     @cached_property
     def pairs_by_query(self) -> Floats:
         """For each query, the weight of its pairs."""
-        itself = np.where(self.against == self._total[self._query], 1.0, 0.0)[self.slot] * self.weights
+        itself = np.where(self._tied, 1.0, 0.0)[self.slot] * self.weights
         twice = self.degree - (self.factor[self._query])[self.slot] * self.weights * itself
         return np.bincount(self._query[self.slot], twice, self.factor.size) / 2
 
@@ -104,8 +115,7 @@ class Comparisons:
         from rankwise.least_squares.twofold_kernels import laplacian
 
         out = np.empty((2, hi.size))
-        tied = self.against == self._total[self._query]
-        return out, float(laplacian(self.slot, self.starts, tied, self.weights, self.factor, hi, lo, out))
+        return out, float(laplacian(self.slot, self.starts, self._tied, self.weights, self.factor, hi, lo, out))
 
     def _columns(self, V: Array, pull: Floats, scale: Floats) -> Floats:
         from rankwise.least_squares.kernels import shift_by_slot
@@ -149,6 +159,12 @@ class Comparisons:
     @cached_property
     def _query(self) -> Ints:
         return np.repeat(np.arange(self.factor.size), np.diff(self.starts))
+
+    @cached_property
+    def _tied(self) -> Array:
+        """Of each slot, whether its documents are compared to each other too."""
+        tied: Array = self.against == self._total[self._query]
+        return tied
 
     @cached_property
     def _total(self) -> Floats:

@@ -8,12 +8,11 @@ The remaining error is g·H⁻¹g for the gradient g and H = XᵀLX + αI. Two n
   estimate, which may be too small. Many features: the smaller of both, which saves a quarter of the products.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy import linalg
 
 from rankwise.foundation.arrays import Floats
+from rankwise.least_squares.regression import Regression
 from rankwise.least_squares.solving import (
     ENOUGH,
     Solution,
@@ -33,7 +32,7 @@ STALLED = 50  # products beyond the number of features, after which rounding pre
 DIRECT = 1e11  # operations that orthogonal factors may take if conjugate gradients fail
 
 
-def by_conjugate_gradients(problem: Any, alpha: float, tol: float, max_iter: int) -> Solution:
+def by_conjugate_gradients(problem: Regression, alpha: float, tol: float, max_iter: int) -> Solution:
     """Until scores are estimated to be within `tol` of the exact ones, relative to their size.
 
     A solution within `ENOUGH` is accepted if rounding prevents a smaller `tol`.
@@ -52,7 +51,7 @@ def by_conjugate_gradients(problem: Any, alpha: float, tol: float, max_iter: int
 
 
 def _steps(
-    problem: Any, alpha: float, diagonal: Floats, tol: float, max_iter: int
+    problem: Regression, alpha: float, diagonal: Floats, tol: float, max_iter: int
 ) -> tuple[Floats, float | None, int, bool]:
     """The solution, the eigenvalue by which its error was estimated if it was, the products taken, and whether the
     error is within `tol`.
@@ -107,7 +106,7 @@ def _smallest(lengths: Floats, kept: Floats) -> float:
     return max(float(found[0]), np.finfo(float).tiny)
 
 
-def _again(problem: Any, w: Floats, alpha: float, products: int, max_iter: int) -> Solution:
+def _again(problem: Regression, w: Floats, alpha: float, products: int, max_iter: int) -> Solution:
     """By orthogonal factors if they are cheap, else in twice the precision."""
     if affordable(problem, DIRECT):
         found = stably(problem, alpha)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise.foundation.arrays import Floats, Ints
+from rankwise.least_squares.gram import gram as gram_of
 from rankwise.least_squares.regression import Regression
 from rankwise.solvers.spectral import Spectrum, decompose, left_out
 
@@ -26,7 +27,7 @@ class Contrasts:
 
     @classmethod
     def of(cls, problem: Regression) -> "Contrasts":
-        gram, t = problem.gram()
+        gram, t = gram_of(problem.whole)
         Q = reflectors(problem)
         contrasts, right = contrasted(problem, Q, gram), contrasted(problem, Q, t[:, None])[:, 0]
         contrasts = contrasted(problem, Q, np.ascontiguousarray(contrasts.T))
@@ -41,7 +42,7 @@ class Contrasts:
         known = self.dual.values > 0
         roots = np.sqrt(self.dual.values[known])
         U = expanded(problem, reflectors(problem), self.dual.basis[:, known])
-        basis = problem.features.transposed_dot(problem.comparisons.transposed_root(U)) / roots
+        basis = problem.whole.rows.transposed_dot(problem.comparisons.transposed_root(U)) / roots
         return Spectrum(self.dual.values[known], basis, self.dual.right[known] * roots)
 
     def left_out(self, q: int, alphas: Floats) -> Floats:

@@ -18,7 +18,8 @@ from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.threads import one_blas_thread
 from rankwise.least_squares.comparisons import compare
 from rankwise.least_squares.factors import factorise
-from rankwise.least_squares.regression import Regression, narrowed
+from rankwise.least_squares.parts import narrowed
+from rankwise.least_squares.regression import Regression
 from rankwise.pairs.queries import Queries
 from rankwise.solvers.spectral import Spectrum, decompose, downdated
 
@@ -48,7 +49,7 @@ def leave_pair_out(problem: Regression, spectrum: Spectrum | None, alphas: Float
 
     Rows that are equal, label included, count as one document: a copy left behind would give the label away.
     """
-    rows, first, copy_of = np.unique(problem.rows((0, 1)).Xy, axis=0, return_index=True, return_inverse=True)
+    rows, first, copy_of = np.unique(problem.whole.matrices(0, 1).Xy, axis=0, return_index=True, return_inverse=True)
     if spectrum is not None and problem.size > rows.shape[0]:  # narrower in the basis of the rows' own span
         rows = np.column_stack((rows[:, :-1] @ spectrum.basis, rows[:, -1]))
     weights: Floats = np.bincount(copy_of, problem.comparisons.weights).astype(np.float64)
@@ -143,7 +144,7 @@ class _Query:
             return np.zeros(alphas.size)
         ties = "exclude" if self.slotted else "include"
         rest = compare(self.labels[stay], Queries(None, stay.size), self.weights[stay], ties, self.scaling)
-        factors = factorise(narrowed([rest.root(self.rows[stay])], 1)[0])
+        factors = factorise(narrowed([rest.root(self.rows[stay])]))
         gap = self.rows[i, :-1] - self.rows[j, :-1]
         return np.array([gap @ factors.at(float(alpha)).solution for alpha in alphas])
 

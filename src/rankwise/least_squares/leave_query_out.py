@@ -12,8 +12,9 @@ from scipy import linalg
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.threads import one_blas_thread, share
 from rankwise.least_squares.factors import factorise
+from rankwise.least_squares.parts import narrowed
 from rankwise.least_squares.paths import Path
-from rankwise.least_squares.regression import Regression, Rows, narrowed
+from rankwise.least_squares.regression import Regression
 from rankwise.least_squares.solving import unit_diagonal
 from rankwise.solvers.spectral import Spectrum, left_out, reduction_pays
 
@@ -55,7 +56,7 @@ def _by_normal(problem: Regression, normal: Floats, spectrum: Spectrum, alphas: 
     whole = _Determinant(normal[:-1, :-1], least)
 
     def work(piece: tuple[int, int]) -> None:
-        rows = problem.rows(piece)
+        rows = problem.whole.matrices(*piece)
         scores, starts = out[rows.place], problem.starts[piece[0] : piece[1] + 1] - problem.starts[piece[0]]
         blocks = np.stack((starts[:-1], starts[1:]), axis=1)
         by_reduction = reducible[piece[0] : piece[1]]
@@ -73,7 +74,7 @@ def _by_normal(problem: Regression, normal: Floats, spectrum: Spectrum, alphas: 
             shares[piece[0] + q] = np.linalg.slogdet(np.eye(F.shape[0]) - (F * gains) @ F.T)[1]
 
     with one_blas_thread():
-        share(work, problem.pieces, problem.n_threads)
+        share(work, problem.whole.pieces, problem.whole.rows.n_threads)
     refit: Array = ~(shares >= LEAST_SHARE)
     return refit
 
@@ -104,7 +105,7 @@ def _by_contrasts(problem: Regression, path: Path, alphas: Floats, out: Floats) 
     assert contrasts is not None
 
     def work(piece: tuple[int, int]) -> None:
-        rows = problem.rows(piece)
+        rows = problem.whole.matrices(*piece)
         for q in range(*piece):
             first, last = problem.starts[q : q + 2] - problem.starts[piece[0]]
             try:
@@ -115,7 +116,7 @@ def _by_contrasts(problem: Regression, path: Path, alphas: Floats, out: Floats) 
             out[problem.starts[q] : problem.starts[q + 1]] = (rows.Xy[first:last, :-1] @ spectrum.basis) @ points
 
     with one_blas_thread():
-        share(work, problem.pieces, problem.n_threads)
+        share(work, problem.whole.pieces, problem.whole.rows.n_threads)
     return refit
 
 
@@ -128,7 +129,7 @@ def _by_penalty(problem: Regression, alphas: Floats, out: Floats, among: tuple[i
         _score(problem, among, others[:, None] / alphas, out)
         return
     for half, rest in _halves(*among):
-        _by_penalty(problem, alphas, out, half, others + problem.pull(*rest))
+        _by_penalty(problem, alphas, out, half, others + problem.whole.pull(*rest))
 
 
 def _refitted(
@@ -140,7 +141,7 @@ def _refitted(
     if among[1] - among[0] > 1:
         for half, rest in _halves(*among):
             if wanted[slice(*half)].any():
-                _refitted(problem, alphas, out, wanted, half, narrowed([*others, problem.compressed(*rest)], 1))
+                _refitted(problem, alphas, out, wanted, half, [narrowed([*others, problem.whole.compressed(*rest)])])
         return
     factors = factorise(others[0] if others else np.zeros((1, problem.size + 1)))
     _score(problem, among, np.column_stack([factors.at(float(alpha)).solution for alpha in alphas]), out)
@@ -154,7 +155,7 @@ def _halves(first: int, last: int) -> tuple[tuple[tuple[int, int], tuple[int, in
 
 def _score(problem: Regression, query: tuple[int, int], points: Floats, out: Floats) -> None:
     """The scores of one query, a column for every column of `points`."""
-    rows: Rows = problem.rows(query)
+    rows = problem.whole.matrices(*query)
     X = rows.Xy[:, :-1]
     scores, base = (X - X[0]) @ points, X[0] @ points
     shown = np.abs(base) <= MOST_OFFSET * np.abs(scores).max(axis=0)

@@ -16,7 +16,8 @@ from scipy.linalg import lapack
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.threads import enough_blas_threads
 from rankwise.least_squares.factors import factorise
-from rankwise.least_squares.regression import MATRIX_GAIN, MOST_BYTES, Expansion
+from rankwise.least_squares.gram import gram, lifted
+from rankwise.least_squares.regression import MATRIX_GAIN, MOST_BYTES, Fit, Regression
 
 EPS = float(np.finfo(float).eps)
 GOAL = 1e-10  # the error of scores relative to their size
@@ -36,14 +37,14 @@ class Solution(NamedTuple):
     estimate it too small.
     """
 
-    at: Expansion
+    at: Fit
     error: float
     products: int
     message: str
     dual: Floats | None = None  # a with w = Xᵀa, where it was found on the way
 
 
-def by_penalty(problem: Any, alpha: float) -> Solution | None:
+def by_penalty(problem: Regression, alpha: float) -> Solution | None:
     """XᵀLy / α, if XᵀLX is within rounding of 0 beside α: its square could be below what float64 holds. Else None."""
     if _norm_above(problem) > EPS * np.sqrt(alpha):
         return None
@@ -51,12 +52,12 @@ def by_penalty(problem: Any, alpha: float) -> Solution | None:
     return Solution(problem.twofold_at(w, alpha), EPS, 1, "solved by primal equations")
 
 
-def _norm_above(problem: Any) -> float:
+def _norm_above(problem: Regression) -> float:
     """At least |Z|: Σ ω_i ω_j (x_i - x_j)² over the pairs is at most twice Σ degree · x² over the documents."""
     return float(np.linalg.norm(problem.largest)) * float(np.sqrt(2 * np.sqrt(problem.n_rows) * problem.degrees[0]))
 
 
-def by_primal(problem: Any, alpha: float) -> Solution:
+def by_primal(problem: Regression, alpha: float) -> Solution:
     """d equations."""
     if found := by_penalty(problem, alpha):
         return found
@@ -64,7 +65,7 @@ def by_primal(problem: Any, alpha: float) -> Solution:
     return from_normal(problem, normal[:-1, :-1], normal[:-1, -1], alpha) or stably(problem, alpha)
 
 
-def from_normal(problem: Any, A: Floats, b: Floats, alpha: float) -> Solution | None:
+def from_normal(problem: Regression, A: Floats, b: Floats, alpha: float) -> Solution | None:
     """(A + αI)⁻¹ b, or None where rounding is in the way."""
     factor = Scaled.of(A, alpha)
     if factor is None or factor.smallest < DEFINITE:
@@ -74,15 +75,16 @@ def from_normal(problem: Any, A: Floats, b: Floats, alpha: float) -> Solution | 
     return Solution(expansion, error, 1, "solved by primal equations") if error <= ENOUGH else None
 
 
-def by_dual(problem: Any, alpha: float) -> Solution:
+def by_dual(problem: Regression, alpha: float) -> Solution:
     """n equations. Weighted rows of Z sum to 0 within each query: the eigenvalues that are 0 therefore are lifted."""
     if found := by_penalty(problem, alpha):
         return found
-    gram, t = problem.gram()
-    factor = Scaled.of(problem.lifted(gram), alpha)
+    whole = problem.whole
+    squares, t = gram(whole)
+    factor = Scaled.of(lifted(whole, squares), alpha)
     if factor is not None and factor.smallest > DEFINITE:
-        dual = problem.comparisons.transposed_root(factor(t))
-        expansion = problem.at(problem.features.transposed_dot(dual), alpha)
+        dual = whole.comparisons.transposed_root(factor(t))
+        expansion = problem.at(whole.rows.transposed_dot(dual), alpha)
         error = error_above(problem, expansion, factor.smallest / float(factor.scale.max()) ** 2)
         lost = EPS * float(np.linalg.norm(problem.largest)) * float(np.linalg.norm(dual))
         if error <= ENOUGH and lost <= ENOUGH * float(np.linalg.norm(expansion.point)):
@@ -90,7 +92,7 @@ def by_dual(problem: Any, alpha: float) -> Solution:
     return stably(problem, alpha)
 
 
-def stably(problem: Any, alpha: float) -> Solution:
+def stably(problem: Regression, alpha: float) -> Solution:
     """By orthogonal factors, or, if these take too much memory or time, by products in twice the precision."""
     if not affordable(problem):
         return by_precise_products(problem, np.zeros(problem.size), alpha, problem.size)
@@ -98,14 +100,14 @@ def stably(problem: Any, alpha: float) -> Solution:
     return corrected(problem, solver.solution, alpha, solver)
 
 
-def affordable(problem: Any, most_work: float = MOST_WORK) -> bool:
+def affordable(problem: Regression, most_work: float = MOST_WORK) -> bool:
     """Whether orthogonal factors of Z fit into memory and take at most so many operations."""
     n, d = float(problem.n_rows), float(problem.size + 1)
     rows = min(n, d)  # that are left once Z is compressed, by matrix products
     return bool(16 * rows * d <= MOST_BYTES and rows * rows * d + n * d * d / MATRIX_GAIN <= most_work)
 
 
-def by_precise_products(problem: Any, w: Floats, alpha: float, most: int) -> Solution:
+def by_precise_products(problem: Regression, w: Floats, alpha: float, most: int) -> Solution:
     """By conjugate gradients from w, with the diagonal as preconditioner and gradients in twice the precision."""
     diagonal = problem.centred_diagonal() + alpha
     found = corrected(problem, w, alpha, lambda g: g / diagonal, most, most, lambda g: float(g @ g) / alpha)
@@ -113,7 +115,7 @@ def by_precise_products(problem: Any, w: Floats, alpha: float, most: int) -> Sol
 
 
 def corrected(
-    problem: Any,
+    problem: Regression,
     w: Floats,
     alpha: float,
     inverse: Callable[[Floats], Floats],
@@ -153,21 +155,21 @@ def corrected(
     return Solution(best, error, products, "solved by orthogonal factors")
 
 
-def rounding(problem: Any, at: Expansion) -> Floats:
+def rounding(problem: Regression, at: Fit) -> Floats:
     """About how far each entry of the gradient is off, if it was summed in float64 and rounding errors are random."""
     of_scores = problem.degrees[0] * float(np.linalg.norm(problem.largest * at.point))
     noise: Floats = 8 * EPS * problem.largest * (of_scores + np.sqrt(problem.degrees[1] * max(at.misfit, 0.0)))
     return noise
 
 
-def error_above(problem: Any, at: Expansion, smallest: float) -> float:
+def error_above(problem: Regression, at: Fit, smallest: float) -> float:
     """The error at most, if no eigenvalue of ZᵀZ + αI in the span of g is below `smallest`."""
     noisy = np.abs(at.gradient) + rounding(problem, at)
     squared = float(noisy @ noisy) / smallest
     return max(relative(problem, squared, at), WEIGHTS * _ratio(squared / smallest, float(at.point @ at.point)))
 
 
-def relative(problem: Any, squared_error: float, at: Expansion) -> float:
+def relative(problem: Regression, squared_error: float, at: Fit) -> float:
     """The error by |Zδ|² + α|δ|²; the share of |Zδ|² in it is at most |Z|² / (|Z|² + α)."""
     norm = _norm_above(problem)
     squares = norm * norm
@@ -175,7 +177,7 @@ def relative(problem: Any, squared_error: float, at: Expansion) -> float:
     return _relative(share * squared_error, squared_error, at)
 
 
-def _relative(moved: float, excess: float, at: Expansion) -> float:
+def _relative(moved: float, excess: float, at: Fit) -> float:
     """The larger of two: |Zδ| relative to |Zw|, and what the objective is above its minimum, relative to it."""
     return max(_ratio(moved, at.moved), _ratio(excess, at.value + FLOOR * at.moved) ** 2)
 
@@ -213,7 +215,7 @@ class Scaled(NamedTuple):
             reciprocal, _ = lapack.dpocon(factor[0], norm, uplo="L")
         return cls(factor, scale, float(reciprocal) * norm)
 
-    def error(self, problem: Any, at: Expansion) -> float:
+    def error(self, problem: Regression, at: Fit) -> float:
         """Of the solution."""
         noisy, weights = (np.abs(at.gradient) + rounding(problem, at)) * self.scale, at.point / self.scale
         squared = float(noisy @ noisy) / self.smallest

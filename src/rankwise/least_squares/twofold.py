@@ -14,18 +14,21 @@ DENSE_BYTES = 1 << 28  # up to which a sparse X is made dense
 
 
 class TwofoldRows:
-    """The rows X of queries that begin at the rows `starts`; each less the first of its query, if X is dense."""
+    """The rows X of queries that begin at the rows `starts`; each less the first of its query, if X is dense.
 
-    def __init__(self, features: MemoryRows, starts: Ints) -> None:
+    dense  whether a sparse X is made dense, so that an offset costs no digits
+    """
+
+    def __init__(self, features: MemoryRows, starts: Ints, dense: bool) -> None:
         self.features = features
+        self.dense = dense
         self.bases = np.repeat(starts[:-1], np.diff(starts))  # for each row, the first of its query
 
     @cached_property
     def rows(self) -> Any:
-        """X as `twofold_kernels` take it, dense if that fits into memory: so that an offset costs no digits."""
+        """X as `twofold_kernels` take it."""
         X = self.features.X
-        small = 8 * self.features.n_rows * self.features.n_features <= DENSE_BYTES
-        return (X.toarray(),) if sparse.issparse(X) and small else self.features.arrays
+        return (X.toarray(),) if self.dense and sparse.issparse(X) else self.features.arrays
 
     def dot(self, w: Floats) -> tuple[Floats, Floats]:
         """X w."""

@@ -4,8 +4,10 @@ An executor keeps something made of every chunk, a *state*, where the chunk is s
 questions about it: always in the same order, so that no result depends on who works on what, to the last bit.
 """
 
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import reduce
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -26,6 +28,13 @@ class State(Protocol):
 
     def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
         """The sum of question(state, *given), an array of that size, over the chunks."""
+        ...
+
+    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any, size: int) -> Any:
+        """The answers question(state, *given), of about that size, put together by merge(one, next), first to last.
+
+        For what is more than a sum; `merge` may write into its first argument.
+        """
         ...
 
 
@@ -116,22 +125,40 @@ class ThreadState:
         self._made: list[Any] = [None] * len(self._chunks)  # filled by whichever thread has the chunk
 
     def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
-        chunks, made = self._chunks, self._made
-
-        def add_up(lane: list[int]) -> Array:
-            answers = []
-            for i in lane:
-                if made[i] is None:
-                    made[i] = self._make(chunks[i], *self._given)
-                answers.append(question(made[i], *given))
-            return in_order(answers)
-
-        small = [i for i, chunk in enumerate(chunks) if not chunk.large]
-        large = [[i] for i, chunk in enumerate(chunks) if chunk.large]
-        dealt = lanes(small, sum(chunks[i].rows.nbytes for i in small), size)
+        small, large = self._lanes(size)
+        work = self._work(question, given, operator.add, operator.iadd)  # the first answer is not ours to write into
         matrices = size > self._n_features + SCALARS  # whose products keep to the thread that calls for them
         with one_blas_thread() if matrices else nullcontext():
-            return in_order(share(add_up, dealt, self._n_threads) + [add_up(lane) for lane in large])
+            return in_order(share(work, small, self._n_threads) + [work(lane) for lane in large])
+
+    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any, size: int) -> Any:
+        small, large = self._lanes(size)
+        work = self._work(question, given, merge, merge)
+        with one_blas_thread():
+            return reduce(merge, share(work, small, self._n_threads) + [work(lane) for lane in large])
+
+    def _lanes(self, size: int) -> tuple[list[list[int]], list[list[int]]]:
+        """Chunks for one thread, and those that all threads work on together."""
+        small = [i for i, chunk in enumerate(self._chunks) if not chunk.large]
+        large = [[i] for i, chunk in enumerate(self._chunks) if chunk.large]
+        return lanes(small, sum(self._chunks[i].rows.nbytes for i in small), size), large
+
+    def _work(
+        self, question: Callable[..., Any], given: tuple[Any, ...], first: Callable[..., Any], then: Callable[..., Any]
+    ) -> Callable[[list[int]], Any]:
+        """From the chunks of a lane to their answers, put together one by one: `first` the first two."""
+        chunks, made = self._chunks, self._made
+
+        def work(lane: list[int]) -> Any:
+            result = None
+            for place, i in enumerate(lane):
+                if made[i] is None:
+                    made[i] = self._make(chunks[i], *self._given)
+                answer = question(made[i], *given)
+                result = answer if place == 0 else (first if place == 1 else then)(result, answer)
+            return result
+
+        return work
 
 
 def _cut(rows: Rows, risk: Risk) -> Iterator[Chunk]:

@@ -75,6 +75,10 @@ class Risk(Protocol):
         """An estimate from about `n_rows` of the rows, drawn at random, and these rows."""
         ...
 
+    def drawn(self, queries: Ints, rows: Ints, sizes: Ints, scales: Floats, n_threads: int) -> Self:
+        """The estimate from what `pairs.queries.draw` has drawn."""
+        ...
+
 
 @dataclass(frozen=True)
 class PairwiseExpansion:
@@ -188,10 +192,11 @@ class PairwiseRisk:
 
     def sampled(self, n_rows: int, seed: int, n_threads: int) -> tuple["PairwiseRisk", Ints]:
         queries, rows, sizes, scales = draw(self.starts, n_rows, np.random.default_rng(seed))
+        return self.drawn(queries, rows, sizes, scales, n_threads), rows
+
+    def drawn(self, queries: Ints, rows: Ints, sizes: Ints, scales: Floats, n_threads: int) -> "PairwiseRisk":
         margins = None if self.margins is None else self.margins[rows]
-        return replace(
-            self, preferences=self.preferences.sampled(queries, rows, sizes, scales, n_threads), margins=margins
-        ), rows
+        return PairwiseRisk(self.preferences.sampled(queries, rows, sizes, scales, n_threads), self.loss, margins)
 
 
 @dataclass(frozen=True)
@@ -243,6 +248,9 @@ class ListedRisk:
     def sampled(self, n_rows: int, seed: int, n_threads: int) -> tuple["ListedRisk", Ints]:
         """All of it."""
         return self, np.arange(self.differences.shape[1])
+
+    def drawn(self, queries: Ints, rows: Ints, sizes: Ints, scales: Floats, n_threads: int) -> "ListedRisk":
+        return self
 
 
 @dataclass(frozen=True)
