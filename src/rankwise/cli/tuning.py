@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from rankwise.cli.families import Family
-from rankwise.cli.inputs import fitting_measures, names_for, note_one_query, parse_measures, read_data
+from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_data
 from rankwise.cli.journal import Journal, check_journal
 from rankwise.cli.models import make_model
 from rankwise.cli.progress import progress_bar
@@ -24,6 +24,7 @@ from rankwise.data.outputs import check_writable
 from rankwise.data.records import RankingData
 from rankwise.data.strict_json import is_number
 from rankwise.foundation.threads import share
+from rankwise.metrics import default_measures
 from rankwise.model_io.files import is_model_file, save_model
 from rankwise.model_selection.choice import check_rule, choose, end_of_grid, means_and_errors
 from rankwise.model_selection.path import CS, side_by_side
@@ -80,7 +81,7 @@ def tune(asked: Tuning, files: Files, rule: str, jobs: int | None, as_json: bool
     names = names_for(data, files.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
     folds = _folds(asked, data, known, files.valid)
-    measure = (measures or parse_measures(fitting_measures(data.y)))[0]
+    measure = (measures or parse_measures(default_measures(data.y)))[0]
     job = asdict(asked) | {"data": _fingerprint(data), "valid": files.valid and _fingerprint(folds[0][1])}
     with Journal(files.notes, job) as journal:
         _check_entries(journal)

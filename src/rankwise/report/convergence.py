@@ -14,7 +14,7 @@ FLOOR = 1e-13  # below it, a relative gap is rounding
 QUANTITIES = {"relative_gap": "(objective − optimum) / optimum", "gradient_norm": "norm of the gradient"}
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ConvergenceDisplay(Display):
     """
     histories  name -> the Steps of a `Result.history`

@@ -14,7 +14,7 @@ CUTOFFS = tuple(range(1, 21))
 FEW = 50  # up to here the ticks are set by hand, so that k = 1 has one
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CutoffDisplay(Display):
     """
     measure  without its cutoff, as it prints

@@ -12,7 +12,7 @@ from rankwise.report.display import BLUE, RED, Display, drawn, dress, legend
 LEAST_SHOWN = 0.0001
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class QueryDifferenceDisplay(Display):
     """
     query_ids     the queries that count for both rankers

@@ -1,8 +1,10 @@
 """What all displays share: their columns of data, the figure they are drawn on, and the look of its axes."""
 
+import base64
 import csv
 import io
 from abc import ABC, abstractmethod
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -11,9 +13,11 @@ import numpy as np
 
 from rankwise.data.outputs import written_beside
 from rankwise.foundation.arrays import Array
-from rankwise.foundation.texts import visible
+from rankwise.foundation.tabular import Columns, Tabular
+from rankwise.foundation.texts import counted, visible
 
 FORMATS = (".png", ".svg", ".pdf")
+HTML_DPI = 100  # of the picture in a notebook
 BLUE, RED, GREEN, PURPLE, SKY, ORANGE, GREY = (
     "#0072B2",
     "#D55E00",
@@ -27,7 +31,7 @@ COLOURS = (BLUE, RED, GREEN, PURPLE, SKY, ORANGE, "#000000")  # told apart by th
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
-class Display(ABC):
+class Display(Tabular, ABC):
     """A picture and its data. After `plot`: `ax_` and `figure_`."""
 
     size: ClassVar[tuple[float, float]] = (6.0, 3.8)  # inches
@@ -58,13 +62,28 @@ class Display(ABC):
             self.figure_.savefig(file, format=ending, dpi=dpi)
         return self
 
-    def to_frame(self) -> Any:
-        """The data as a pandas DataFrame."""
+    def table_columns(self) -> Columns:
+        return self.data
+
+    def summary(self) -> str:
+        columns = self.data
+        rows = len(next(iter(columns.values())))
+        return f"{type(self).__name__}: {counted(rows, 'rows')} of {', '.join(columns)}"
+
+    def __repr__(self) -> str:
+        return f"<{visible(self.summary())}>"
+
+    def _repr_html_(self) -> str:
+        """The picture; without matplotlib, the table."""
         try:
-            pandas = import_module("pandas")
+            figure = matplotlib("figure").Figure(figsize=self._inches(), layout="constrained")
         except ImportError:
-            raise ImportError("to_frame needs pandas: pip install pandas, or take .data or .to_csv(file)") from None
-        return pandas.DataFrame(self.data)
+            return super()._repr_html_()
+        self._draw(figure.subplots())
+        picture = io.BytesIO()
+        figure.savefig(picture, format="png", dpi=HTML_DPI)
+        source = f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}"
+        return f'<img alt="{escape(visible(self.summary()))}" src="{source}">'
 
     def to_csv(self, path: str | Path) -> None:
         write_csv(path, self.data)

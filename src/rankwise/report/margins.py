@@ -17,7 +17,7 @@ SHARE = 0.002  # of the pairs may lie outside the picture on each side
 HALVINGS = 20  # to a millionth of the widest margin
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MarginDisplay(Display):
     """
     edges   where the bins begin and end: -inf first and inf last; 0 and 1 are among them

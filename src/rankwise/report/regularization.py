@@ -11,7 +11,7 @@ from rankwise.report.display import BLUE, GREY, RED, Display, drawn, dress, lege
 FEW = 10  # folds drawn one by one
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RegularizationDisplay(Display):
     """
     parameter  its name: C or alpha

@@ -10,7 +10,7 @@ from rankwise.foundation.arrays import Array, Floats
 from rankwise.report.display import BLUE, RED, Display, drawn, dress
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class WeightsDisplay(Display):
     """
     names    of the features
