@@ -15,6 +15,7 @@ ROOMS = [  # docs/tour.md tells what each is for
     "",  # the package itself: the version and the public names
     "foundation",
     "pairs",
+    "data",
     "objective",
     "solvers",
     "least_squares",
@@ -23,7 +24,6 @@ ROOMS = [  # docs/tour.md tells what each is for
     "preprocessing",
     "estimators",
     "papers",
-    "data",
     "model_selection",
     "model_io",
     "distributed",

@@ -60,7 +60,7 @@ class OnCluster:
         whole = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         return whole.map_blocks(scores_of_block, self.coef_, drop_axis=1, dtype=np.float64)
 
-    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
         """NDCG@10 where the lowest and highest label of the fit are grades, else pairwise accuracy."""
         from rankwise.distributed.evaluation import evaluate
 

@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.estimators.base import Ranker, positive, warn_of_query_ids
+from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.inputs import documents, keep_columns, warn_of_query_ids
 from rankwise.estimators.on_device import bring_back
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import library_of
@@ -105,12 +106,13 @@ class RankRLS(Ranker):
         self.n_jobs = n_jobs
         self.device = device
 
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Learn `coef_` from the rows X with labels y.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_documents, n_features)
+        X : array or sparse matrix of shape (n_documents, n_features), RankingData, or frame
+            `fit(data)`, `fit(frame, y="label", qid="query")`: as in RankSVM.
         y : array of shape (n_documents,)
             Any real numbers; their differences within a query are what is learnt.
         qid : array of shape (n_documents,), default=None
@@ -122,8 +124,10 @@ class RankRLS(Ranker):
         if self.solver not in SOLVERS:
             raise ValueError(f"solver is {self.solver!r}: there are {', '.join(map(repr, SOLVERS))}")
         at_host = library_of(X) is None
+        X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
         X, y, sample_weight = self._check_fit(X, y, sample_weight)
+        keep_columns(self, columns)
         self.__dict__.pop("dual_coef_", None)
         if library_of(X):
             self._solve_on_device(X, y, qid, sample_weight, alpha)

@@ -4,7 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankwise.estimators.base import Ranker, positive, warn_of_query_ids
+from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.inputs import documents, keep_columns, warn_of_query_ids
 from rankwise.estimators.rankrls import in_rows_given, prepared, told
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.threads import share, thread_count
@@ -83,14 +84,16 @@ class RankRLSCV(Ranker):
         self.solver = solver
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Choose `alpha_` and learn `coef_`; arguments as in RankRLS.
 
         Documents of weight 0 are not judged by a measure; else weights bear on the models and on "squared-error" only.
         """
         alphas, measure = self._checked()
+        X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
         X, y, sample_weight = self._check_fit(X, y, sample_weight)
+        keep_columns(self, columns)
         problem = prepared(self, X, y, qid, sample_weight)
         if problem.starts.size == 2:
             _check_pairwise(measure)

@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from rankwise.estimators.base import Ranker, check_room_for_weights, positive, warn_of_query_ids, whole
+from rankwise.estimators.base import Ranker, check_room_for_weights, positive, whole
+from rankwise.estimators.inputs import Documents, documents, keep_columns, rows_to_score, warn_of_query_ids
 from rankwise.estimators.on_device import bring_back
 from rankwise.foundation.devices import library_of, on_device_of
 from rankwise.objective import losses
@@ -162,8 +163,10 @@ class RankSVM(Ranker):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_documents, n_features), or what `rankwise.open_chunks` gives
-            Rows on disk bring labels and query ids along, and are read part by part, again and again.
+        X : array or sparse matrix of shape (n_documents, n_features), RankingData, or frame
+            A RankingData, and rows on disk from `rankwise.open_chunks`, bring labels, query ids and feature names
+            along: `fit(data)`. Rows on disk are read part by part in every pass. Of a frame, y, qid and sample_weight
+            may be names of columns, `fit(frame, y="label", qid="query")`; the others but `comment` are features.
         y : array of shape (n_documents,)
             Any real numbers; only their order within a query counts.
         qid : array of shape (n_documents,), default=None
@@ -172,28 +175,22 @@ class RankSVM(Ranker):
         sample_weight : array of shape (n_documents,), default=None
             The pair (i, j) weighs sample_weight[i] * sample_weight[j].
         query_weight : dict by query id, or array of shape (n_documents,), default=None
-            Weight 2 is the query given twice.
+            A weight of 2 has the same effect as giving the query twice.
         pairs : integer array of shape (n_pairs, 2), default=None
             Rows (better, worse) to learn from instead of y and qid.
         pair_weight : array of shape (n_pairs,), default=None
         """
         pairing, at_host = self._pairing(), library_of(X) is None
         if pairs is None:
-            warn_of_query_ids(X, qid)
             if pair_weight is not None:
                 raise ValueError("pair_weight goes with pairs: give both, or sample_weight")
-            if is_stored(X):
-                if self.device is not None:
-                    raise ValueError("rows on disk are worked on by the CPU: leave device out, or give data.read()")
-                y, qid = self._check_stored(X, y, qid)
-            else:
-                X, y, sample_weight = self._check_fit(X, y, sample_weight)
+            given = self._checked(documents(X, y, qid, sample_weight))
+            X = given.X
+            solver = self._solver(X)
+            objective = self._objective(*given[:4], query_weight)
         else:
             X = self._check_fit_to_pairs(X, y, qid, sample_weight, query_weight)
-        solver = self._solver(X)
-        if pairs is None:
-            objective = self._objective(X, y, qid, sample_weight, query_weight)
-        else:
+            solver = self._solver(X)
             options: Any = {"loss": losses.parse(self.loss), "normalize": pairing.normalize, "n_jobs": self.n_jobs}
             objective = build_from_pairs(X, pairs, pair_weight, C=positive("C", self.C), **options)
         try:
@@ -205,6 +202,21 @@ class RankSVM(Ranker):
         if at_host:
             bring_back(self)
         return self
+
+    def _checked(self, given: Documents) -> Documents:
+        """The rows, labels and weights of a fit, checked; names and first index are kept."""
+        warn_of_query_ids(given.X, given.qid)
+        if is_stored(given.X):
+            if self.device is not None:
+                raise ValueError("rows on disk are worked on by the CPU: leave device out, or give data.read()")
+            self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = given.X.shape[1]
+            check_room_for_weights(self.n_features_in_)
+        else:
+            X, y, sample_weight = self._check_fit(given.X, given.y, given.sample_weight)
+            given = given._replace(X=X, y=y, sample_weight=sample_weight)
+        keep_columns(self, given.columns)
+        return given
 
     def _solver(self, X: Any) -> Any:
         """The solver for rows of the shape of X; what cannot work is refused here."""
@@ -226,19 +238,27 @@ class RankSVM(Ranker):
         return self
 
     @available_if(_stochastic)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
-        """One epoch of stochastic steps (solver "sgd", or "sgd-queries") on new, whole queries."""
+    def partial_fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+        """One epoch of stochastic steps (solver "sgd", or "sgd-queries") on new, whole queries; X as in `fit`."""
         if self.normalize_pairs != "sum":
             raise ValueError(
                 "partial_fit sees a few queries at a time and cannot normalise by all: normalize_pairs='sum'"
             )
         if self.device is not None or library_of(X):
             raise ValueError("partial_fit takes arrays of NumPy only, and no device")
-        warn_of_query_ids(X, qid)
         first = not hasattr(self, "_state")
-        X, y, sample_weight = self._check_fit(X, y, sample_weight, reset=first)
+        seen = 0 if first else self.n_queries_
+        rows, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
+        warn_of_query_ids(rows, qid)
+        if first:
+            X, y, sample_weight = self._check_fit(rows, y, sample_weight)
+            keep_columns(self, columns)
+        else:
+            with rows_to_score(self, X if columns is not None else rows) as known:
+                X, y, sample_weight = self._check_fit(known, y, sample_weight, reset=False)
         state = StochasticState.at(np.zeros(X.shape[1])) if first else self._state
         objective = self._objective(X, y, qid, sample_weight)
+        self.n_queries_ += seen
         seed = check_random_state(self.random_state).randint(2**31)
         self._state = update(state, objective, over=STOCHASTIC[self.solver], random_state=seed)
         for of_a_fit in ("result_", "dual_coef_"):
@@ -258,17 +278,6 @@ class RankSVM(Ranker):
 
     def _pairing(self) -> Pairing:
         return Pairing(self.pairs, self.scope, self.costs, self.rescaling, self.normalize_pairs)
-
-    def _check_stored(self, X: Any, y: Any, qid: Any) -> tuple[Any, Any]:
-        """The labels and query ids that rows on disk bring along."""
-        if y is not None or qid is not None:
-            raise ValueError("rows on disk have labels and query ids of their own: fit(data), without y and qid")
-        self.__dict__.pop("feature_names_in_", None)
-        self.n_features_in_, self.first_index_ = X.shape[1], X.first_index
-        if X.names is not None:
-            self.feature_names_in_ = np.array(X.names, dtype=object)
-        check_room_for_weights(X.shape[1])
-        return X.y, X.qid
 
     def _check_fit_to_pairs(self, X: Any, *given: Any) -> Any:
         if any(one is not None for one in given):

@@ -14,7 +14,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.estimators.base import positive, warn_of_query_ids
+from rankwise.estimators.base import positive
+from rankwise.estimators.inputs import warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import to_host

@@ -6,7 +6,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from rankwise.estimators.base import Ranker, warn_of_query_ids
+from rankwise.estimators.base import Ranker
+from rankwise.estimators.inputs import documents, keep_columns, warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.threads import share
@@ -80,13 +81,15 @@ class RankSVMCV(Ranker):
         self.ranker = ranker
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Choose `C_` and learn `coef_`; arguments as in RankSVM. Documents of weight 0 are not judged."""
         self.Cs_, measure = check_strengths(self.Cs), str(parse(self.measure))
         check_rule(self.rule)
         template = self._template()
+        X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
         X, y, sample_weight = self._check_fit(X, y, sample_weight)
+        keep_columns(self, columns)
         qid = None if qid is None else np.asarray(qid)
         self.n_queries_ = len(Queries(qid, y.size))
         splits = splits_of(self.cv, X, y, qid)
