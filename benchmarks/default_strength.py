@@ -21,7 +21,7 @@ from rankwise.model_selection import QueryKFold, c_path
 from rankwise.preprocessing import make_scaler
 
 DATA = ROOT.parent / "shared" / "data"
-RESULT = ROOT / "benchmarks" / "results" / "default-strength.csv"
+RESULT = ROOT / "benchmarks" / "default_strength.csv"
 NORMALIZATIONS = ("sum", "mean", "query", "svm-rank")
 CS = tuple(round(lead * 10.0**k, 9) for k in range(-5, 4) for lead in (1, 3))
 SCALINGS = ("raw", "query-minmax", "query-zscore")

@@ -208,8 +208,6 @@ def test_warnings():
         assert not ranker.coef_.any()
     with pytest.warns(UserWarning, match="no preference pair"):
         RankSVM().fit(DATA.X, pairs=[[0, 1]], pair_weight=[0.0])
-    with pytest.warns(UserWarning, match="score without qid ranks all rows as one query"):
-        RankSVM(C=0.1).fit(DATA.X, DATA.y, DATA.qid).score(DATA.X, DATA.y)
     with pytest.warns(ConvergenceWarning, match="max_iter = 1 "):
         RankSVM(tol=1e-12, max_iter=1).fit(DATA.X, DATA.y, DATA.qid)
 

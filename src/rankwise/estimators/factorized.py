@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from rankwise.data.matching import ModelColumns, matched
 from rankwise.data.records import RankingData
-from rankwise.estimators.base import Ranker, positive, whole
+from rankwise.estimators.base import Ranker, positive
 from rankwise.estimators.factorization import FactorizedRisk, Progress, descend, quasi_newton
 from rankwise.estimators.inputs import documents, keep_columns, warn_of_query_ids
 from rankwise.foundation.arrays import Array, Floats
@@ -124,11 +124,11 @@ class FactorizedRankSVM(Ranker):
         its own.
         """
         C, rate, tol = (positive(name, getattr(self, name)) for name in ("C", "learning_rate", "tol"))
-        sizes = (whole(name, getattr(self, name)) for name in ("max_iter", "n_components", "n_iter_no_change"))
-        max_iter, n_components, patience = sizes
+        sizes = ("max_iter", "n_components", "n_iter_no_change")
+        max_iter, n_components, patience = (int(positive(name, getattr(self, name))) for name in sizes)
         loss, measure = losses.parse(self.loss), str(parse(self.measure))
         if self.solver not in ("lbfgs", "gd"):
-            raise ValueError(f"solver must be 'lbfgs' or 'gd', got {self.solver!r}")
+            raise ValueError(f"solver is {self.solver!r}: there are 'lbfgs' and 'gd'")
         if isinstance(sample_weight, tuple):
             raise ValueError("sample_weight is a tuple: validation data are given by name, validation=(X, y, qid)")
         X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)

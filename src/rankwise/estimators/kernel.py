@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
-from rankwise.estimators.base import Ranker, whole
+from rankwise.estimators.base import Ranker, positive
 from rankwise.estimators.inputs import check_columns, documents, keep_columns, rows_to_score, warn_of_query_ids
 from rankwise.estimators.on_device import check_rows
 from rankwise.estimators.ranksvm import RankSVM
@@ -65,7 +65,7 @@ class KernelRanker(Ranker):
         named = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         extra = dict(self.kernel_params or {})
         kernel = Kernel(self.kernel, extra if callable(self.kernel) else named | extra)
-        components = None if self.n_components is None else whole("n_components", self.n_components)
+        components = None if self.n_components is None else int(positive("n_components", self.n_components))
         return KernelMap(kernel, components, self.landmarks, self.random_state)
 
     def predict(self, X: Any) -> Floats:
