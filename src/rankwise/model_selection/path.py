@@ -19,6 +19,8 @@ from rankwise.estimators.inputs import warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import to_host
+from rankwise.foundation.tabular import Columns, Tabular
+from rankwise.foundation.texts import counted
 from rankwise.foundation.threads import thread_count
 from rankwise.objective import losses
 from rankwise.objective.building import build
@@ -34,13 +36,25 @@ NARROW = 0.1  # how far the hinge's corner is rounded at first, where there is a
 SIDE_BY_SIDE = 1 << 28  # bytes of X up to which each thread may hold the rows of a fold of its own
 
 
-@dataclass(frozen=True)
-class Path:
+@dataclass(frozen=True, eq=False, repr=False)
+class Path(Tabular):
     """The solutions by C, in the order in which the Cs were given."""
 
     Cs: Floats
     coef: Floats  # (n_Cs, n_features)
     results: list[Result]
+
+    def summary(self) -> str:
+        shape = f"{counted(self.Cs.size, 'solutions')} of {counted(self.coef.shape[1], 'features')}"
+        return f"{shape}, C from {self.Cs.min():g} to {self.Cs.max():g}"
+
+    def __repr__(self) -> str:
+        return f"<Path: {self.summary()}>"
+
+    def table_columns(self) -> Columns:
+        """One row per C."""
+        parts = ("value", "gradient_norm", "iterations", "converged")
+        return {"C": self.Cs, **{part: [getattr(one, part) for one in self.results] for part in parts}}
 
 
 def c_path(
