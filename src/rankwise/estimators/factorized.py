@@ -33,7 +33,7 @@ START = 0.1  # standard deviation of the scores that the random start gives
 
 
 class FactorizedRankSVM(Ranker):
-    """½|w|² + C Σ loss(w·x_i - w·x_j) with w = Σ (v_i·v_j) (x_i - x_j): one vector v a training document.
+    """½|w|² + C Σ loss(w·x_i - w·x_j) with w = Σ (v_i·v_j) (x_i - x_j): one vector v per training document.
 
     Parameters
     ----------

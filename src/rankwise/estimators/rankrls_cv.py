@@ -35,7 +35,7 @@ class RankRLSCV(Ranker):
     measure : str, default="pairwise-accuracy"
         What to maximise: a measure of `rankwise.metrics`, averaged over the queries left out, or "squared-error", the
         error of RankRLS itself for each compared pair, negated. The default takes any labels, as RankRLS does, and is
-        what its objective stands in for. A single query takes "pairwise-accuracy" or "squared-error".
+        what its objective approximates. A single query takes "pairwise-accuracy" or "squared-error".
     solver : {"auto", "primal", "dual"}, default="auto"
         Whether the matrix decomposed is n_features or n_documents wide; "auto": the narrower.
 
@@ -87,7 +87,7 @@ class RankRLSCV(Ranker):
     def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Choose `alpha_` and learn `coef_`; arguments as in RankRLS.
 
-        Documents of weight 0 are not judged by a measure; else weights bear on the models and on "squared-error" only.
+        Documents of weight 0 are left out of measures; other weights only affect the models and "squared-error".
         """
         alphas, measure = self._checked()
         X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)

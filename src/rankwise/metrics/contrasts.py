@@ -7,7 +7,6 @@ separate questions and are not corrected for each other.
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -19,9 +18,9 @@ from rankwise.metrics.significance import holm, win_tie_loss
 
 
 def compare(
-    rankers: Mapping[str, Any],
-    y: Any = None,
-    qid: Any = None,
+    rankers: Mapping[str, object],
+    y: object = None,
+    qid: object = None,
     measures: Measures | None = None,
     *,
     baseline: str | None = None,
@@ -75,15 +74,16 @@ def _contrasts(measure: str, found: dict[str, Evaluation], baseline: str, proced
     return contrasts
 
 
-def _aligned(rankers: Mapping[str, Any], baseline: str) -> dict[str, Evaluation]:
+def _aligned(rankers: Mapping[str, object], baseline: str) -> dict[str, Evaluation]:
     """The evaluations, their queries in the baseline's order."""
-    reference = rankers[baseline]
-    for name, one in rankers.items():
-        if not isinstance(one, Evaluation):
-            raise ValueError(f"{name!r} is no Evaluation: give the labels y and query ids qid with scores")
+    evaluations = {name: one for name, one in rankers.items() if isinstance(one, Evaluation)}
+    if others := [name for name in rankers if name not in evaluations]:
+        raise ValueError(f"{others[0]!r} is no Evaluation: give the labels y and query ids qid with scores")
+    reference = evaluations[baseline]
+    for name, one in evaluations.items():
         if set(one) != set(reference):
             raise ValueError(f"{name!r} was evaluated by {', '.join(one)}, {baseline!r} by {', '.join(reference)}")
-    return {name: _in_order(one, reference.query_ids, name, baseline) for name, one in rankers.items()}
+    return {name: _in_order(one, reference.query_ids, name, baseline) for name, one in evaluations.items()}
 
 
 def _in_order(found: Evaluation, query_ids: Array, name: str, baseline: str) -> Evaluation:

@@ -91,9 +91,9 @@ class Evaluation(Tabular, Mapping[str, float]):
 
 
 def evaluate(
-    y: Any,
-    scores: Any,
-    qid: Any = None,
+    y: object,
+    scores: object,
+    qid: object = None,
     measures: Measures | None = None,
     n_jobs: int | None = None,
 ) -> Evaluation:
@@ -116,7 +116,7 @@ def parse_all(measures: Measures) -> list[Measure]:
 
 
 def measured(
-    y: Any, scores: Any, qid: Any, measures: Measures | None, n_jobs: int | None
+    y: object, scores: object, qid: object, measures: Measures | None, n_jobs: int | None
 ) -> tuple[Evaluation, Floats, Floats]:
     """The evaluation, and the lowest and the highest label of each query."""
     # the kernels run on the host; one score and one label per document are quickly copied there

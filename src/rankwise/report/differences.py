@@ -1,13 +1,16 @@
 """QueryDifferenceDisplay: in which queries one ranker beats another, and by how much."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.metrics import Evaluation, evaluate, parse, randomization_test, win_tie_loss
 from rankwise.report.display import BLUE, RED, Display, drawn, dress, legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LEAST_SHOWN = 0.0001
 
@@ -45,10 +48,10 @@ class QueryDifferenceDisplay(Display):
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
-        first: Any,
-        other: Any,
-        qid: Any,
+        y: object,
+        first: object,
+        other: object,
+        qid: object,
         measure: str = "ndcg@10",
         names: tuple[str, str] = ("A", "B"),
     ) -> Self:
@@ -67,7 +70,7 @@ class QueryDifferenceDisplay(Display):
         columns = {self.names[0]: self.first, self.names[1]: self.other, "difference": self.differences}
         return {"query": self.query_ids[order], **{name: column[order] for name, column in columns.items()}}
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: "Axes") -> None:
         height = self.data["difference"]
         wins, ties, losses = win_tie_loss(height)
         one, two = map(drawn, self.names)

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from rankwise.data.outputs import written_beside
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted, visible
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FORMATS = (".png", ".svg", ".pdf")
 HTML_DPI = 100  # of the picture in a notebook
@@ -35,7 +38,7 @@ class Display(Tabular, ABC):
     """A picture and its data. After `plot`: `ax_` and `figure_`."""
 
     size: ClassVar[tuple[float, float]] = (6.0, 3.8)  # inches
-    ax_: Any
+    ax_: "Axes"
     figure_: Any
 
     @property
@@ -44,9 +47,9 @@ class Display(Tabular, ABC):
         """Columns of equal length, in plain numbers and texts."""
 
     @abstractmethod
-    def _draw(self, ax: Any) -> None: ...
+    def _draw(self, ax: "Axes") -> None: ...
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw on `ax`, or on a new figure of pyplot's."""
         if ax is None:
             _, ax = matplotlib("pyplot").subplots(figsize=self._inches(), layout="constrained")
@@ -121,13 +124,13 @@ def write_csv(path: str | Path, columns: dict[str, Array]) -> None:
         file.write(text.getvalue().encode())
 
 
-def drawn(text: Any) -> str:
+def drawn(text: object) -> str:
     """A text from data as a picture shows it: not as mathematics, and in the legend though it begins with _."""
     shown = visible(str(text)).replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown
 
 
-def dress(ax: Any, xlabel: str, ylabel: str, grid: str = "both") -> None:
+def dress(ax: "Axes", xlabel: str, ylabel: str, grid: Literal["both", "x", "y"] = "both") -> None:
     """The look that all pictures have."""
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
@@ -142,10 +145,10 @@ def line_style(i: int) -> dict[str, Any]:
     return {"color": COLOURS[i % len(COLOURS)], "linewidth": 1.6, **marker}
 
 
-def legend(ax: Any) -> None:
+def legend(ax: "Axes") -> None:
     """Above the axes, where it hides nothing, in as many columns as fit."""
-    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "frameon": False}
-    tight = {"fontsize": "small", "handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.1}
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "frameon": False}
+    tight: dict[str, Any] = {"fontsize": "small", "handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.1}
     wide = 1.13 * ax.get_window_extent().width  # a layout will make the axes somewhat wider yet
     for columns in range(len(ax.get_legend_handles_labels()[1]), 0, -1):
         drawn = ax.legend(ncols=columns, **place, **tight)
