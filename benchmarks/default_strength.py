@@ -27,7 +27,7 @@ CS = tuple(round(lead * 10.0**k, 9) for k in range(-5, 4) for lead in (1, 3))
 SCALINGS = ("raw", "query-minmax", "query-zscore")
 MOST_QUERIES, MOST_ROWS = 300, 3000  # of a data set; a random choice of larger ones
 CLOSE = 0.01  # of the tuned value: a default that comes as near is as good as tuned
-DEFAULT = ("mean", 30.0)
+DEFAULT = ("mean", 30.0)  # what RankSVM(C="auto") is
 
 
 def letor(name: str) -> Callable[[Path], RankingData]:
@@ -146,7 +146,7 @@ def read(result: Path) -> list[dict[str, str]]:
 
 
 def table(result: Path) -> str:
-    """Markdown: the tuned value and the default's per data set and scaling, then what every candidate loses."""
+    """Markdown: tuned and default value per data set and scaling, then what every candidate loses."""
     cases: dict[tuple[str, str, str], dict[tuple[str, float], float]] = {}
     for row in read(result):
         case = row["data"], row["scaling"], row["measure"]

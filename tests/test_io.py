@@ -188,3 +188,11 @@ def test_cut_short_or_no_text_at_all(tmp_path):
         (tmp_path / "m.json").write_bytes(content)
         with pytest.raises(ValueError, match=r"m\.json is not a rankwise model, or is damaged"):
             load_model(tmp_path / "m.json")
+
+
+def test_the_default_C_comes_back(tmp_path):
+    model = RankSVM().fit(SUBSET.X, SUBSET.y, SUBSET.qid)
+    save_model(model, tmp_path / "model.json")
+    same = load_model(tmp_path / "model.json")
+    assert same.C == "auto"
+    np.testing.assert_array_equal(same.predict(SUBSET.X), model.predict(SUBSET.X))

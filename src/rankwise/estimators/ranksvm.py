@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,8 @@ from rankwise.pairs.queries import Queries
 from rankwise.solvers import Callback, Result, Step, make_solver
 from rankwise.solvers.stochastic import StochasticState, update
 
+AUTO = "auto"
+AUTO_STRENGTH = 30.0  # over the mean of the pairs: close to tuned on most data (benchmarks/default_strength.py)
 SPLINE_SHARE = 0.5  # of the objective, that the error of a spline may be without a word
 STOCHASTIC = {"auto": "pairs", "sgd": "pairs", "sgd-queries": "queries"}  # solvers that partial_fit can go on with
 
@@ -38,8 +41,10 @@ class RankSVM(Ranker):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Weight of the sum over the pairs. The more pairs, the smaller a good C: try 2^-15 to 2^10.
+    C : float or "auto", default="auto"
+        Weight of the sum over the pairs. "auto" is 30 divided by the number of pairs, so that it suits data of any size
+        (docs/rankers.md compares it with tuned values); with normalize_pairs="query" it is 30 over the mean of the
+        queries' means. To tune it, try 2^-15 to 2^10; the more pairs, the smaller a good C.
     loss : str, default="squared_hinge"
         "squared_hinge": max(0, 1 - margin)²; "hinge"; "huber:h": the hinge with its corner rounded over the width h;
         "logistic:e": log(1 + exp(-margin)) to within e, by a spline; "squared": (1 - margin)².
@@ -90,6 +95,8 @@ class RankSVM(Ranker):
     n_iter_ : int
         Steps taken.
     n_queries_ : int
+    C_ : float
+        What the sum over the pairs was multiplied by.
     result_ : Result
         Value of the objective, `gap` (a proven bound on its distance to the optimum) and `gap_estimate`, gradient norm,
         why it stopped, and the history.
@@ -112,7 +119,7 @@ class RankSVM(Ranker):
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: float | str = "auto",
         loss: str = "squared_hinge",
         solver: str = "auto",
         tol: float = 1e-3,
@@ -180,7 +187,8 @@ class RankSVM(Ranker):
             Rows (better, worse) to learn from instead of y and qid.
         pair_weight : array of shape (n_pairs,), default=None
         """
-        pairing, at_host = self._pairing(), library_of(X) is None
+        self._pairing()  # refuses unknown options before the data are looked at
+        at_host = library_of(X) is None
         if pairs is None:
             if pair_weight is not None:
                 raise ValueError("pair_weight goes with pairs: give both, or sample_weight")
@@ -191,8 +199,9 @@ class RankSVM(Ranker):
         else:
             X = self._check_fit_to_pairs(X, y, qid, sample_weight, query_weight)
             solver = self._solver(X)
-            options: Any = {"loss": losses.parse(self.loss), "normalize": pairing.normalize, "n_jobs": self.n_jobs}
-            objective = build_from_pairs(X, pairs, pair_weight, C=positive("C", self.C), **options)
+            C, normalize = self._strength()
+            options: Any = {"loss": losses.parse(self.loss), "normalize": normalize, "n_jobs": self.n_jobs}
+            objective = build_from_pairs(X, pairs, pair_weight, C=C, **options)
         try:
             self._solve(solver, objective)
         except ValueError:
@@ -259,11 +268,14 @@ class RankSVM(Ranker):
         state = StochasticState.at(np.zeros(X.shape[1])) if first else self._state
         objective = self._objective(X, y, qid, sample_weight)
         self.n_queries_ += seen
+        if self.C == AUTO:  # over the pairs of all batches so far
+            total = state.pairs + AUTO_STRENGTH / objective.C
+            objective = Objective(objective.data, AUTO_STRENGTH / total, objective.rows)
         seed = check_random_state(self.random_state).randint(2**31)
         self._state = update(state, objective, over=STOCHASTIC[self.solver], random_state=seed)
         for of_a_fit in ("result_", "dual_coef_"):
             self.__dict__.pop(of_a_fit, None)
-        self.coef_ = self._state.average
+        self.coef_, self.C_ = self._state.average, objective.C
         self.n_iter_ = self._state.steps
         return self
 
@@ -273,8 +285,17 @@ class RankSVM(Ranker):
             by_row = on_device_of(X, by_row) if library_of(X) else by_row
             sample_weight = by_row if sample_weight is None else sample_weight * by_row
         self.n_queries_ = len(Queries(qid, X.shape[0]))
-        options: Any = {"loss": losses.parse(self.loss), "C": positive("C", self.C), "n_jobs": self.n_jobs}
-        return build(X, y, qid, sample_weight, pairing=self._pairing(), **options)
+        C, normalize = self._strength()
+        options: Any = {"loss": losses.parse(self.loss), "C": C, "n_jobs": self.n_jobs}
+        return build(X, y, qid, sample_weight, pairing=replace(self._pairing(), normalize=normalize), **options)
+
+    def _strength(self) -> tuple[float, str]:
+        """C and how the pairs are normalised, "auto" resolved."""
+        if isinstance(self.C, str):
+            if self.C != AUTO:
+                raise ValueError(f"C must be a positive number or 'auto', got {self.C!r}")
+            return AUTO_STRENGTH, "query" if self.normalize_pairs == "query" else "mean"
+        return positive("C", self.C), self.normalize_pairs
 
     def _pairing(self) -> Pairing:
         return Pairing(self.pairs, self.scope, self.costs, self.rescaling, self.normalize_pairs)
@@ -293,7 +314,7 @@ class RankSVM(Ranker):
 
     def _keep(self, result: Result, objective: Objective) -> None:
         self.result_ = result
-        self.coef_ = result.point
+        self.coef_, self.C_ = result.point, objective.C
         self.n_iter_ = result.iterations
         if result.dual is not None:
             alpha = sparse.coo_array(result.dual)
