@@ -1,5 +1,7 @@
 """What fits and searches return: short reprs, data frames, HTML."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,9 @@ def test_frames(results):
 
 def test_reprs_are_short(results):
     result, path, validation, curve = results.values()
-    assert repr(result).startswith(f"<Result converged after {result.iterations} step")
+    assert repr(result).startswith(f"<Result: value {result.value:.9g}, gap at most ")
+    assert repr(result).endswith(f"{result.message}>")
+    assert "did not converge: " in repr(replace(result, converged=False))
     assert repr(path) == "<Path: 2 solutions of 4 features, C from 0.1 to 1>"
     assert repr(validation).startswith("3 folds, ")
     assert repr(curve).startswith("<LearningCurve: ndcg@10 by training queries, mean of 3 folds; 8 queries: ")

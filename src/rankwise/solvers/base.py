@@ -85,12 +85,12 @@ class Result(Tabular):
     gap_estimate: float | None = None
 
     def summary(self) -> str:
-        end = "converged" if self.converged else "did not converge"
+        end = "" if self.converged else "did not converge: "
         gap = "" if self.gap is None else f", gap at most {self.gap:.3g}"
-        return f"{end} after {counted(self.iterations, 'steps')}: value {self.value:.9g}{gap} ({self.message})"
+        return f"value {self.value:.9g}{gap} after {counted(self.iterations, 'steps')}; {end}{self.message}"
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.summary()}>"
+        return f"<Result: {self.summary()}>"
 
     def table_columns(self) -> Columns:
         return {column.name: [getattr(step, column.name) for step in self.history] for column in fields(Step)}
