@@ -96,7 +96,7 @@ def test_pairs_given_one_by_one():
 
 def test_tiny_features_are_refused_in_one_sentence():
     with pytest.raises(ValueError, match=r"the gradient at w = 0 is only 6e-300: scale the features up"):
-        RankSVM().fit(1e-300 * np.array([[0.0], [1.0], [2.0]]), [0, 1, 1])
+        RankSVM(C=1.0).fit(1e-300 * np.array([[0.0], [1.0], [2.0]]), [0, 1, 1])
 
 
 def test_a_spline_that_is_off_over_all_pairs_is_said():

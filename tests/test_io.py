@@ -202,3 +202,11 @@ def test_a_rankrls_cv_of_version_0_1(tmp_path):
     assert (type(model), model.solver) == (RankRLSCV, "dual")
     save_model(model, tmp_path / "again.json")
     np.testing.assert_array_equal(load_model(tmp_path / "again.json").coef_, state["coef"])
+
+
+def test_the_default_C_comes_back(tmp_path):
+    model = RankSVM().fit(SUBSET.X, SUBSET.y, SUBSET.qid)
+    save_model(model, tmp_path / "model.json")
+    same = load_model(tmp_path / "model.json")
+    assert same.C == "auto"
+    np.testing.assert_array_equal(same.predict(SUBSET.X), model.predict(SUBSET.X))

@@ -18,7 +18,7 @@ from benchmarks.measures import OURS
 
 REPEATS = 7
 LOAD = "import numpy as np; X, y, qid = (np.load({folder!r} + f'/{{name}}.npy') for name in ('X', 'y', 'qid'))"
-FIT = "; from rankwise import RankSVM; RankSVM().fit(X, y, qid)"
+FIT = "; from rankwise import RankSVM; RankSVM(C=1.0).fit(X, y, qid)"
 HELP = "import sys; sys.argv[1:] = ['--help']; from rankwise.cli import main; main()"
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rankwise.estimators.scaled import ScaledRanker
     from rankwise.metrics import compare, evaluate, register_measure
     from rankwise.model_io.files import load_model, save_model
+    from rankwise.model_selection.scoring import make_scorer
     from rankwise.objective import losses
     from rankwise.objective.losses import register_loss
     from rankwise.pairs.preferences import Preferences
@@ -53,6 +54,7 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "load_sample": "data.synthetic",
     "losses": "objective",
     "make_ranking": "data.synthetic",
+    "make_scorer": "model_selection.scoring",
     "metrics": "",
     "model_selection": "",
     "open_chunks": "data.chunks",
@@ -93,6 +95,7 @@ __all__ = [
     "load_sample",
     "losses",
     "make_ranking",
+    "make_scorer",
     "metrics",
     "model_selection",
     "open_chunks",

@@ -84,7 +84,7 @@ def test_every_scheme_gives_the_same(scheme, scope):
 def test_hinge_on_mq2008_is_certified(read_parts):
     """An independent calculation gave 24916.6535 ≤ optimum ≤ 24916.6560."""
     data = read_parts("mq2008", 1, 2, 3)
-    result = RankSVM(loss="hinge", tol=1e-5).fit(data.X, data.y, data.qid).result_
+    result = RankSVM(C=1.0, loss="hinge", tol=1e-5).fit(data.X, data.y, data.qid).result_
     assert result.value == pytest.approx(24916.65, rel=1e-5)
     assert result.gap <= 1e-5 * result.value
     assert result.value >= 24916.6535 * (1 - 1e-9)
@@ -143,7 +143,7 @@ def test_a_stream_of_queries_comes_near_the_optimum():
         ({"scope": "some"}, "scope must be one of 'all', 'adjacent'; got 'some'"),
         ({"costs": "loss"}, "costs is 'loss'"),
         ({"rescaling": "both"}, "rescaling is 'both'"),
-        ({"normalize_pairs": "max"}, "normalize is 'max'"),
+        ({"normalize_pairs": "max"}, "normalize_pairs is 'max'"),
         ({"costs": lambda i, j: np.ones(i.size), "scheme": "by-level"}, "scheme='by-level' cannot do these costs"),
         ({"costs": np.ones((2, 2))}, "a table must be 5 × 5"),
     ],

@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwise import RankSVM, evaluate, make_ranking
+from rankwise.pairs.preferences import Preferences
 
 DATA = make_ranking(n_queries=25, docs_per_query=12, n_features=6, random_state=0)
 EXACT = {"tol": 1e-9, "C": 0.1}
@@ -208,8 +209,6 @@ def test_warnings():
         assert not ranker.coef_.any()
     with pytest.warns(UserWarning, match="no preference pair"):
         RankSVM().fit(DATA.X, pairs=[[0, 1]], pair_weight=[0.0])
-    with pytest.warns(UserWarning, match="score without qid ranks all rows as one query"):
-        RankSVM(C=0.1).fit(DATA.X, DATA.y, DATA.qid).score(DATA.X, DATA.y)
     with pytest.warns(ConvergenceWarning, match="max_iter = 1 "):
         RankSVM(tol=1e-12, max_iter=1).fit(DATA.X, DATA.y, DATA.qid)
 
@@ -218,7 +217,7 @@ def test_warnings():
     ("params", "words"),
     [
         ({"C": 0}, "C must be a positive number, got 0"),
-        ({"C": "1"}, "C must be a positive number, got '1'"),
+        ({"C": "1"}, "C must be a positive number or 'auto', got '1'"),
         ({"tol": -1}, "tol must be a positive number"),
         ({"max_iter": 0}, "max_iter must be a positive whole number"),
         ({"max_iter": 1.5}, "max_iter must be a positive whole number"),
@@ -298,3 +297,28 @@ def test_known_optima(read_parts, name, C, optimum, solver):
     data = read_parts(name, 1, 2, 3)
     ranker = RankSVM(C=C, tol=1e-8, solver=solver).fit(data.X, data.y, data.qid)
     assert ranker.result_.value == pytest.approx(optimum, rel=1e-8)
+
+
+def test_the_default_C_is_30_over_the_number_of_pairs():
+    ranker = RankSVM(tol=1e-8).fit(DATA.X, DATA.y, DATA.qid)
+    pairs = Preferences(DATA.y, DATA.qid).active(np.zeros(len(DATA))).n_pairs
+    assert pytest.approx(30 / pairs, rel=1e-14) == ranker.C_
+    explicit = RankSVM(C=30 / pairs, tol=1e-8).fit(DATA.X, DATA.y, DATA.qid)
+    mean = RankSVM(C=30.0, normalize_pairs="mean", tol=1e-8).fit(DATA.X, DATA.y, DATA.qid)
+    for other in (explicit, mean):
+        assert pytest.approx(ranker.C_, rel=1e-14) == other.C_
+        np.testing.assert_allclose(other.coef_, ranker.coef_, rtol=1e-6)
+    by_query = RankSVM(normalize_pairs="query").fit(DATA.X, DATA.y, DATA.qid)
+    expected = RankSVM(C=30.0, normalize_pairs="query").fit(DATA.X, DATA.y, DATA.qid)
+    np.testing.assert_array_equal(by_query.coef_, expected.coef_)
+    listed = RankSVM().fit(DATA.X, pairs=[[0, 1], [2, 3]])
+    assert listed.C_ == 15.0
+
+
+def test_the_default_C_of_a_stream_is_over_all_its_pairs():
+    ranker, pairs = RankSVM(solver="sgd", random_state=0), 0
+    for part in np.array_split(np.unique(DATA.qid), 3):
+        rows = np.isin(DATA.qid, part)
+        ranker.partial_fit(DATA.X[rows], DATA.y[rows], DATA.qid[rows])
+        pairs += Preferences(DATA.y[rows], DATA.qid[rows]).active(np.zeros(rows.sum())).n_pairs
+        assert pytest.approx(30 / pairs, rel=1e-12) == ranker.C_

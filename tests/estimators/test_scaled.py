@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rankwise import FactorizedRankSVM, RankSVM, ScaledRanker, make_ranking
+from rankwise import RankSVM, ScaledRanker, make_ranking
 from rankwise.preprocessing import make_scaler
 
 DATA = make_ranking(n_queries=15, docs_per_query=10, n_features=4, random_state=0)
@@ -47,8 +47,11 @@ def test_warm_start():
 
 
 def test_a_ranker_without_weights_is_not_given_any():
-    model = ScaledRanker(FactorizedRankSVM(n_components=2, tol=0.1, random_state=0), "zscore")
-    model.fit(DATA.X, DATA.y, DATA.qid)
+    class Unweighted(RankSVM):
+        def fit(self, X, y, qid=None):
+            return super().fit(X, y, qid)
+
+    model = ScaledRanker(Unweighted(), "zscore").fit(DATA.X, DATA.y, DATA.qid)
     with pytest.raises(TypeError, match="sample_weight"):
         model.fit(DATA.X, DATA.y, DATA.qid, np.ones(len(DATA)))
 

@@ -153,8 +153,11 @@ def test_to_dict_is_json():
         ((["good", "bad"], [1, 2]), "y must hold one number per document"),
         (([1, 2], [1, 2], [1]), "qid must hold one id per row"),
         (([1, 2], [1, 2], None, []), "measures is empty"),
-        (([1, 1500], [1, 2]), "y holds 1500, too large for 2.y: take the linear gain, ndcg@10:gain=linear"),
-        (([1, -1], [1, 2]), "ndcg@10 needs labels from 0, but y holds -1"),
+        (
+            ([1, 1500], [1, 2], None, "ndcg@10"),
+            "y holds 1500, too large for 2.y: take the linear gain, ndcg@10:gain=linear",
+        ),
+        (([1, -1], [1, 2], None, "ndcg@10"), "ndcg@10 needs labels from 0, but y holds -1"),
         (([1, -1], [1, 2], None, "ndcg:gain=linear"), "ndcg:gain=linear needs labels from 0, but y holds -1"),
         (([1, -1], [1, 2], None, "err"), "err needs labels from 0"),
         (([1, 1500], [1, 2], None, "err"), "too large for 2.y: scale the labels down"),

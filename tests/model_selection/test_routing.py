@@ -1,12 +1,13 @@
-"""Inside scikit-learn's searches: with metadata routing qid arrives everywhere; without it, a wrong score is told."""
+"""Inside scikit-learn's searches: with metadata routing qid arrives everywhere; without it, no score is returned."""
 
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import rankwise
 from rankwise import (
     FactorizedRankSVM,
     KernelRankRLS,
@@ -21,6 +22,7 @@ from rankwise import (
     save_model,
 )
 from rankwise import model_selection as ours
+from rankwise.estimators.scoring import MergedQueriesError
 from rankwise.preprocessing import QueryScaler
 
 DATA = make_ranking(n_queries=12, docs_per_query=(4, 12), n_features=4, random_state=3)
@@ -73,13 +75,16 @@ RANKERS = [
 ]
 
 
+REFUSED = r"score needs qid, as the ranker was fitted to \d+ queries: .*set_config\(enable_metadata_routing=True\)"
+
+
 @pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
-def test_a_global_score_is_told(ranker, tmp_path):
+def test_queries_are_never_merged_to_score(ranker, tmp_path):
     ranker.fit(X, Y, QID)
-    with pytest.warns(UserWarning, match="score without qid ranks all rows as one query"):
+    with pytest.raises(ValueError, match=REFUSED):
         ranker.score(X, Y)
     save_model(ranker, tmp_path / "model.json")
-    with pytest.warns(UserWarning, match="score without qid"):
+    with pytest.raises(ValueError, match=REFUSED):
         load_model(tmp_path / "model.json").score(X, Y)
 
 
@@ -90,12 +95,46 @@ def test_one_query_needs_no_warning(ranker, recwarn):
     assert not [warning for warning in recwarn if "without qid" in str(warning.message)]
 
 
-def test_a_search_without_routing_is_told():
-    with pytest.warns(UserWarning, match="score without qid"):
-        GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=FOLDS).fit(X, Y, groups=QID, qid=QID)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("scoring", [None, ours.make_scorer("map")])
+def test_a_search_without_routing_ends_with_one_sentence(n_jobs, scoring):
+    options = {"cv": FOLDS, "scoring": scoring, "n_jobs": n_jobs}
+    with pytest.raises(MergedQueriesError, match=REFUSED):
+        GridSearchCV(RankRLS(), {"alpha": [1.0, 2.0]}, **options).fit(X, Y, groups=QID, qid=QID)
+    with pytest.raises(MergedQueriesError, match=REFUSED):
+        cross_val_score(RankRLS(), X, Y, groups=QID, params={"qid": QID}, **options)
+
+
+def test_a_single_query_needs_no_routing():
+    one = np.equal(QID, QID[0])
+    search = GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=2).fit(X[one], Y[one])
+    assert np.isfinite(search.best_score_)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("ranker", [RankSVM(), ScaledRanker(RankSVM(), "query-zscore")])
+def test_a_scorer_scores_by_query(ranker):
+    measures = {name: ours.make_scorer(name) for name in ("ndcg@5", "map")}
+    name = "C" if isinstance(ranker, RankSVM) else "ranker__C"
+    search = GridSearchCV(ranker, {name: [0.01, 1.0]}, scoring=measures["map"], cv=FOLDS).fit(X, Y, qid=QID)
+    expected = ours.cross_validate(search.best_estimator_, X, Y, QID, cv=FOLDS, measures="map")
+    assert search.best_score_ == pytest.approx(expected.mean("map"), rel=1e-12)
+    both = cross_validate(search.best_estimator_, X, Y, scoring=measures, cv=FOLDS, params={"qid": QID})
+    np.testing.assert_allclose(both["test_map"], expected.by_fold("map"), rtol=1e-12)
+
+
+def test_a_scorer_is_a_function_of_its_measure():
+    scorer = rankwise.make_scorer("NDCG@5")
+    assert repr(scorer) == "make_scorer('ndcg@5')"
+    ranker = RankSVM().fit(X, Y, QID)
+    assert scorer(ranker, X, Y, qid=QID) == rankwise.evaluate(Y, ranker.predict(X), QID, "ndcg@5")["ndcg@5"]
+    with pytest.raises(ValueError, match="unknown measure 'ndgc'"):
+        rankwise.make_scorer("ndgc")
 
 
 def test_a_query_scaler_refuses_to_score_without_qid():
     ranker = ScaledRanker(RankSVM(), "query-minmax").fit(X, Y, QID)
-    with pytest.raises(ValueError, match="qid is missing"):
+    with pytest.raises(ValueError, match=REFUSED):
         ranker.score(X, Y)
+    with pytest.raises(ValueError, match="qid is missing"):
+        ranker.predict(X)

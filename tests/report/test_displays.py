@@ -241,3 +241,11 @@ def test_weights_by_size_and_name(ranker):
         WeightsDisplay.from_estimator(ranker, ["x"])
     with pytest.raises(ValueError, match="has no weights of features"):
         WeightsDisplay.from_estimator(object())
+
+
+def test_displays_have_short_reprs_and_show_their_picture_in_notebooks(monkeypatch):
+    display = WeightsDisplay(["a", "<b>"], np.array([1.0, -2.0]))
+    assert repr(display) == "<WeightsDisplay: 2 rows of feature, weight>"
+    assert display._repr_html_().startswith('<img alt="WeightsDisplay: 2 rows of feature, weight" src="data:image/png')
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert "<td>&lt;b&gt;</td><td>-2</td>" in display._repr_html_()

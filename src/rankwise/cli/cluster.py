@@ -14,6 +14,7 @@ from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_
 from rankwise.cli.models import make_model
 from rankwise.cli.speech import checked, doing
 from rankwise.cli.work import Outcome, Training, follow, tell
+from rankwise.metrics import default_measures
 from rankwise.model_io.files import save_model
 
 LOCAL = "local:"
@@ -47,7 +48,7 @@ def train(asked: Training, where: str, as_json: bool) -> None:
         columns = replace(ranker.columns_, names=names_for(ranker.columns_, asked.names))
         save_model(ranker.to_local(), asked.output, columns.names, columns.first_index)
         evaluated = {"train": asked.data} | ({} if asked.valid is None else {"valid": [asked.valid]})
-        asked_for = measures or _fitting_measures(*ranker.columns_.labels)
+        asked_for = measures or default_measures(ranker.columns_.labels)
         judge = partial(judged, client, coef=ranker.coef_, measures=asked_for, like=columns)
         with doing("evaluating"):
             found = {name: judge((files, None, None, None)) for name, files in evaluated.items()}
@@ -82,8 +83,3 @@ def _count(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise ValueError(f"{LOCAL}{text} must be {LOCAL} and a number of worker processes, as in {LOCAL}2")
     return int(text)
-
-
-def _fitting_measures(lowest: float, highest: float) -> list[str]:
-    """What to show when nothing was asked for: NDCG makes sense for small labels from 0."""
-    return (["ndcg@10"] if 0 <= lowest <= highest <= 31 else []) + ["pairwise-accuracy"]

@@ -44,7 +44,7 @@ def compare(
     if markdown + latex + as_json > 1:
         raise typer.BadParameter("give one of --markdown, --latex and --json")
     from rankwise import metrics
-    from rankwise.cli.inputs import fitting_measures, parse_measures
+    from rankwise.cli.inputs import parse_measures
     from rankwise.cli.judging import Judge, named
     from rankwise.cli.targets import check_target
     from rankwise.report.display import write_csv
@@ -58,7 +58,7 @@ def compare(
     if per_query is not None:
         check_target(per_query, [*files.values(), data, qrels], force)
     scored = {name: judge.scored(file) for name, file in files.items()}
-    asked = measures or fitting_measures(scored[reference].y)
+    asked = measures or metrics.default_measures(scored[reference].y)
     with doing("comparing"):
         evaluations = {name: metrics.evaluate(*one, asked) for name, one in scored.items()}
         found = metrics.compare(evaluations, baseline=reference, procedure=procedure)

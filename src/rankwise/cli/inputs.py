@@ -32,14 +32,6 @@ def _one_measure(text: str) -> metrics.Measure:
     return metrics.parse(text)
 
 
-def fitting_measures(labels: Any) -> list[str]:
-    """What to show when nothing was asked for: NDCG makes sense for grades, and MAP where some are not relevant."""
-    grades = bool((labels >= 0).all() and (labels <= 31).all() and (labels == np.round(labels)).all())
-    if not grades:
-        return ["pairwise-accuracy", "kendall-tau-b"]
-    return ["ndcg@10", *(["map"] if (labels <= 0).any() else []), "pairwise-accuracy"]
-
-
 def read_data(source: Any, known: Known | None = None, **options: Any) -> RankingData:
     """Ranking data of any format; with the columns that a model knows, in its order, where they are for one."""
     name = source if isinstance(source, str) else " ".join(source)

@@ -19,7 +19,12 @@ Float32 = Annotated[bool, typer.Option("--float32", help="Keep features in singl
 Kind = Annotated[str, typer.Option(metavar="NAME", help="ranksvm, rankrls, rankrls-cv or factorized.")]
 C = Annotated[
     float | None,
-    typer.Option("--C", "-C", metavar="X", help="Weight of the pairs against the regulariser; 1 if not given."),
+    typer.Option(
+        "--C",
+        "-C",
+        metavar="X",
+        help="Weight of the sum over the pairs; 30 / their number if not given, 1 with --kernel.",
+    ),
 ]
 Alpha = Annotated[float | None, typer.Option(metavar="X", help="Regularisation of rankrls; 1 if not given.")]
 Kernel = Annotated[

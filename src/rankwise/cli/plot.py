@@ -176,7 +176,7 @@ def convergence(
     solver: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="As for `train`; may be repeated. newton if not given.")
     ] = None,
-    C: Annotated[float, typer.Option("--C", "-C", metavar="X", help="As for `train`.")] = 1.0,
+    C: Annotated[float | None, typer.Option("--C", "-C", metavar="X", help="As for `train`.")] = None,
     loss: Annotated[str, typer.Option(metavar="NAME", help="As for `train`.")] = "squared_hinge",
     tol: Annotated[float, typer.Option(metavar="X", help="As for `train`.")] = 1e-8,
     seconds: Annotated[float, typer.Option(metavar="X", help="Stop a solver after so long.")] = 10.0,

@@ -15,7 +15,7 @@ import numpy as np
 import typer
 from sklearn.base import clone
 
-from rankwise.cli.inputs import fitting_measures, names_for, note_one_query, parse_measures, read_data
+from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_data
 from rankwise.cli.journal import Journal, check_journal, entry_of, known_cells
 from rankwise.cli.models import make_model
 from rankwise.cli.progress import progress_bar
@@ -26,7 +26,7 @@ from rankwise.data.columns import ModelColumns
 from rankwise.data.records import RankingData
 from rankwise.estimators.ranksvm_path import GRID, fold_of
 from rankwise.foundation.outputs import check_writable
-from rankwise.metrics import Measure
+from rankwise.metrics import Measure, default_measures
 from rankwise.model_io.files import is_model_file, save_model
 from rankwise.model_selection.choice import check_rule, end_of_grid
 from rankwise.model_selection.folds import Documents, Halves
@@ -92,7 +92,7 @@ def tune(asked: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
     valid = None if files.valid is None else read_data(files.valid, known)
     halves = _halves(asked, data, valid)
-    measure = (measures or parse_measures(fitting_measures(data.y)))[0]
+    measure = (measures or parse_measures(default_measures(data.y)))[0]
     job = asdict(asked) | {"data": _fingerprint(data), "valid": valid and _fingerprint(valid)}
     with Journal(files.notes, job) as journal:
         try:

@@ -12,7 +12,6 @@ from rankwise import metrics
 from rankwise.cli.inputs import (
     check_order,
     finite_scores,
-    fitting_measures,
     left_on_disk,
     names_for,
     note_one_query,
@@ -70,7 +69,7 @@ def train(asked: Training, as_json: bool) -> None:
         ranker.fit(*((data,) if is_stored(data) else (data.X, data.y, data.qid)))
     seconds = time.perf_counter() - began
     save_model(ranker, asked.output, names, data.first_index)
-    asked_for = measures or fitting_measures(np.concatenate([one.y for one in evaluated.values()]))
+    asked_for = measures or metrics.default_measures(np.concatenate([one.y for one in evaluated.values()]))
     found = {
         name: metrics.evaluate(one.y, scores_of(ranker, one), one.qid, asked_for) for name, one in evaluated.items()
     }
@@ -150,7 +149,7 @@ def _tell_written(n_scores: int, output: str) -> None:
 def evaluate(ranker_file: str, judge: Judge, asked: list[str] | None, per_query: bool, as_json: bool) -> None:
     measures = parse_measures(asked)
     scored = judge.scored(ranker_file)
-    found = metrics.evaluate(*scored, measures or fitting_measures(scored.y))
+    found = metrics.evaluate(*scored, measures or metrics.default_measures(scored.y))
     if as_json:
         answer_json(found.to_dict(per_query))
     elif per_query:

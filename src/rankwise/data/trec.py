@@ -89,6 +89,11 @@ def write_qrels(target: FileName, y: ArrayLike, qid: ArrayLike, docid: ArrayLike
     _write(target, (f"{q} 0 {d} {label}\n" for q, d, label in zip(query_ids, names, texts, strict=True)))
 
 
+def has_docid(comment: str) -> bool:
+    """Whether a comment names its document, as in `docid = GX000-00-0000000`."""
+    return DOCID.search(comment) is not None
+
+
 def document_ids(data: RankingData) -> Array:
     """The documents' names from comments such as `docid = GX000-00-0000000`; without any, row numbers from 1."""
     comments = [] if data.comments is None else list(data.comments)

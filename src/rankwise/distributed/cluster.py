@@ -10,6 +10,7 @@ from rankwise.distributed.client import current_client
 from rankwise.distributed.spread import Spread
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.names import by_number
+from rankwise.metrics.defaults import default_measure
 from rankwise.objective.rows import MemoryRows
 
 
@@ -43,8 +44,8 @@ class OnCluster:
         whole = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         return whole.map_blocks(scores_of_block, self.coef_, drop_axis=1, dtype=np.float64)
 
-    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
-        """The mean NDCG@10 over queries (docs/metrics.md)."""
+    def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
+        """NDCG@10 where the lowest and highest label of the fit are grades, else pairwise accuracy."""
         from rankwise.distributed.evaluation import evaluate
 
         if not hasattr(X, "dask"):
@@ -55,7 +56,8 @@ class OnCluster:
             if qid is None and "qid" in X.columns:
                 qid = "qid"
             y, qid = (X[one] if isinstance(one, str) else one for one in (y, qid))
-        return evaluate(y, self.predict(X), qid, "ndcg@10", self.client)["ndcg@10"]
+        measure = default_measure(self.columns_.labels)
+        return evaluate(y, self.predict(X), qid, measure, self.client)[measure]
 
     def to_local(self) -> Any:
         """The same model as an estimator in memory, which `save_model` writes."""

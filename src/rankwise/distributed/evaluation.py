@@ -51,7 +51,7 @@ def judge(rows: Rows, columns: Columns, coef: Floats, asked: list[Measure]) -> E
     exact = [settled(one, highest) for one in asked]
     if any(one.name == "auc" for one in asked) and not np.isin(data.y, (lowest, highest)).all():
         raise ValueError("auc needs two labels, and there are more: take pairwise-accuracy:ties=half for graded labels")
-    found, _, _ = measured(data.y, scores, data.qid, exact, threads(None))
+    found, *_ = measured(data.y, scores, data.qid, exact, threads(None))
     names = dict(zip(map(str, exact), map(str, asked), strict=True))
     values, weights = ({names[key]: one for key, one in each.items()} for each in (found.per_query, found.weights))
     for measure in asked:

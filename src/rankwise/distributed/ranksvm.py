@@ -1,5 +1,6 @@
 """RankSVM on a Dask cluster."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from rankwise.distributed.cluster import OnCluster
 from rankwise.distributed.executor import build_rows, distributed_objective
 from rankwise.distributed.results import with_traffic
 from rankwise.distributed.spread import spread
-from rankwise.estimators.base import check_room_for_weights, positive
+from rankwise.estimators.base import check_room_for_weights
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.objective import losses
 from rankwise.solvers import needs_of
@@ -43,7 +44,8 @@ class DaskRankSVM(OnCluster, RankSVM):
             gathered in one.
         sample_weight : Dask Series or array, or name of a column, default=None
         """
-        loss, C, pairing = losses.parse(self.loss), positive("C", self.C), self._pairing()
+        loss, (C, normalize) = losses.parse(self.loss), self._strength()
+        pairing = replace(self._pairing(), normalize=normalize)
         check_options(self)
         data = spread(self.client, (X, y, qid, sample_weight), build_rows, loss, pairing, self.n_jobs)
         with data.partitions:

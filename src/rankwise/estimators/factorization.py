@@ -1,7 +1,7 @@
 """L(V) = ½|w|² + C Σ loss(w·x_i - w·x_j) with w = Σ (v_i·v_j) (x_i - x_j), its gradient, and two ways down.
 
 With flow(V) = below(V) - above(V) on the graph of all pairs, w = Xᵀz where z_i = v_i·flow(V)_i, and with a = X ∂L/∂w
-the gradient is a flow(V) - flow(a V): O(l (K log k + n)) an evaluation.
+the gradient is a flow(V) - flow(a V): O(l (K log k + n)) per evaluation.
 """
 
 import time
@@ -59,7 +59,7 @@ class FactorizedRisk:
 
 
 class Progress:
-    """Keeps the history, the best point by validation, and says when to stop."""
+    """The history, the best point by validation, and the stopping rule."""
 
     def __init__(self, tol: float, validate: Callable[[Floats], float] | None, patience: int) -> None:
         self.began = time.perf_counter()

@@ -15,8 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from rankwise.estimators.base import Ranker, positive, warn_of_query_ids
+from rankwise.data.columns import ModelColumns, matched
+from rankwise.data.records import RankingData
+from rankwise.estimators.base import Ranker, positive
 from rankwise.estimators.factorization import FactorizedRisk, Progress, descend, quasi_newton
+from rankwise.estimators.inputs import documents, keep_columns, warn_of_query_ids
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.threads import thread_count
 from rankwise.metrics import Measure, OfQuery, evaluate, parse
@@ -30,7 +33,7 @@ START = 0.1  # standard deviation of the scores that the random start gives
 
 
 class FactorizedRankSVM(Ranker):
-    """½|w|² + C Σ loss(w·x_i - w·x_j) with w = Σ (v_i·v_j) (x_i - x_j): one vector v a training document.
+    """½|w|² + C Σ loss(w·x_i - w·x_j) with w = Σ (v_i·v_j) (x_i - x_j): one vector v per training document.
 
     Parameters
     ----------
@@ -115,21 +118,25 @@ class FactorizedRankSVM(Ranker):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, qid: Any = None, validation: Any = None) -> Self:
-        """Learn `latent_` and `coef_` from the rows X with labels y.
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None, validation: Any = None) -> Self:
+        """Learn `latent_` and `coef_` from the rows X with labels y; X, y, qid and sample_weight as in RankSVM.
 
-        `validation`, a tuple (X, y, qid), stops the fit as `validation_fraction` does, on queries of its own.
+        `validation`, a tuple (X, y, qid) or a RankingData, stops the fit as `validation_fraction` does, on queries of
+        its own.
         """
-        names = ("C", "learning_rate", "tol", "max_iter", "n_components", "n_iter_no_change")
-        C, rate, tol, max_iter, n_components, patience = (positive(name, getattr(self, name)) for name in names)
+        C, rate, tol = (positive(name, getattr(self, name)) for name in ("C", "learning_rate", "tol"))
+        sizes = ("max_iter", "n_components", "n_iter_no_change")
+        max_iter, n_components, patience = (int(positive(name, getattr(self, name))) for name in sizes)
         loss, measure = losses.parse(self.loss), parse(self.measure)
         if self.solver not in ("lbfgs", "gd"):
             raise ValueError(f"solver is {self.solver!r}: there are 'lbfgs' and 'gd'")
+        if isinstance(sample_weight, tuple):
+            raise ValueError("sample_weight is a tuple: validation data are given by name, validation=(X, y, qid)")
+        X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
-        X, y, _ = self._check_fit(X, y, None)
-        if validation is not None:
-            wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": False}
-            validation = validate_data(self, validation[0], **wanted), *validation[1:]
+        X, y, sample_weight = self._check_fit(X, y, sample_weight)
+        validation = None if validation is None else self._checked_validation(validation, columns)
+        keep_columns(self, columns)
         random = check_random_state(self.random_state)
         queries = Queries(qid, y.size)
         self.n_queries_ = len(queries)
@@ -137,18 +144,28 @@ class FactorizedRankSVM(Ranker):
         if validation is None and self.validation_fraction is not None:
             kept = ~_held_out(queries, self.validation_fraction, random)
             validation = X[~kept], y[~kept], queries.codes[~kept]
-        preferences = Preferences(y[kept], queries.codes[kept], n_jobs=self.n_jobs)
+        weights = None if sample_weight is None else sample_weight[kept]
+        preferences = Preferences(y[kept], queries.codes[kept], weights, n_jobs=self.n_jobs)
         if not preferences.any:
             warnings.warn("no preference pair: in every query all labels are equal; all weights are 0", stacklevel=2)
         objective = FactorizedRisk(MemoryRows(X[kept], thread_count(self.n_jobs)), preferences, loss, C)
-        start = self._start(objective, kept, int(n_components), random)
-        progress = Progress(tol, _validator(validation, measure), int(patience))
+        start = self._start(objective, kept, n_components, random)
+        progress = Progress(tol, _validator(validation, measure), patience)
         if self.solver == "gd":
-            descend(objective, start, progress, int(max_iter), rate)
+            descend(objective, start, progress, max_iter, rate)
         else:
-            quasi_newton(objective, start, progress, int(max_iter))
+            quasi_newton(objective, start, progress, max_iter)
         self._keep(progress, kept)
         return self
+
+    def _checked_validation(self, validation: Any, columns: ModelColumns | None) -> tuple[Any, Any, Any]:
+        """(X, y, qid) of the validation data, their columns checked against those of the training data."""
+        if isinstance(validation, RankingData):
+            known = ModelColumns.of_data(validation) if columns is None else columns
+            rows = matched(validation, known, "validation")
+            validation = rows.X, rows.y, rows.qid
+        wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": False}
+        return validate_data(self, validation[0], **wanted), *validation[1:]
 
     def _start(self, objective: FactorizedRisk, kept: Array, n_components: int, random: Any) -> Floats:
         shape = (kept.size, n_components)

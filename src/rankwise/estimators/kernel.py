@@ -10,7 +10,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
-from rankwise.estimators.base import Ranker, check_columns, positive, warn_of_query_ids
+from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.inputs import check_columns, documents, keep_columns, rows_to_score, warn_of_query_ids
 from rankwise.estimators.on_device import check_rows
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Array, Floats, Ints, finite
@@ -69,13 +70,17 @@ class KernelRanker(Ranker):
         return KernelMap(kernel, components, self.landmarks, self.random_state)
 
     def predict(self, X: Any) -> Floats:
-        """Scores, one an object, in the order given; the larger the better.
+        """Scores, one per object, in the order given; the larger the better.
 
         With kernel="precomputed", X holds the kernel between these objects (rows) and the training objects (columns).
         Kernel values are computed in blocks: memory does not grow with the number of objects times that of references.
         """
         check_is_fitted(self)
-        check_columns(self, X)
+        with rows_to_score(self, X) as rows:
+            check_columns(self, rows)
+            return self._scores_of_rows(rows)
+
+    def _scores_of_rows(self, X: Any) -> Floats:
         if library_of(X):
             return self.map_.scores(check_rows(self, X, reset=False), self.dual_coef_)
         X = list(X) if self._takes_objects(X) else validate_data(self, X, **self._rows_wanted(), reset=False)
@@ -125,7 +130,7 @@ class KernelRankSVM(KernelRanker):
     landmarks : {"random", "kmeans", "leverage"}, default="random"
         How landmarks are found: any documents, centres of clusters, or documents drawn by approximate leverage scores.
     random_state : int, RandomState or None, default=None
-        For the landmarks.
+        For the landmarks, and for the solvers that draw at random.
     device : str, default=None
         Where to move the features that the kernel is mapped to, as in RankSVM: "cuda", ... For X of torch or CuPy
         kernel values too are computed where it lies, for random landmarks and the kernels that products of rows give
@@ -193,11 +198,13 @@ class KernelRankSVM(KernelRanker):
         self.callback = callback
         self.device = device
 
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Learn `dual_coef_` from objects X with labels y; `qid` and `sample_weight` as for RankSVM."""
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Learn `dual_coef_` from objects X with labels y; arguments as for RankSVM."""
+        X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
         features, y, sample_weight = self._mapped(X, y, sample_weight)
-        names = ("C", "loss", "solver", "tol", "max_iter", "n_jobs", "verbose", "callback", "device")
+        keep_columns(self, columns)
+        names = ("C", "loss", "solver", "tol", "max_iter", "n_jobs", "verbose", "callback", "random_state", "device")
         linear = RankSVM(**{name: getattr(self, name) for name in names})
         linear.fit(features, y, qid, sample_weight)
         self.dual_coef_ = self.map_.coefficients(to_host(linear.coef_))

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
-from rankwise.estimators.base import positive, warn_of_query_ids
+from rankwise.estimators.base import positive
+from rankwise.estimators.inputs import documents, keep_columns, warn_of_query_ids
 from rankwise.estimators.kernel import KernelRanker
 from rankwise.estimators.rankrls import prepared, told, warn_of_error
 from rankwise.foundation.arrays import Floats
@@ -77,12 +78,13 @@ class KernelRankRLS(KernelRanker):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Learn `dual_coef_` from objects X with labels y; `qid` and `sample_weight` as for RankRLS."""
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Learn `dual_coef_` from objects X with labels y; arguments as for RankRLS."""
         single = np.ndim(self.alpha) == 0
         alphas = np.array([positive("alpha", alpha) for alpha in ([self.alpha] if single else self.alpha)])
         if alphas.size == 0:
             raise ValueError("alpha is empty: give at least one")
+        X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
         features, y, sample_weight = self._mapped(X, y, sample_weight)
         features = to_host(features) if library_of(features) else features
@@ -107,6 +109,7 @@ class KernelRankRLS(KernelRanker):
         digits_lost = self._rounds(features @ w, largest)
         if self.kernel == "linear" and self.n_components is None:
             digits_lost = digits_lost or self._misses(X, y, qid, sample_weight, alphas)
+        keep_columns(self, columns)
         if digits_lost:
             warnings.warn(
                 f"KernelRankRLS loses digits: beside kernel values of up to {largest:.0e} features of small scale are "

@@ -1,4 +1,4 @@
-"""What estimators check of arrays of torch and CuPy, which stay where they are; scikit-learn checks those of NumPy."""
+"""Checks of torch and CuPy arrays, which stay on their device; scikit-learn checks NumPy arrays."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ def check_fit(ranker: Any, X: Any, y: Any, sample_weight: Any, reset: bool) -> t
 
 
 def bring_back(ranker: Any) -> None:
-    """What was learnt on a device from arrays of NumPy, as arrays of NumPy."""
+    """Copy what was learnt on a device from NumPy arrays back into NumPy arrays."""
     ranker.coef_ = to_host(ranker.coef_)
     ranker.result_ = replace(ranker.result_, point=ranker.coef_)
 

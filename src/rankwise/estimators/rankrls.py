@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.estimators.base import Ranker, check_room_for_weights, positive, warn_of_query_ids
+from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.inputs import documents
 from rankwise.estimators.on_device import bring_back
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import library_of
@@ -84,6 +85,7 @@ class RankRLS(Ranker):
     """
 
     takes_devices = True
+    takes_disk = True
 
     def __init__(
         self,
@@ -110,8 +112,9 @@ class RankRLS(Ranker):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_documents, n_features), or what `rankwise.open_chunks` gives
-            Rows on disk bring labels and query ids along, and are read part by part, again and again.
+        X : array or sparse matrix of shape (n_documents, n_features), RankingData, frame, or what `open_chunks` gives
+            `fit(data)`, `fit(frame, y="label", qid="query")`: as in RankSVM. Rows on disk bring labels and query ids
+            along, and are read part by part, again and again.
         y : array of shape (n_documents,)
             Any real numbers; their differences within a query are what is learnt.
         qid : array of shape (n_documents,), default=None
@@ -123,11 +126,9 @@ class RankRLS(Ranker):
         if self.solver not in SOLVERS:
             raise ValueError(f"solver is {self.solver!r}: there are {', '.join(map(repr, SOLVERS))}")
         at_host = library_of(X) is None
-        warn_of_query_ids(X, qid)
-        if is_stored(X):
-            y, qid = self._check_stored(X, y, qid)
-        else:
-            X, y, sample_weight = self._check_fit(X, y, sample_weight)
+        if is_stored(X) and self.solver == "dual":
+            raise ValueError("solver 'dual' takes rows in memory: give data.read(), or take 'auto'")
+        X, y, qid, sample_weight, _ = self._checked(documents(X, y, qid, sample_weight))
         self.__dict__.pop("dual_coef_", None)
         if library_of(X):
             self._solve_on_device(X, y, qid, sample_weight, alpha)
@@ -149,21 +150,6 @@ class RankRLS(Ranker):
             dual = problem.dual(self.coef_, alpha) if found is None else units.dual(found)
             self.dual_coef_: Floats = in_rows_given(dual, qid)
         return self
-
-    def _check_stored(self, X: Any, y: Any, qid: Any) -> tuple[Any, Any]:
-        """The labels and query ids that rows on disk bring along."""
-        if self.device is not None:
-            raise ValueError("rows on disk are worked on by the CPU: leave device out, or give data.read()")
-        if self.solver == "dual":
-            raise ValueError("solver 'dual' takes rows in memory: give data.read(), or take 'auto'")
-        if y is not None or qid is not None:
-            raise ValueError("rows on disk have labels and query ids of their own: fit(data), without y and qid")
-        self.__dict__.pop("feature_names_in_", None)
-        self.n_features_in_, self.first_index_ = X.shape[1], X.first_index
-        if X.names is not None:
-            self.feature_names_in_ = np.array(X.names, dtype=object)
-        check_room_for_weights(X.shape[1])
-        return X.y, X.qid
 
     def _solve_on_device(self, X: Any, y: Any, qid: Any, sample_weight: Any, alpha: float) -> None:
         if self.solver not in ON_DEVICE:

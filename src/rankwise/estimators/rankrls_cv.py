@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from rankwise.estimators.base import warn_of_query_ids
 from rankwise.estimators.cross_validated import CrossValidated
+from rankwise.estimators.inputs import documents as documents_of
+from rankwise.estimators.inputs import keep_columns, warn_of_query_ids
 from rankwise.estimators.on_device import bring_back
 from rankwise.estimators.rankrls import RankRLS, in_rows_given, prepared, told
 from rankwise.estimators.ranksvm_path import check_strengths
@@ -52,7 +53,7 @@ class RankRLSCV(CrossValidated):
     measure : str, default="pairwise-accuracy"
         What to maximise: a measure of `rankwise.metrics`, averaged over the queries left out (or over the folds), or
         "squared-error", the error of RankRLS itself for each compared pair, negated (not with folds). The default takes
-        any labels, as RankRLS does, and is what its objective stands in for. A single query that is judged by its pairs
+        any labels, as RankRLS does, and is what its objective approximates. A single query that is judged by its pairs
         takes "pairwise-accuracy" or "squared-error".
     rule : {"best", "one-se"}, default="best"
         "best": the highest mean; of equals, the largest alpha. "one-se": the largest alpha whose mean is no more than
@@ -132,17 +133,19 @@ class RankRLSCV(CrossValidated):
         """Where arrays of NumPy are moved for the fit: the template's."""
         return None if self.ranker is None else self.ranker.device
 
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Choose `alpha_` and learn `coef_`; arguments as in RankRLS.
 
-        Documents of weight 0 are not judged by a measure; else weights bear on the models and on "squared-error" only.
+        Documents of weight 0 are left out of measures; other weights only affect the models and "squared-error".
         """
         self.alphas_ = check_strengths("alphas", self.alphas)
         check_rule(self.rule)
         template, at_host = self._template(), library_of(X) is None
         measure = SQUARED_ERROR if self.measure == SQUARED_ERROR else parse(self.measure)
+        X, y, qid, sample_weight, columns = documents_of(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
         X, y, sample_weight = self._check_fit(X, y, sample_weight)
+        keep_columns(self, columns)
         documents = Documents(X, y, None if qid is None else to_host(qid), sample_weight)
         self.n_queries_ = len(Queries(documents.qid, X.shape[0]))
         for name in ("coef_path_", "cv_predictions_"):

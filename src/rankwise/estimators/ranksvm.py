@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from rankwise.estimators.base import Ranker, check_room_for_weights, positive, warn_of_query_ids, whole
+from rankwise.estimators.base import Ranker, positive, whole
+from rankwise.estimators.inputs import documents, keep_columns, rows_to_score, warn_of_query_ids
 from rankwise.estimators.on_device import bring_back
 from rankwise.foundation.devices import library_of, on_device_of
 from rankwise.objective import losses
@@ -24,6 +25,8 @@ from rankwise.pairs.schemes import Scheme
 from rankwise.solvers import Callback, Result, Solver, Step, make_solver
 from rankwise.solvers.stochastic import StochasticState, update
 
+AUTO = "auto"
+AUTO_STRENGTH = 30.0  # over the mean of the pairs: close to tuned on most data (benchmarks/default_strength.py)
 SPLINE_SHARE = 0.5  # of the objective, that the error of a spline may be without a word
 STOCHASTIC = {"auto": "pairs", "sgd": "pairs", "sgd-queries": "queries"}  # solvers that partial_fit can go on with
 
@@ -43,8 +46,10 @@ class RankSVM(Ranker):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Weight of the sum over the pairs. The more pairs, the smaller a good C: try 2^-15 to 2^10.
+    C : float or "auto", default="auto"
+        Weight of the sum over the pairs. "auto" is 30 divided by the number of pairs, so that it suits data of any size
+        (docs/rankers.md compares it with tuned values); with normalize_pairs="query" it is 30 over the mean of the
+        queries' means. To tune it, try 2^-15 to 2^10; the more pairs, the smaller a good C.
     loss : str or Loss, default="squared_hinge"
         "squared_hinge": max(0, 1 - margin)²; "hinge"; "huber:h": the hinge with its corner rounded over the width h;
         "logistic:e": log(1 + exp(-margin)) to within e, by a spline; "squared": (1 - margin)²; or a loss of your own
@@ -100,6 +105,8 @@ class RankSVM(Ranker):
     n_iter_ : int
         Steps taken.
     n_queries_ : int
+    C_ : float
+        What the sum over the pairs was multiplied by.
     result_ : Result
         Value of the objective, `gap` (a proven bound on its distance to the optimum) and `gap_estimate`, gradient norm,
         why it stopped, and the history.
@@ -118,11 +125,12 @@ class RankSVM(Ranker):
 
     _state: StochasticState
     takes_devices = True
+    takes_disk = True
     labels_by_order = True
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: float | str = "auto",
         loss: str | losses.Loss = "squared_hinge",
         solver: str | Solver = "auto",
         tol: float = 1e-3,
@@ -177,8 +185,10 @@ class RankSVM(Ranker):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_documents, n_features), or what `rankwise.open_chunks` gives
-            Rows on disk bring labels and query ids along, and are read part by part, again and again.
+        X : array or sparse matrix of shape (n_documents, n_features), RankingData, or frame
+            A RankingData, and rows on disk from `rankwise.open_chunks`, bring labels, query ids and feature names
+            along: `fit(data)`. Rows on disk are read part by part in every pass. Of a frame, y, qid and sample_weight
+            may be names of columns, `fit(frame, y="label", qid="query")`; the others but `comment` are features.
         y : array of shape (n_documents,)
             Any real numbers; only their order within a query counts.
         qid : array of shape (n_documents,), default=None
@@ -187,30 +197,26 @@ class RankSVM(Ranker):
         sample_weight : array of shape (n_documents,), default=None
             The pair (i, j) weighs sample_weight[i] * sample_weight[j].
         query_weight : dict by query id, or array of shape (n_documents,), default=None
-            Weight 2 is the query given twice.
+            A weight of 2 has the same effect as giving the query twice.
         pairs : integer array of shape (n_pairs, 2), default=None
             Rows (better, worse) to learn from instead of y and qid.
         pair_weight : array of shape (n_pairs,), default=None
         """
-        pairing, at_host = self._pairing(), library_of(X) is None
+        self._pairing()  # refuses unknown options before the data are looked at
+        at_host = library_of(X) is None
         if pairs is None:
-            warn_of_query_ids(X, qid)
             if pair_weight is not None:
                 raise ValueError("pair_weight goes with pairs: give both, or sample_weight")
-            if is_stored(X):
-                if self.device is not None:
-                    raise ValueError("rows on disk are worked on by the CPU: leave device out, or give data.read()")
-                y, qid = self._check_stored(X, y, qid)
-            else:
-                X, y, sample_weight = self._check_fit(X, y, sample_weight)
+            given = self._checked(documents(X, y, qid, sample_weight))
+            X = given.X
+            solver = self._solver(X)
+            objective = self._objective(*given[:4], query_weight)
         else:
             X = self._check_fit_to_pairs(X, y, qid, sample_weight, query_weight)
-        solver = self._solver(X)
-        if pairs is None:
-            objective = self._objective(X, y, qid, sample_weight, query_weight)
-        else:
-            options: Any = {"loss": losses.parse(self.loss), "normalize": pairing.normalize, "n_jobs": self.n_jobs}
-            objective = build_from_pairs(X, pairs, pair_weight, C=positive("C", self.C), **options)
+            solver = self._solver(X)
+            C, normalize = self._strength()
+            options: Any = {"loss": losses.parse(self.loss), "normalize": normalize, "n_jobs": self.n_jobs}
+            objective = build_from_pairs(X, pairs, pair_weight, C=C, **options)
         try:
             self._solve(solver, objective)
         except ValueError:
@@ -241,24 +247,35 @@ class RankSVM(Ranker):
         return self
 
     @available_if(_stochastic)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
-        """One epoch of stochastic steps (solver "sgd", or "sgd-queries") on new, whole queries."""
+    def partial_fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+        """One epoch of stochastic steps (solver "sgd", or "sgd-queries") on new, whole queries; X as in `fit`."""
         if self.normalize_pairs != "sum":
             raise ValueError(
                 "partial_fit sees a few queries at a time and cannot normalise by all: normalize_pairs='sum'"
             )
         if self.device is not None or library_of(X):
             raise ValueError("partial_fit takes arrays of NumPy only, and no device")
-        warn_of_query_ids(X, qid)
         first = not hasattr(self, "_state")
-        X, y, sample_weight = self._check_fit(X, y, sample_weight, reset=first)
+        seen = 0 if first else self.n_queries_
+        rows, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
+        warn_of_query_ids(rows, qid)
+        if first:
+            X, y, sample_weight = self._check_fit(rows, y, sample_weight)
+            keep_columns(self, columns)
+        else:
+            with rows_to_score(self, X if columns is not None else rows) as known:
+                X, y, sample_weight = self._check_fit(known, y, sample_weight, reset=False)
         state = StochasticState.at(np.zeros(X.shape[1])) if first else self._state
         objective = self._objective(X, y, qid, sample_weight)
+        self.n_queries_ += seen
+        if self.C == AUTO:  # over the pairs of all batches so far
+            total = state.pairs + AUTO_STRENGTH / objective.C
+            objective = replace(objective, C=AUTO_STRENGTH / total)
         seed = check_random_state(self.random_state).randint(2**31)
         self._state = update(state, objective, over=STOCHASTIC[str(self.solver)], random_state=seed)
         for of_a_fit in ("result_", "dual_coef_"):
             self.__dict__.pop(of_a_fit, None)
-        self.coef_ = self._state.average
+        self.coef_, self.C_ = self._state.average, objective.C
         self.n_iter_ = self._state.steps
         return self
 
@@ -268,23 +285,21 @@ class RankSVM(Ranker):
             by_row = on_device_of(X, by_row) if library_of(X) else by_row
             sample_weight = by_row if sample_weight is None else sample_weight * by_row
         self.n_queries_ = len(Queries(qid, X.shape[0]))
-        options: Any = {"loss": losses.parse(self.loss), "C": positive("C", self.C), "n_jobs": self.n_jobs}
-        return build(X, y, qid, sample_weight, pairing=self._pairing(), **options)
+        C, normalize = self._strength()
+        options: Any = {"loss": losses.parse(self.loss), "C": C, "n_jobs": self.n_jobs}
+        return build(X, y, qid, sample_weight, pairing=replace(self._pairing(), normalize=normalize), **options)
+
+    def _strength(self) -> tuple[float, str]:
+        """C and how the pairs are normalised, "auto" resolved."""
+        if isinstance(self.C, str):
+            if self.C != AUTO:
+                raise ValueError(f"C must be a positive number or 'auto', got {self.C!r}")
+            return AUTO_STRENGTH, "query" if self.normalize_pairs == "query" else "mean"
+        return positive("C", self.C), self.normalize_pairs
 
     def _pairing(self) -> Pairing:
         scheme = self.scheme if _is_default(self.pairs) else self.pairs
         return Pairing(scheme, self.scope, self.costs, self.rescaling, self.normalize_pairs)
-
-    def _check_stored(self, X: Any, y: Any, qid: Any) -> tuple[Any, Any]:
-        """The labels and query ids that rows on disk bring along."""
-        if y is not None or qid is not None:
-            raise ValueError("rows on disk have labels and query ids of their own: fit(data), without y and qid")
-        self.__dict__.pop("feature_names_in_", None)
-        self.n_features_in_, self.first_index_ = X.shape[1], X.first_index
-        if X.names is not None:
-            self.feature_names_in_ = np.array(X.names, dtype=object)
-        check_room_for_weights(X.shape[1])
-        return X.y, X.qid
 
     def _check_fit_to_pairs(self, X: Any, *given: Any) -> Any:
         if any(one is not None for one in given):
@@ -300,7 +315,7 @@ class RankSVM(Ranker):
 
     def _keep(self, result: Result, objective: Objective) -> None:
         self.result_ = replace(result, end=None)  # which holds the objective
-        self.coef_ = result.point
+        self.coef_, self.C_ = result.point, objective.C
         self.n_iter_ = result.iterations
         if result.dual is not None:
             alpha = sparse.coo_array(result.dual)

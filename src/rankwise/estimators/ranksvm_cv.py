@@ -7,8 +7,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from rankwise.estimators.base import warn_of_query_ids
 from rankwise.estimators.cross_validated import CrossValidated, mean_weights
+from rankwise.estimators.inputs import documents as documents_of
+from rankwise.estimators.inputs import keep_columns
 from rankwise.estimators.on_device import bring_back
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.estimators.ranksvm_path import check_strengths, path_fold, template_of
@@ -77,6 +78,7 @@ class RankSVMCV(CrossValidated):
 
     strength = "C", 1
     takes_devices = True
+    takes_disk = True
 
     def __init__(
         self,
@@ -108,8 +110,10 @@ class RankSVMCV(CrossValidated):
         self.Cs_, measure = check_strengths("Cs", self.Cs), parse(self.measure)
         check_rule(self.rule)
         template, at_host = self._template(), library_of(X) is None
-        warn_of_query_ids(X, qid)
-        documents = self._documents(template, X, y, qid, sample_weight)
+        given = self._checked(documents_of(X, y, qid, sample_weight))
+        self.n_queries_ = len(Queries(given.qid, given.X.shape[0]))
+        host_ids = None if given.qid is None else to_host(given.qid)
+        documents = Documents(given.X, given.y, host_ids, given.sample_weight)
         splits = documents.splits(self.cv)
         workers = documents.workers(len(splits), self.n_jobs)
         halves = [partial(documents.halves, split) for split in splits]
@@ -127,23 +131,11 @@ class RankSVMCV(CrossValidated):
             final.fit(X, sample_weight=sample_weight)
         else:
             final.fit(*documents)
+            keep_columns(final, given.columns)
         if at_host:
             bring_back(final)
         self._keep(final)
         return self
-
-    def _documents(self, template: RankSVM, X: Any, y: Any, qid: Any, sample_weight: Any) -> Documents:
-        """What fit was given, checked, on the device of the template if it names one."""
-        if is_stored(X):
-            y, qid = template._check_stored(X, y, qid)
-            for name in ("n_features_in_", "first_index_", "feature_names_in_"):
-                self.__dict__.pop(name, None)
-                if hasattr(template, name):
-                    setattr(self, name, getattr(template, name))
-        else:
-            X, y, sample_weight = self._check_fit(X, y, sample_weight)
-        self.n_queries_ = len(Queries(qid, X.shape[0]))
-        return Documents(X, y, None if qid is None else to_host(qid), sample_weight)
 
     def _template(self) -> RankSVM:
         template = template_of(self.ranker)

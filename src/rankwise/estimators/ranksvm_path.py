@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from rankwise.estimators.base import positive, warn_of_query_ids
+from rankwise.estimators.base import positive
+from rankwise.estimators.inputs import warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import to_host
+from rankwise.foundation.tabular import Columns, Tabular
+from rankwise.foundation.texts import counted
 from rankwise.metrics import Measure
 from rankwise.model_selection.folds import Documents, Halves, PathFold, RefitFold
 from rankwise.model_selection.path import follow
@@ -27,13 +30,25 @@ DIRECTIONS = ("up", "down")
 SELECTION_TOL = 1e-3  # what is gained beyond it does not show in any measure
 
 
-@dataclass(frozen=True)
-class Path:
+@dataclass(frozen=True, eq=False, repr=False)
+class Path(Tabular):
     """The solutions by C, in the order in which the Cs were given."""
 
     Cs: Floats
     coef: Floats  # (n_Cs, n_features)
     results: list[Result]
+
+    def summary(self) -> str:
+        shape = f"{counted(self.Cs.size, 'solutions')} of {counted(self.coef.shape[1], 'features')}"
+        return f"{shape}, C from {self.Cs.min():g} to {self.Cs.max():g}"
+
+    def __repr__(self) -> str:
+        return f"<Path: {self.summary()}>"
+
+    def table_columns(self) -> Columns:
+        """One row per C."""
+        parts = ("value", "gradient_norm", "iterations", "converged")
+        return {"C": self.Cs, **{part: [getattr(one, part) for one in self.results] for part in parts}}
 
 
 def c_path(

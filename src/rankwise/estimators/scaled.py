@@ -2,15 +2,17 @@
 
 from typing import Any, ClassVar, Self
 
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.estimators.base import check_columns, warn_of_query_ids
+from rankwise.data.records import RankingData
+from rankwise.estimators.inputs import check_columns, documents, keep_columns, rows_to_score, warn_of_query_ids
+from rankwise.estimators.scoring import ScoringRanker
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.preprocessing import make_scaler
 
 
-class ScaledRanker(BaseEstimator):  # type: ignore[misc]
+class ScaledRanker(ScoringRanker):
     """ranker(scaler(X)).
 
     Parameters
@@ -24,21 +26,24 @@ class ScaledRanker(BaseEstimator):  # type: ignore[misc]
     ranker_, scaler_ : both as fitted
     """
 
-    __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__predict: ClassVar = {"qid": True}
-    __metadata_request__score: ClassVar = {"qid": True}
 
     def __init__(self, ranker: Any, scaler: str = "query-minmax") -> None:
         self.ranker = ranker
         self.scaler = scaler
 
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the scaler, then a copy of `ranker` to the scaled rows; arguments as in RankSVM."""
+        X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
         self.__dict__.pop("first_index_", None)
         self.scaler_ = make_scaler(self.scaler)
         scaled = self.scaler_.fit_transform(X, qid=qid)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}  # not every ranker takes them
         self.ranker_ = self._next_ranker().fit(scaled, y, qid, **weights)
+        if columns is not None:
+            self.first_index_ = columns.first_index
+            keep_columns(self.scaler_, columns)
         return self
 
     def _next_ranker(self) -> Any:
@@ -64,20 +69,23 @@ class ScaledRanker(BaseEstimator):  # type: ignore[misc]
         names: Array = self.scaler_.feature_names_in_
         return names
 
+    @property
+    def n_queries_(self) -> int:  # type: ignore[override]
+        return int(self.ranker_.n_queries_)
+
     def predict(self, X: Any, qid: Any = None) -> Floats:
+        """Scores, one per row; a RankingData brings its query ids along."""
         check_is_fitted(self)
-        check_columns(self, X)
-        scores: Floats = self.ranker_.predict(self.scaler_.transform(X, qid))
+        ids = X.qid if qid is None and isinstance(X, RankingData) else qid
+        with rows_to_score(self, X) as rows:
+            check_columns(self, rows)
+            scores: Floats = self.ranker_.predict(self.scaler_.transform(rows, ids))
         return scores
 
-    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
-        check_is_fitted(self)
-        check_columns(self, X)
-        return float(self.ranker_.score(self.scaler_.transform(X, qid), y, qid, sample_weight))
+    def _scores(self, X: Any, qid: Any) -> Floats:
+        return self.predict(X, qid)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.estimator_type = "ranker"
-        tags.target_tags.required = True
         tags.input_tags.sparse = not str(self.scaler).startswith("query-")  # that would move the zeros
         return tags

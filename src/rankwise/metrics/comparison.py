@@ -1,27 +1,42 @@
-"""compare: several rankers on the same queries, each against a baseline, with tests, intervals and tables.
-
-The p values of one measure are corrected by Holm for the number of rankers held against the baseline; measures are
-separate questions and are not corrected for each other.
-"""
+"""What `compare` returns: the contrasts of several rankers with a baseline, and their tables."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from rankwise.foundation.arrays import Array, Floats
-from rankwise.metrics.evaluation import Evaluation, Measures, evaluate
-from rankwise.metrics.measures import parse_all
-from rankwise.metrics.significance import bootstrap_interval, holm, paired_t_test, randomization_test, win_tie_loss
+from rankwise.foundation.tabular import Columns, Tabular
+from rankwise.foundation.texts import Rows, counted, latex_table, latex_text, markdown_table, table, visible
+from rankwise.metrics.evaluation import Evaluation
+from rankwise.metrics.significance import bootstrap_interval, paired_t_test, randomization_test
 
 TESTS = ("randomization", "t")
+LEAST_SHOWN = 0.0001
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a text, the best mean of a column, a mark behind a mean and a number are written."""
+
+    text: Callable[[str], str] = str
+    best: Callable[[str], str] = str
+    mark: Callable[[str], str] = lambda mark: mark or " "  # so that the digits stand below each other
+    number: Callable[[str], str] = str
+
+
+MARKDOWN = Style(best=lambda text: f"**{text}**", mark=lambda mark: mark and f"<sup>{mark}</sup>")
+LATEX = Style(
+    text=latex_text,
+    best=lambda text: rf"\textbf{{{text}}}",
+    mark=lambda mark: mark and f"$^{{{mark}}}$",
+    number=lambda text: f"${text}$",
+)
 
 
 @dataclass(frozen=True)
 class Procedure:
-    """How to judge: the test, the level below which p is significant, and what is drawn at random."""
+    """How differences are tested: the test, the significance level, and the random numbers."""
 
     test: str = "randomization"
     alpha: float = 0.05
@@ -54,7 +69,7 @@ class Procedure:
 
 @dataclass(frozen=True)
 class Contrast:
-    """A ranker on one measure: its mean, and what sets it apart from the baseline (NaN for the baseline itself)."""
+    """One ranker and one measure: its mean, and its difference from the baseline (NaN for the baseline itself)."""
 
     ranker: str
     measure: str
@@ -70,11 +85,11 @@ class Contrast:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
-    """What `compare` found; prints as a table.
+class Comparison(Tabular):
+    """What `compare` returns; prints as a table.
 
-    baseline     the ranker that the others are held against
-    contrasts    one `Contrast` for each measure and ranker, measure after measure
+    baseline     the ranker that the others are compared with
+    contrasts    one `Contrast` per measure and ranker, measure after measure
     evaluations  ranker -> its Evaluation, the queries in the same order in all of them
     """
 
@@ -107,104 +122,90 @@ class Comparison:
             "contrasts": [{key: _plain(value) for key, value in vars(one).items()} for one in self.contrasts],
         }
 
+    def table_columns(self) -> Columns:
+        """One row per measure and ranker."""
+        columns: dict[str, list[Any]] = {}
+        for one in self.contrasts:
+            for name, value in vars(one).items():
+                parts = {f"{name}_from": value[0], f"{name}_to": value[1]} if "interval" in name else {name: value}
+                for key, part in parts.items():
+                    columns.setdefault(key, []).append(part)
+        return columns
+
+    def summary(self) -> str:
+        return f"{counted(self.evaluations[self.baseline].query_ids.size, 'queries')}, baseline {self.baseline}"
+
     def __repr__(self) -> str:
         return self.to_text()
 
     def to_text(self) -> str:
-        from rankwise.metrics.comparison_tables import plain
-
-        return plain(self)
+        return _written(self, Style(), table)
 
     def to_markdown(self) -> str:
-        from rankwise.metrics.comparison_tables import markdown
-
-        return markdown(self)
+        return _written(self, MARKDOWN, markdown_table)
 
     def to_latex(self) -> str:
         """For the booktabs package."""
-        from rankwise.metrics.comparison_tables import latex
-
-        return latex(self)
-
-
-def compare(
-    rankers: Mapping[str, Any],
-    y: Any = None,
-    qid: Any = None,
-    measures: Measures = ("ndcg@10",),
-    *,
-    baseline: str | None = None,
-    procedure: Procedure | None = None,
-) -> Comparison:
-    """Hold rankers against a baseline, the first one unless another is named.
-
-    rankers  name -> scores of the documents with labels `y` and query ids `qid`; or, without y, name -> Evaluation,
-             all of the same measures and queries
-    """
-    if len(rankers) < 2:
-        raise ValueError(f"rankers holds {len(rankers)}: a comparison takes two or more")
-    first = next(iter(rankers)) if baseline is None else baseline
-    if first not in rankers:
-        raise ValueError(f"baseline is {baseline!r}, which is none of the rankers {', '.join(map(repr, rankers))}")
-    if y is not None:
-        asked = parse_all(measures)
-        found = {name: evaluate(y, scores, qid, asked) for name, scores in rankers.items()}
-    else:
-        found = _aligned(rankers, first)
-    chosen = Procedure() if procedure is None else procedure
-    contrasts = [one for measure in found[first] for one in _contrasts(measure, found, first, chosen)]
-    return Comparison(first, contrasts, found, chosen)
+        remarks = "\n".join(f"% {line}" for line in f"{_title(self)}\n{_legend(self)}".splitlines())
+        return "\n\n".join([remarks, *(latex_table(*make(self, LATEX)) for make in (_means, _differences))])
 
 
-def _contrasts(measure: str, found: dict[str, Evaluation], baseline: str, procedure: Procedure) -> list[Contrast]:
-    names = list(found)
-    values = np.column_stack([one.per_query[measure] for one in found.values()])
-    reference = names.index(baseline)
-    weights = found[baseline].weights.get(measure)
-    differences = values - values[:, [reference]]
-    both = np.hstack((values, differences))
-    loads = np.ones(both.shape) if weights is None else np.repeat(weights[:, None], both.shape[1], axis=1)
-    low, high = procedure.intervals(both, loads)
-    others = [i for i in range(len(names)) if i != reference]
-    p_values = {i: procedure.p_value(differences[:, i], weights) for i in others}
-    adjusted = dict(zip(others, holm(list(p_values.values())), strict=True))
-    contrasts = []
-    for i, name in enumerate(names):
-        counted = int(np.count_nonzero(~np.isnan(values[:, i])))
-        one = Contrast(name, measure, found[name].means[measure], (float(low[i]), float(high[i])), counted)
-        if i != reference:
-            d, ends = differences[:, i], (float(low[len(names) + i]), float(high[len(names) + i]))
-            shared = ~np.isnan(d)
-            mean = float(np.average(d[shared], weights=loads[shared, i])) if shared.any() else math.nan
-            mark = ("+" if mean > 0 else "-") if adjusted[i] < procedure.alpha else ""
-            one = replace(one, difference=mean, difference_interval=ends, mark=mark, win_tie_loss=win_tie_loss(d))
-            one = replace(one, p_value=p_values[i], p_adjusted=float(adjusted[i]))
-        contrasts.append(one)
-    return contrasts
+def _written(found: Comparison, style: Style, layout: Callable[[Rows, list[str]], str]) -> str:
+    tables = [layout(*make(found, style)) for make in (_means, _differences)]
+    return "\n\n".join([_title(found), *tables, _legend(found)])
 
 
-def _aligned(rankers: Mapping[str, Any], baseline: str) -> dict[str, Evaluation]:
-    """The evaluations, their queries in the baseline's order."""
-    reference = rankers[baseline]
-    for name, one in rankers.items():
-        if not isinstance(one, Evaluation):
-            raise ValueError(f"{name!r} is no Evaluation: give the labels y and query ids qid with scores")
-        if set(one) != set(reference):
-            raise ValueError(f"{name!r} was evaluated by {', '.join(one)}, {baseline!r} by {', '.join(reference)}")
-    return {name: _in_order(one, reference.query_ids, name, baseline) for name, one in rankers.items()}
+def _means(found: Comparison, style: Style) -> tuple[Rows, list[str]]:
+    """One row per ranker, one column per measure."""
+    by_place = {(one.ranker, one.measure): one for one in found.contrasts}
+    tops = {m: max(by_place[name, m].mean for name in found.rankers) for m in found.measures}
+
+    def cell(one: Contrast) -> str:
+        mean = f"{one.mean:.4f}"
+        return (style.best(mean) if one.mean == tops[one.measure] else mean) + style.mark(one.mark)
+
+    rows = [[style.text(name), *(cell(by_place[name, m]) for m in found.measures)] for name in found.rankers]
+    return rows, ["ranker", *(style.text(measure) + style.mark("") for measure in found.measures)]
 
 
-def _in_order(found: Evaluation, query_ids: Array, name: str, baseline: str) -> Evaluation:
-    place = {query: i for i, query in enumerate(found.query_ids.tolist())}
-    wanted = query_ids.tolist()
-    odd = set(place) ^ set(wanted)
-    if odd:
-        where, other = (name, baseline) if min(odd, key=str) in place else (baseline, name)
-        raise ValueError(f"query {min(odd, key=str)!r} was evaluated for {where!r}, but not for {other!r}")
-    order = np.array([place[query] for query in wanted])
-    per_query = {measure: values[order] for measure, values in found.per_query.items()}
-    weights = {measure: values[order] for measure, values in found.weights.items()}
-    return Evaluation(found.means, per_query, query_ids, found.n_documents, weights)
+def _differences(found: Comparison, style: Style) -> tuple[Rows, list[str]]:
+    """One row per measure and ranker, without the baseline."""
+    percent = style.text(f"{100 * found.procedure.confidence:g} %")
+    header = [style.text(f"against {found.baseline}"), "measure", "difference", f"{percent} from", "to"]
+    header += ["p", "p (Holm)", "win/tie/loss"]
+    rows = []
+    for one in found.contrasts:
+        if one.win_tie_loss is not None:
+            numbers = [_signed(x) for x in (one.difference, *one.difference_interval)]
+            numbers += [_chance(one.p_value), _chance(one.p_adjusted)]
+            counts = "/".join(map(str, one.win_tie_loss))
+            rows.append([style.text(one.ranker), style.text(one.measure), *map(style.number, numbers), counts])
+    return rows, header
+
+
+def _title(found: Comparison) -> str:
+    return visible(found.summary())
+
+
+def _legend(found: Comparison) -> str:
+    procedure = found.procedure
+    test = "the paired randomisation test" if procedure.test == "randomization" else "the paired t test"
+    others = len(found.rankers) - 1
+    holm = f", corrected by Holm for {others} comparisons" if others > 1 else ""
+    return (
+        f"+ better, - worse than {visible(found.baseline)}: p < {procedure.alpha:g} by {test}{holm}.\n"
+        f"Intervals by the bootstrap over queries, {procedure.resamples:,} resamples."
+    )
+
+
+def _signed(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:+.4f}"
+
+
+def _chance(p: float) -> str:
+    if math.isnan(p):
+        return "-"
+    return f"{p:.4f}" if p >= LEAST_SHOWN else f"<{LEAST_SHOWN:.4f}"
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""evaluate: labels and scores in, the mean of each measure and the table of its values by query out."""
+"""evaluate: from labels and scores to the mean of each measure and its value for every query."""
 
 import math
 import warnings
@@ -10,7 +10,9 @@ import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, finite
 from rankwise.foundation.devices import library_of, to_host
+from rankwise.foundation.tabular import Columns, Tabular, data_frame
 from rankwise.foundation.texts import counted
+from rankwise.metrics.defaults import default_measure
 from rankwise.metrics.measures import Measure, OfQuery, parse, parse_all, void
 from rankwise.pairs.queries import Queries
 
@@ -18,7 +20,7 @@ Measures = str | Measure | OfQuery | Iterable[str | Measure | OfQuery]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Mapping[str, float]):
+class Evaluation(Tabular, Mapping[str, float]):
     """A mapping from each measure, as it prints, to its mean; look up by any spelling that parses to it.
 
     means        measure -> mean over the queries that count (NaN where none does)
@@ -80,34 +82,44 @@ class Evaluation(Mapping[str, float]):
         judged = self.counted
         width = max(len("measure"), *map(len, self.means))
         lines = [f"{name:<{width}}  {mean:8.4f}  {judged[name]:9,}" for name, mean in self.means.items()]
-        title = f"{counted(self.n_documents, 'documents')} in {counted(self.query_ids.size, 'queries')}"
-        return "\n".join([title, f"{'measure':<{width}}  {'mean':>8}  {'queries':>9}", *lines])
+        return "\n".join([self.summary(), f"{'measure':<{width}}  {'mean':>8}  {'queries':>9}", *lines])
+
+    def summary(self) -> str:
+        return f"{counted(self.n_documents, 'documents')} in {counted(self.query_ids.size, 'queries')}"
+
+    def table_columns(self) -> Columns:
+        judged = self.counted
+        return {"measure": list(self.means), "mean": list(self.means.values()), "queries": list(judged.values())}
+
+    def to_frame(self, per_query: bool = False) -> Any:
+        """A pandas DataFrame with one row per measure, or one row per query and one column per measure."""
+        return data_frame({"query": self.query_ids, **self.per_query} if per_query else self.table_columns())
 
 
 def evaluate(
-    y: Any,
-    scores: Any,
-    qid: Any = None,
-    measures: Measures = ("ndcg@10",),
+    y: object,
+    scores: object,
+    qid: object = None,
+    measures: Measures | None = None,
     n_jobs: int | None = None,
 ) -> Evaluation:
     """How well `scores` rank documents with labels `y`, larger before smaller, within each query of `qid`.
 
     A measure is a text such as "ndcg@10", or a function of the labels and scores of one query's documents, best first
-    (docs/extending.md). Rows may come in any order; no `qid` is one query. The result does not depend on `n_jobs`.
-    Where the labels are such that every ranking has the same value, a UserWarning says so.
+    (docs/extending.md); `measures` None: the `default_measure` of y. Rows may come in any order; without `qid` all rows
+    are one query. The result does not depend on `n_jobs`. A UserWarning says so where the labels give every ranking the
+    same value.
     """
-    parsed = parse_all(measures)
-    found, lowest, highest = measured(y, scores, qid, parsed, n_jobs)
+    found, lowest, highest, parsed = measured(y, scores, qid, measures, n_jobs)
     warn_of_void(parsed, lowest, highest)
     return found
 
 
 def measured(
-    y: Any, scores: Any, qid: Any, measures: Iterable[Measure], n_jobs: int | None
-) -> tuple[Evaluation, Floats, Floats]:
-    """The evaluation, and the lowest and the highest label of each query."""
-    # the kernels are of the host; a score and a label a document are little beside what made them
+    y: object, scores: object, qid: object, measures: Measures | None, n_jobs: int | None
+) -> tuple[Evaluation, Floats, Floats, list[Measure]]:
+    """The evaluation, the lowest and the highest label of each query, and the measures."""
+    # the kernels run on the host; one score and one label per document are quickly copied there
     y, scores, qid = (to_host(one) if library_of(one) else one for one in (y, scores, qid))
     labels = finite(y, "y")
     predicted = finite(scores, "scores")
@@ -115,18 +127,19 @@ def measured(
         raise ValueError(f"y holds {labels.size} labels and scores {predicted.size} numbers: they must go together")
     if labels.size == 0:
         raise ValueError("y is empty: there is nothing to evaluate")
+    chosen = parse_all(default_measure(labels) if measures is None else measures)
     from rankwise.metrics.columns import column  # compiles kernels, so not before it is needed
     from rankwise.metrics.rankings import Rankings
 
     queries = Queries(qid, labels.size)
     rankings = Rankings(labels, predicted, queries, n_jobs)
-    columns = {str(measure): column(measure, rankings) for measure in measures}
+    columns = {str(measure): column(measure, rankings) for measure in chosen}
     means = {name: one.mean for name, one in columns.items()}
     values = {name: one.values for name, one in columns.items()}
     weights = {name: one.weights for name, one in columns.items() if one.weights is not None}
     first = rankings.queries.starts[:-1]
     bounds = np.minimum.reduceat(rankings.labels, first), np.maximum.reduceat(rankings.labels, first)
-    return Evaluation(means, values, queries.ids, labels.size, weights), *bounds
+    return Evaluation(means, values, queries.ids, labels.size, weights), *bounds, chosen
 
 
 def warn_of_void(measures: Iterable[Measure], lowest: Floats, highest: Floats, stacklevel: int = 3) -> None:

@@ -1,4 +1,4 @@
-"""Whether rankers differ, told from their values query by query. d_q is a query's difference, w_q its weight, 1 unless
+"""Whether rankers differ, tested by their values query by query. d_q is a query's difference, w_q its weight, 1 unless
 the mean itself weighs queries.
 
     randomization  had the rankers been the same, each d_q could as well have had the other sign: the share of all
@@ -29,7 +29,7 @@ class Randomization(NamedTuple):
 
 
 def randomization_test(
-    differences: Any, weights: Any = None, n_resamples: int = 100_000, random_state: Any = 0
+    differences: object, weights: object = None, n_resamples: int = 100_000, random_state: int = 0
 ) -> Randomization:
     """All choices of signs are counted up to 40 queries that differ, however many others tie: those have no say.
 
@@ -70,7 +70,7 @@ def _share_reaching(reached: float, some: Floats, others: Floats) -> float:
     return 2.0 * float(others.size * some.size - first.sum()) / (float(some.size) * others.size)
 
 
-def paired_t_test(differences: Any, weights: Any = None) -> float:
+def paired_t_test(differences: object, weights: object = None) -> float:
     """p of Student's paired test; NaN for fewer than two queries, 1 where no query differs."""
     from scipy.special import stdtr
 
@@ -86,7 +86,11 @@ def paired_t_test(differences: Any, weights: Any = None) -> float:
 
 
 def bootstrap_interval(
-    values: Any, weights: Any = None, confidence: float = 0.95, n_resamples: int = 10_000, random_state: Any = 0
+    values: object,
+    weights: object = None,
+    confidence: float = 0.95,
+    n_resamples: int = 10_000,
+    random_state: int = 0,
 ) -> tuple[Any, Any]:
     """(low, high) of the mean of `values`, one per query: a ranker's own, or the differences of two rankers.
 
@@ -106,7 +110,7 @@ def bootstrap_interval(
     return (float(ends[0, 0]), float(ends[0, 1])) if v.ndim == 1 else (ends[:, 0], ends[:, 1])
 
 
-def _resampled_means(columns: Floats, loads: Floats, n_resamples: int, random_state: Any) -> Floats:
+def _resampled_means(columns: Floats, loads: Floats, n_resamples: int, random_state: int) -> Floats:
     """A row a resample: the weighted mean of each column over as many queries, drawn with replacement."""
     rng = np.random.default_rng(random_state)
     n = len(columns)
@@ -159,14 +163,14 @@ def holm(p_values: Any) -> Floats:
     return adjusted
 
 
-def win_tie_loss(differences: Any) -> tuple[int, int, int]:
+def win_tie_loss(differences: object) -> tuple[int, int, int]:
     """In how many queries the first is better, as good, and worse; what rounding may have done is a tie."""
     d, _ = _counted(differences, None)
     wins, losses = np.count_nonzero(d > ROUNDING), np.count_nonzero(d < -ROUNDING)
     return int(wins), int(d.size - wins - losses), int(losses)
 
 
-def _counted(differences: Any, weights: Any) -> tuple[Floats, Array]:
+def _counted(differences: object, weights: object) -> tuple[Floats, Array]:
     """The differences that are not NaN, and their weights."""
     d = np.asarray(differences, dtype=np.float64)
     w = np.ones(d.size) if weights is None else np.asarray(weights, dtype=np.float64)

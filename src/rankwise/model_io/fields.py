@@ -43,6 +43,7 @@ def read_by(read: Callable[[str], Any], expected: str) -> Rule:
 
 COUNT: Rule = is_count, "a whole number, 0 or more"
 POSITIVE: Rule = (lambda value: is_number(value) and value > 0), "a positive number"
+STRENGTH: Rule = (lambda value: value == "auto" or POSITIVE[0](value)), "a positive number, or 'auto'"
 NUMBER: Rule = is_number, "a finite number"
 TRUTH: Rule = (lambda value: isinstance(value, bool)), "true or false"
 TEXT: Rule = is_text, "a text"
@@ -117,7 +118,7 @@ def params_rules(kind: str) -> dict[str, Rule]:
     factorized |= {"validation_fraction": or_null(share), "n_iter_no_change": POSITIVE}
     alphas: Rule = (lambda value: is_list_of(POSITIVE[0], value) and bool(value)), "a list of positive numbers"
     return {
-        "RankSVM": {"C": POSITIVE, **trained, "warm_start": TRUTH, **pairing},
+        "RankSVM": {"C": STRENGTH, **trained, "warm_start": TRUTH, **pairing},
         "RankRLS": {"alpha": POSITIVE, "solver": solver, "tol": POSITIVE, "max_iter": POSITIVE, **compared},
         "RankRLSCV": {"alphas": or_null(alphas), "measure": measure, "solver": solver, **compared},
         "FactorizedRankSVM": {"C": POSITIVE, **trained, **factorized},

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankwise.model_selection.curves import LearningCurve, learning_curve
 from rankwise.model_selection.letor_folds import LetorFolds
+from rankwise.model_selection.scoring import make_scorer
 from rankwise.model_selection.splits import QueryKFold
 from rankwise.model_selection.validation import CrossValidation, cross_validate
 
@@ -26,6 +27,7 @@ __all__ = [
     "c_path",
     "cross_validate",
     "learning_curve",
+    "make_scorer",
 ]
 
 _HOME = {"Path": "ranksvm_path", "RankSVMCV": "ranksvm_cv", "c_path": "ranksvm_path"}

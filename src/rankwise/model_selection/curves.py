@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from rankwise.foundation.arrays import Floats, Ints, finite
+from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.threads import share, thread_count
 from rankwise.metrics import Measure, OfQuery, parse
 from rankwise.model_selection.splits import Folds, Seed, splits_of
@@ -18,14 +19,25 @@ from rankwise.pairs.queries import Queries
 SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class LearningCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class LearningCurve(Tabular):
     """The measure by number of training queries (rows) and fold (columns)."""
 
     measure: str
     n_queries: Ints
     train: Floats
     valid: Floats
+
+    def summary(self) -> str:
+        largest = f"{self.n_queries[-1]:,} queries: {self.valid[-1].mean():.4f} on validation"
+        return f"{self.measure} by training queries, mean of {self.valid.shape[1]} folds; {largest}"
+
+    def __repr__(self) -> str:
+        return f"<LearningCurve: {self.summary()}>"
+
+    def table_columns(self) -> Columns:
+        """One row per number of queries, means over the folds."""
+        return {"queries": self.n_queries, "train": self.train.mean(axis=1), "valid": self.valid.mean(axis=1)}
 
 
 def learning_curve(

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from rankwise.foundation.arrays import Array, Floats, finite
+from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.threads import share, thread_count
 from rankwise.metrics import Evaluation, Measure, OfQuery, evaluate, parse_all
 from rankwise.metrics.evaluation import Measures
@@ -38,7 +39,7 @@ class Fold:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CrossValidation:
+class CrossValidation(Tabular):
     """The outcome by fold; measures may be looked up by any spelling."""
 
     folds: list[Fold]
@@ -89,8 +90,16 @@ class CrossValidation:
     def __repr__(self) -> str:
         width = max(len("measure"), *map(len, self.measures))
         lines = [f"{name:<{width}}  {self.mean(name):8.4f}  {self.spread(name):8.4f}" for name in self.measures]
-        title = f"{len(self.folds)} folds, {self.fit_seconds.sum():.2f} s to fit"
-        return "\n".join([title, f"{'measure':<{width}}  {'mean':>8}  {'spread':>8}", *lines])
+        return "\n".join([self.summary(), f"{'measure':<{width}}  {'mean':>8}  {'spread':>8}", *lines])
+
+    def summary(self) -> str:
+        return f"{len(self.folds)} folds, {self.fit_seconds.sum():.2f} s to fit"
+
+    def table_columns(self) -> Columns:
+        """One row per fold."""
+        seconds = {"fit_seconds": self.fit_seconds, "score_seconds": self.score_seconds}
+        folds = np.arange(1, len(self.folds) + 1)
+        return {"fold": folds, **{name: self.by_fold(name) for name in self.measures}, **seconds}
 
 
 def cross_validate(

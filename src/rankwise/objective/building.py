@@ -47,9 +47,10 @@ class Pairing:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scheme", check_scheme(self.scheme))
-        for name, known in (("rescaling", RESCALINGS), ("normalize", NORMALIZATIONS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} is {getattr(self, name)!r}: there are {', '.join(map(repr, known))}")
+        given = {"rescaling": (self.rescaling, RESCALINGS), "normalize_pairs": (self.normalize, NORMALIZATIONS)}
+        for name, (value, known) in given.items():  # by the names of RankSVM's parameters
+            if value not in known:
+                raise ValueError(f"{name} is {value!r}: there are {', '.join(map(repr, known))}")
 
 
 def build(

@@ -2,19 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.report.display import Display, drawn, dress, legend, line_style
+from rankwise.solvers import Result, Step
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MANY = 60  # steps from which on markers would hide the line
 FLOOR = 1e-13  # below it, a relative gap is rounding
 QUANTITIES = {"relative_gap": "(objective − optimum) / optimum", "gradient_norm": "norm of the gradient"}
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ConvergenceDisplay(Display):
     """
     histories  name -> the Steps of a `Result.history`
@@ -22,7 +26,7 @@ class ConvergenceDisplay(Display):
     quantity   "relative_gap", or "gradient_norm"
     """
 
-    histories: dict[str, list[Any]]
+    histories: dict[str, list[Step]]
     optimum: float | None = None
     quantity: str = "relative_gap"
 
@@ -35,7 +39,7 @@ class ConvergenceDisplay(Display):
 
     @classmethod
     def from_results(
-        cls, results: Mapping[str, Any], optimum: float | None = None, quantity: str = "relative_gap"
+        cls, results: Mapping[str, Result], optimum: float | None = None, quantity: str = "relative_gap"
     ) -> Self:
         """name -> what a solver returned, or the `result_` of an estimator."""
         return cls({name: list(one.history) for name, one in results.items()}, optimum, quantity)
@@ -65,7 +69,7 @@ class ConvergenceDisplay(Display):
             "gradient_norm": np.array([step.gradient_norm for _, step in steps]),
         }
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: "Axes") -> None:
         columns = self.data
         for i, name in enumerate(self.histories):
             own = columns["solver"] == name
@@ -79,7 +83,7 @@ class ConvergenceDisplay(Display):
         legend(ax)
 
     @staticmethod
-    def _scale_time(ax: Any, seconds: Floats) -> None:
+    def _scale_time(ax: "Axes", seconds: Floats) -> None:
         """Logarithmic where the runs take times of different orders."""
         positive = seconds[seconds > 0]
         if positive.size and positive.max() > 100 * positive.min():

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -10,11 +10,14 @@ from rankwise.foundation.arrays import Array, Floats
 from rankwise.metrics import Measure, evaluate, parse
 from rankwise.report.display import Display, drawn, dress, legend, line_style
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 CUTOFFS = tuple(range(1, 21))
 FEW = 50  # up to here the ticks are set by hand, so that k = 1 has one
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CutoffDisplay(Display):
     """
     measure  without its cutoff, as it prints
@@ -29,9 +32,9 @@ class CutoffDisplay(Display):
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
-        scores: Mapping[str, Any],
-        qid: Any = None,
+        y: object,
+        scores: Mapping[str, object],
+        qid: object = None,
         measure: str | Measure = "ndcg",
         cutoffs: Sequence[int] = CUTOFFS,
     ) -> Self:
@@ -43,7 +46,7 @@ class CutoffDisplay(Display):
 
     @classmethod
     def from_estimators(
-        cls, estimators: Mapping[str, Any], X: Any, y: Any, qid: Any = None, measure: str | Measure = "ndcg"
+        cls, estimators: Mapping[str, Any], X: object, y: object, qid: object = None, measure: str | Measure = "ndcg"
     ) -> Self:
         """name -> a fitted ranker, for k from 1 to 20."""
         return cls.from_predictions(y, {name: one.predict(X) for name, one in estimators.items()}, qid, measure)
@@ -52,7 +55,7 @@ class CutoffDisplay(Display):
     def data(self) -> dict[str, Array]:
         return {"k": np.array(self.cutoffs), **self.curves}
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: "Axes") -> None:
         for i, (name, curve) in enumerate(self.curves.items()):
             ax.plot(self.cutoffs, curve, label=drawn(name), **line_style(i))
         if max(self.cutoffs) <= FEW:

@@ -1,7 +1,7 @@
 """QueryDifferenceDisplay: in which queries one ranker beats another, and by how much."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -9,11 +9,14 @@ from rankwise.foundation.arrays import Array, Floats
 from rankwise.metrics import Evaluation, Measure, OfQuery, evaluate, randomization_test, win_tie_loss
 from rankwise.report.display import BLUE, RED, Display, drawn, dress, legend
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 LEAST_SHOWN = 0.0001
 One = str | Measure | OfQuery
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class QueryDifferenceDisplay(Display):
     """
     query_ids     the queries that count for both rankers
@@ -46,10 +49,10 @@ class QueryDifferenceDisplay(Display):
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
-        first: Any,
-        other: Any,
-        qid: Any,
+        y: object,
+        first: object,
+        other: object,
+        qid: object,
         measure: One = "ndcg@10",
         names: tuple[str, str] = ("A", "B"),
     ) -> Self:
@@ -68,7 +71,7 @@ class QueryDifferenceDisplay(Display):
         columns = {self.names[0]: self.first, self.names[1]: self.other, "difference": self.differences}
         return {"query": self.query_ids[order], **{name: column[order] for name, column in columns.items()}}
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: "Axes") -> None:
         height = self.data["difference"]
         wins, ties, losses = win_tie_loss(height)
         one, two = map(drawn, self.names)

@@ -1,19 +1,26 @@
 """What all displays share: their columns of data, the figure they are drawn on, and the look of its axes."""
 
+import base64
 import csv
 import io
 from abc import ABC, abstractmethod
+from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.outputs import written_beside
-from rankwise.foundation.texts import visible
+from rankwise.foundation.tabular import Columns, Tabular
+from rankwise.foundation.texts import counted, visible
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FORMATS = (".png", ".svg", ".pdf")
+HTML_DPI = 100  # of the picture in a notebook
 BLUE, RED, GREEN, PURPLE, SKY, ORANGE, GREY = (
     "#0072B2",
     "#D55E00",
@@ -27,11 +34,11 @@ COLOURS = (BLUE, RED, GREEN, PURPLE, SKY, ORANGE, "#000000")  # told apart by th
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
-class Display(ABC):
+class Display(Tabular, ABC):
     """A picture and its data. After `plot`: `ax_` and `figure_`."""
 
     size: ClassVar[tuple[float, float]] = (6.0, 3.8)  # inches
-    ax_: Any
+    ax_: "Axes"
     figure_: Any
 
     @property
@@ -40,9 +47,9 @@ class Display(ABC):
         """Columns of equal length, in plain numbers and texts."""
 
     @abstractmethod
-    def _draw(self, ax: Any) -> None: ...
+    def _draw(self, ax: "Axes") -> None: ...
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw on `ax`, or on a new figure of pyplot's."""
         if ax is None:
             _, ax = matplotlib("pyplot").subplots(figsize=self._inches(), layout="constrained")
@@ -58,13 +65,28 @@ class Display(ABC):
             self.figure_.savefig(file, format=ending, dpi=dpi)
         return self
 
-    def to_frame(self) -> Any:
-        """The data as a pandas DataFrame."""
+    def table_columns(self) -> Columns:
+        return self.data
+
+    def summary(self) -> str:
+        columns = self.data
+        rows = len(next(iter(columns.values())))
+        return f"{type(self).__name__}: {counted(rows, 'rows')} of {', '.join(columns)}"
+
+    def __repr__(self) -> str:
+        return f"<{visible(self.summary())}>"
+
+    def _repr_html_(self) -> str:
+        """The picture; without matplotlib, the table."""
         try:
-            pandas = import_module("pandas")
+            figure = matplotlib("figure").Figure(figsize=self._inches(), layout="constrained")
         except ImportError:
-            raise ImportError("to_frame needs pandas: pip install pandas, or take .data or .to_csv(file)") from None
-        return pandas.DataFrame(self.data)
+            return super()._repr_html_()
+        self._draw(figure.subplots())
+        picture = io.BytesIO()
+        figure.savefig(picture, format="png", dpi=HTML_DPI)
+        source = f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}"
+        return f'<img alt="{escape(visible(self.summary()))}" src="{source}">'
 
     def to_csv(self, path: str | Path) -> None:
         write_csv(path, self.data)
@@ -102,13 +124,13 @@ def write_csv(path: str | Path, columns: dict[str, Array]) -> None:
         file.write(text.getvalue().encode())
 
 
-def drawn(text: Any) -> str:
+def drawn(text: object) -> str:
     """A text from data as a picture shows it: not as mathematics, and in the legend though it begins with _."""
     shown = visible(str(text)).replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown
 
 
-def dress(ax: Any, xlabel: str, ylabel: str, grid: str = "both") -> None:
+def dress(ax: "Axes", xlabel: str, ylabel: str, grid: Literal["both", "x", "y"] = "both") -> None:
     """The look that all pictures have."""
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
@@ -123,10 +145,10 @@ def line_style(i: int) -> dict[str, Any]:
     return {"color": COLOURS[i % len(COLOURS)], "linewidth": 1.6, **marker}
 
 
-def legend(ax: Any) -> None:
+def legend(ax: "Axes") -> None:
     """Above the axes, where it hides nothing, in as many columns as fit."""
-    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "frameon": False}
-    tight = {"fontsize": "small", "handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.1}
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "frameon": False}
+    tight: dict[str, Any] = {"fontsize": "small", "handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.1}
     wide = 1.13 * ax.get_window_extent().width  # a layout will make the axes somewhat wider yet
     for columns in range(len(ax.get_legend_handles_labels()[1]), 0, -1):
         drawn = ax.legend(ncols=columns, **place, **tight)

@@ -5,19 +5,23 @@ a grid of t. No pair is listed.
 """
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.pairs.graph import Ranking
 from rankwise.pairs.preferences import Preferences
 from rankwise.report.display import BLUE, ORANGE, RED, Display, dress, legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SHARE = 0.002  # of the pairs may lie outside the picture on each side
 HALVINGS = 20  # to a millionth of the widest margin
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MarginDisplay(Display):
     """
     edges   where the bins begin and end: -inf first and inf last; 0 and 1 are among them
@@ -30,7 +34,7 @@ class MarginDisplay(Display):
     tied: int
 
     @classmethod
-    def from_predictions(cls, y: Any, scores: Any, qid: Any = None, bins: int = 60) -> Self:
+    def from_predictions(cls, y: object, scores: object, qid: object = None, bins: int = 60) -> Self:
         """Of the documents with labels y; about so many bins."""
         preferences = Preferences(y, qid)
         if not preferences.any:
@@ -43,7 +47,7 @@ class MarginDisplay(Display):
         return cls(edges, np.diff(below), tied)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, qid: Any = None, bins: int = 60) -> Self:
+    def from_estimator(cls, estimator: Any, X: object, y: object, qid: object = None, bins: int = 60) -> Self:
         """Of a fitted ranker's scores."""
         return cls.from_predictions(y, estimator.predict(X), qid, bins)
 
@@ -51,7 +55,7 @@ class MarginDisplay(Display):
     def data(self) -> dict[str, Array]:
         return {"from": self.edges[:-1], "to": self.edges[1:], "pairs": self.counts}
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: "Axes") -> None:
         low, high = self.edges[:-1], self.edges[1:]
         total = self.counts.sum()
         groups = {
@@ -64,7 +68,7 @@ class MarginDisplay(Display):
             bars = own & shown
             label = f"{name}: {(self.counts[own].sum() - ties) / total:.1%}"
             widths = high[bars] - low[bars]
-            style = {"color": colour, "edgecolor": "white", "linewidth": 0.4}
+            style: dict[str, Any] = {"color": colour, "edgecolor": "white", "linewidth": 0.4}
             ax.bar(low[bars], self.counts[bars], widths, align="edge", label=label, **style)
         for t in (0.0, 1.0):
             ax.axvline(t, color="black", linewidth=0.8, linestyle="-" if t == 0 else (0, (4, 3)))
@@ -75,7 +79,7 @@ class MarginDisplay(Display):
         legend(ax)
 
 
-def _count(value: float, _: Any) -> str:
+def _count(value: float, _: object) -> str:
     return f"{value / 1e6:g} M" if value >= 1e6 else f"{value:,.0f}"
 
 
@@ -84,7 +88,7 @@ def _centred(scores: Floats, preferences: Preferences) -> Floats:
     return preferences.centred(scores, np.ones(scores.size))
 
 
-def _edges(ranking: Any, widest: float, bins: int) -> Floats:
+def _edges(ranking: Ranking, widest: float, bins: int) -> Floats:
     """-inf, then a round step through all multiples that hold nearly all pairs, 0 and 1, then inf."""
     total = ranking.active(np.inf).n_pairs
     low, high = (_quantile(ranking, share * total, widest) for share in (SHARE, 1 - SHARE))
@@ -96,7 +100,7 @@ def _edges(ranking: Any, widest: float, bins: int) -> Floats:
     return np.unique(np.concatenate(([-np.inf, 0.0, 1.0, np.inf], inner)))
 
 
-def _quantile(ranking: Any, wanted: float, widest: float) -> float:
+def _quantile(ranking: Ranking, wanted: float, widest: float) -> float:
     """The t with about `wanted` pairs below it."""
     low, high = -widest, widest
     for _ in range(HALVINGS):

@@ -1,7 +1,7 @@
 """RegularizationDisplay: a measure against C (or alpha), with the spread over folds."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -10,15 +10,18 @@ from rankwise.metrics import parse
 from rankwise.model_selection.choice import means_and_errors
 from rankwise.report.display import BLUE, GREY, RED, Display, drawn, dress, legend
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 FEW = 10  # folds drawn one by one
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RegularizationDisplay(Display):
     """
     parameter  its name: C or alpha
     grid       its values
-    values     one row per fold (or a query left out), one column a value of the grid; NaN where it does not count
+    values     one row per fold (or query left out), one column per value of the grid; NaN where it does not count
     chosen     the value taken
     measure    what the values are
     """
@@ -53,7 +56,7 @@ class RegularizationDisplay(Display):
 
     @classmethod
     def from_tuning(cls, told: dict[str, Any]) -> Self:
-        """What `rankwise tune --json` told: the path of the chosen model's other options."""
+        """The output of `rankwise tune --json`: the path of the chosen model's other options."""
         chosen = told["chosen"]
         parameter = "alpha" if "alpha" in chosen else "C"
         others = {key: value for key, value in chosen.items() if key != parameter}
@@ -81,14 +84,14 @@ class RegularizationDisplay(Display):
     def _folds(self) -> Floats:
         return self.values if 1 < len(self.values) <= FEW else self.values[:0]
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: "Axes") -> None:
         order = np.argsort(self.grid)
         grid, mean = self.grid[order], self.mean[order]
         for i, row in enumerate(self._folds()):
             ax.plot(grid, row[order], color=GREY, linewidth=0.7, alpha=0.6, label=None if i else "each fold")
         if len(self.values) > 1:
             error = self.standard_error[order]
-            band = {"color": BLUE, "alpha": 0.18, "linewidth": 0}
+            band: dict[str, Any] = {"color": BLUE, "alpha": 0.18, "linewidth": 0}
             ax.fill_between(grid, mean - error, mean + error, label="± one standard error", **band)
         ax.plot(grid, mean, color=BLUE, linewidth=2, label="mean")
         at = float(mean[int(np.argmin(np.abs(grid - self.chosen)))])

@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.report.display import BLUE, RED, Display, drawn, dress
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-@dataclass(eq=False)
+
+@dataclass(eq=False, repr=False)
 class WeightsDisplay(Display):
     """
     names    of the features
@@ -45,7 +48,7 @@ class WeightsDisplay(Display):
     def _inches(self) -> tuple[float, float]:
         return 6.0, 1.0 + 0.22 * min(self.top, self.weights.size)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: "Axes") -> None:
         names, weights = (column[: self.top] for column in self.data.values())
         places = np.arange(weights.size)
         ax.barh(places, weights, height=0.72, color=np.where(weights > 0, BLUE, RED))

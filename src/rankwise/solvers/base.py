@@ -7,7 +7,7 @@ model at w predicts, ½ ∇f·H⁻¹∇f, estimates the same gap closely. Solver
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ import numpy as np
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import half_square, length_of, on_device_of
 from rankwise.foundation.functions import Expansion, Function
+from rankwise.foundation.tabular import Columns, Tabular
+from rankwise.foundation.texts import counted
 
 RULES = ("gap", "gradient")
 CORNER = 16 * float(np.finfo(float).eps)  # share of f(0): covers pairs that only rounding makes seem satisfied
@@ -66,9 +68,9 @@ class Start:
         return Start(self.expansion.times(factor), (factor * norm, factor * value), hessian)
 
 
-@dataclass(frozen=True)
-class Result:
-    """Where a solver ended.
+@dataclass(frozen=True, repr=False)
+class Result(Tabular):
+    """Where a solver ended; `to_frame()` is its history, one row per step.
 
     gap           a proven bound on value - optimum, rounding included; inf where rounding leaves none; None where
                   the solver has none
@@ -88,6 +90,17 @@ class Result:
     dual: Any = field(default=None, repr=False)
     gap_estimate: float | None = None
     end: Start | None = field(default=None, repr=False, compare=False)
+
+    def summary(self) -> str:
+        end = "" if self.converged else "did not converge: "
+        gap = "" if self.gap is None else f", gap at most {self.gap:.3g}"
+        return f"value {self.value:.9g}{gap} after {counted(self.iterations, 'steps')}; {end}{self.message}"
+
+    def __repr__(self) -> str:
+        return f"<Result: {self.summary()}>"
+
+    def table_columns(self) -> Columns:
+        return {column.name: [getattr(step, column.name) for step in self.history] for column in fields(Step)}
 
 
 class Journal:

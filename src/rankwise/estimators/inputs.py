@@ -1,0 +1,149 @@
+"""What `fit`, `predict`, `score` and `rank` take: arrays, a RankingData, rows on disk, or a frame with named columns.
+
+    fit(X, y, qid)    fit(data)    fit(frame, y="label", qid="query")
+
+Features are matched by name wherever both the ranker and the rows have names.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import _get_feature_names
+
+from rankwise.data.columns import ModelColumns, matched
+from rankwise.data.records import COMMENT, RankingData
+from rankwise.foundation.names import QUERY_IDS, by_number, feature_names
+from rankwise.objective.stored import is_stored
+
+
+class Documents(NamedTuple):
+    """Rows with what is known of each; `columns`: of a RankingData or rows on disk, the names and the first index."""
+
+    X: Any
+    y: Any
+    qid: Any
+    sample_weight: Any
+    columns: ModelColumns | None = None
+
+
+def documents(X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Documents:
+    """The arguments of `fit` and `score` with labels, query ids and weights taken from where they are."""
+    if isinstance(X, RankingData) or is_stored(X):
+        if y is not None or qid is not None:
+            kind = "RankingData has" if isinstance(X, RankingData) else "rows on disk have"
+            raise ValueError(f"{kind} labels and query ids of their own: give X alone, without y and qid")
+        names = None if X.names is None else tuple(map(str, X.names))
+        width = X.n_features if isinstance(X, RankingData) else X.shape[1]
+        columns = ModelColumns(int(width), int(X.first_index), names)
+        return Documents(X.X if isinstance(X, RankingData) else X, X.y, X.qid, sample_weight, columns)
+    given = {"y": y, "qid": qid, "sample_weight": sample_weight}
+    named = {argument: name for argument, name in given.items() if isinstance(name, str)}
+    if not named:
+        return Documents(X, y, qid, sample_weight)
+    known = frame_columns(X)
+    for argument, name in named.items():
+        if known is None:
+            raise ValueError(f"{argument} is the name {name!r}, and X has no named columns: give a DataFrame as X")
+        if name not in known:
+            raise ValueError(f"{argument} is {name!r}, and X has no such column: it has {', '.join(known[:8])}")
+    taken = {*named.values(), COMMENT}
+    features = _select(X, [name for name in known or () if name not in taken])
+    values = {argument: np.asarray(X[name]) for argument, name in named.items()}
+    return Documents(features, **{**given, **values})
+
+
+def keep_columns(ranker: Any, columns: ModelColumns | None) -> None:
+    """Feature names and first index of the training data, where they came with the rows."""
+    if columns is None:
+        return
+    ranker.first_index_ = columns.first_index
+    if columns.names is not None:
+        ranker.feature_names_in_ = np.array(columns.names, dtype=object)
+
+
+@contextmanager
+def rows_to_score(ranker: Any, X: Any) -> Iterator[Any]:
+    """The rows that a fitted ranker scores: the columns that it knows, found by name where X has names.
+
+    A RankingData is put into the ranker's order. From a frame with more columns than the ranker knows, labels and query
+    ids for instance, the ranker's are taken; one with the same columns in another order is left to scikit-learn, which
+    refuses it.
+    """
+    if isinstance(X, RankingData):
+        is_known = hasattr(ranker, "feature_names_in_") or hasattr(ranker, "first_index_")
+        rows = matched(X, ModelColumns.of(ranker), "the data").X if is_known else X.X
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")  # they are matched above
+            yield rows
+        return
+    known = frame_columns(X)
+    if known is not None:
+        columns = ModelColumns.of(ranker)
+        wanted = columns.names or feature_names(columns.n_features, columns.first_index)
+        if len(known) > len(wanted) and set(wanted) <= set(known):
+            X = _select(X, list(wanted))
+    yield X
+
+
+def frame_columns(X: Any) -> list[str] | None:
+    """The names of the columns of a frame (pandas, Polars, Arrow); None of anything else."""
+    if not hasattr(X, "__dataframe__"):
+        return None
+    names = X.column_names if hasattr(X, "column_names") else X.columns
+    return [str(name) for name in names]
+
+
+def _select(frame: Any, names: Sequence[str]) -> Any:
+    return frame.select(names) if hasattr(frame, "select") else frame[list(names)]
+
+
+def check_columns(ranker: Any, X: Any) -> None:
+    """What scikit-learn does not check of the columns to predict on: the names of rows on disk, and that the columns
+    f1, f2, ... of a frame are numbers, which a model without names knows too.
+    """
+    known = getattr(ranker, "feature_names_in_", None)
+    if is_stored(X):
+        _check_stored_columns(ranker, X, known)
+    names = X.names if is_stored(X) else _get_feature_names(X)
+    order = None if known is not None or names is None else by_number([str(name) for name in names])
+    if order is None:
+        return
+    if order != sorted(order):
+        raise ValueError("the columns f1, f2, ... of X are not in the order of their numbers: put them into it")
+    first = getattr(ranker, "first_index_", None)  # of a model from a file
+    if first is not None and names[0] != f"f{first}":
+        raise ValueError(f"the columns of X count from {names[0]}, and the features of the model from f{first}")
+
+
+def _check_stored_columns(ranker: Any, X: Any, known: Any) -> None:
+    name = type(ranker).__name__
+    if X.shape[1] != ranker.n_features_in_:
+        raise ValueError(f"the rows have {X.shape[1]} features, the model has {ranker.n_features_in_}")
+    numbers = X.names is not None and by_number(X.names) is not None
+    if (X.names is None) != (known is None) and not (known is None and numbers):
+        lacking, having = ("X does not have valid", "with") if X.names is None else ("X has", "without")
+        warnings.warn(f"{lacking} feature names, but {name} was fitted {having} feature names", stacklevel=4)
+    elif known is not None and list(X.names) != [str(one) for one in known]:
+        odd = sorted(set(X.names) ^ {str(one) for one in known})
+        found = f"{odd[0]!r} is not in both" if odd else "they are in another order, which `rankwise predict` mends"
+        raise ValueError(f"the rows have other features than the model: {found}")
+
+
+def warn_of_query_ids(X: Any, qid: Any) -> None:
+    """A UserWarning where qid is not given and X is a frame with a column, or an index, named like query ids.
+
+    Nothing else can tell: features and labels of many queries and of one look alike.
+    """
+    names = None if qid is not None else _get_feature_names(X)
+    if names is None:
+        return
+    in_index = list(getattr(getattr(X, "index", None), "names", []))
+    for name, place in [*((one, "a column") for one in names), *((one, "an index") for one in in_index)]:
+        if str(name).lower() in QUERY_IDS:
+            cure = "pass the query ids as qid, and leave them out of X"
+            text = f"X has {place} {name!r} and qid is not given: all rows are taken as one query; {cure}"
+            warnings.warn(text, stacklevel=3)
+            return

@@ -1,0 +1,124 @@
+"""What every ranker does with its scores: `score` by a measure that fits the labels, `rank` and `top_k`."""
+
+import inspect
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from rankwise.data.records import RankingData
+from rankwise.data.trec import document_ids, has_docid
+from rankwise.estimators.inputs import documents, frame_columns
+from rankwise.estimators.ranked import RankedDocuments
+from rankwise.foundation.arrays import Floats, finite
+from rankwise.foundation.devices import to_host
+from rankwise.metrics import default_measure, evaluate
+from rankwise.objective.stored import is_stored
+from rankwise.pairs.queries import Queries
+
+
+class MergedQueriesError(BaseException):
+    """`score` without query ids inside scikit-learn's searches, which turn every Exception into a score of NaN."""
+
+
+class ScoringRanker(BaseEstimator):  # type: ignore[misc]
+    """What every ranker does with its scores: `score`, `rank`, `top_k`; and scikit-learn's tags."""
+
+    # Class-level requests: with metadata routing on, qid reaches fit and score without any set_*_request call.
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+
+    n_queries_: int
+
+    def _scores(self, X: Any, qid: Any) -> Floats:
+        """What `predict` gives for these rows."""
+        raise NotImplementedError
+
+    def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
+        """How well the ranker orders the rows X with labels y: by NDCG@10 where y holds grades, whole numbers from 0 to
+        31, and else by pairwise accuracy; `rankwise.metrics.default_measure(y)` says which.
+
+        The mean is over queries, each weighing as much as its documents do on average (docs/metrics.md). X, y, qid and
+        sample_weight as in `fit`.
+        """
+        given = documents(X, y, qid, sample_weight)
+        if given.qid is None:
+            refuse_merged_queries(getattr(self, "n_queries_", 1))
+        scores = self._scores(X if isinstance(X, RankingData) else given.X, given.qid)
+        measure = default_measure(given.y)
+        found = evaluate(given.y, scores, given.qid, measure)
+        if given.sample_weight is None:
+            return found[measure]
+        weights = finite(given.sample_weight, "sample_weight")
+        if (weights < 0).any() or not weights.any():
+            raise ValueError("sample_weight must not be negative, nor 0 throughout")
+        queries = Queries(given.qid, weights.size)
+        by_query = np.bincount(queries.codes, weights) / queries.sizes * found.weights.get(measure, 1.0)
+        values = found.per_query[measure]
+        counted = ~np.isnan(values)
+        return float(np.average(values[counted], weights=by_query[counted])) if counted.any() else float("nan")
+
+    def rank(self, X: Any, qid: Any = None, documents: Any = None) -> RankedDocuments:
+        """The documents of each query from best to worst.
+
+        Parameters
+        ----------
+        X : rows as in `predict`
+        qid : array of shape (n_documents,), or the name of a column of a frame, default=None
+            None: all rows are one query, unless X brings its own query ids.
+        documents : array of shape (n_documents,), or the name of a column of a frame, default=None
+            Ids of the documents. None: those in comments such as `docid = GX000-00`, or else row numbers from 0.
+
+        Returns
+        -------
+        RankedDocuments
+            One row per document with query, rank, document, score and row; `to_frame()` makes a DataFrame of it.
+        """
+        rows, ids, names = _identified(X, qid, documents)
+        return RankedDocuments.of(np.asarray(to_host(self._scores(rows, ids))), ids, names)
+
+    def top_k(self, X: Any, k: int = 10, qid: Any = None, documents: Any = None) -> RankedDocuments:
+        """The first k documents of each query; arguments as in `rank`."""
+        return self.rank(X, qid, documents).top_k(k)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "ranker"
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _identified(X: Any, qid: Any, documents: Any) -> tuple[Any, Any, Any]:
+    """(rows, query ids, document ids); what X brings along, or a frame has in a column, is taken from there."""
+    names = [one for one in (qid, documents) if isinstance(one, str)]
+    if names:
+        known = frame_columns(X) or []
+        for name in names:
+            if name not in known:
+                raise ValueError(f"X has no column {name!r}: give an array, or the name of a column of a DataFrame")
+        qid, documents = (np.asarray(X[one]) if isinstance(one, str) else one for one in (qid, documents))
+    if isinstance(X, RankingData) and documents is None and X.comments is not None and any(map(has_docid, X.comments)):
+        documents = document_ids(X)
+    if qid is None and (isinstance(X, RankingData) or is_stored(X)):
+        qid = X.qid
+    return X, qid, documents
+
+
+def refuse_merged_queries(n_queries: int) -> None:
+    """One sentence where rows of a ranker that was fitted to several queries would be scored as one query.
+
+    Inside scikit-learn's searches it is no Exception: they would turn it into NaN, and choose the first candidate.
+    """
+    if n_queries <= 1:
+        return
+    text = (
+        f"score needs qid, as the ranker was fitted to {n_queries:,} queries: pass qid, and inside scikit-learn's "
+        "searches call sklearn.set_config(enable_metadata_routing=True) first"
+    )
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("sklearn.model_selection."):
+            raise MergedQueriesError(text)
+        frame = frame.f_back
+    raise ValueError(text)

@@ -1,0 +1,199 @@
+"""fit(data), fit(frame, y="label", qid="query"), predictions by column name, rank and top_k, for every ranker."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from rankwise import (
+    FactorizedRankSVM,
+    KernelRankRLS,
+    KernelRankSVM,
+    RankingData,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    RankSVMCV,
+    ScaledRanker,
+    evaluate,
+    load_model,
+    load_sample,
+    open_chunks,
+    save_model,
+    write_chunks,
+)
+
+DATA = load_sample("test")
+NAMES = [f"feature {i}" for i in range(DATA.n_features)]
+NAMED = RankingData(DATA.X, DATA.y, DATA.qid, DATA.comments, 1, NAMES)
+TURNED = RankingData(np.ascontiguousarray(DATA.X[:, ::-1]), DATA.y, DATA.qid, DATA.comments, 1, NAMES[::-1])
+WEIGHTS = np.random.default_rng(0).uniform(0.5, 2.0, len(DATA))
+FRAME = pd.DataFrame(DATA.X, columns=NAMES).assign(grade=DATA.y, query=DATA.qid, weight=WEIGHTS, comment="text")
+RANKERS = [
+    RankSVM(C=0.1),
+    RankSVMCV([0.01, 0.1], cv=2),
+    RankRLS(),
+    RankRLSCV(),
+    KernelRankSVM(n_components=20, random_state=0),
+    KernelRankRLS(n_components=20, random_state=0),
+    FactorizedRankSVM(n_components=2, max_iter=5, tol=1.0, random_state=0),
+    ScaledRanker(RankSVM(C=0.1), "query-minmax"),
+    ScaledRanker(RankRLS(), "zscore"),
+]
+every = pytest.mark.parametrize("ranker", RANKERS, ids=lambda one: type(one).__name__)
+quiet = pytest.mark.filterwarnings(
+    "ignore:.*did not converge", "ignore:.* = .* is the (largest|smallest) of the values"
+)
+
+
+def fitted(ranker, *args, **given):
+    return clone(ranker).fit(*args, **given)
+
+
+def scores(ranker):
+    return ranker.predict(DATA.X, DATA.qid) if isinstance(ranker, ScaledRanker) else ranker.predict(DATA.X)
+
+
+@quiet
+@every
+@pytest.mark.filterwarnings("error:X does not have valid feature names")
+def test_fit_takes_ranking_data_and_keeps_its_names(ranker):
+    expected = scores(fitted(ranker, DATA.X, DATA.y, DATA.qid))
+    model = fitted(ranker, NAMED)
+    assert model.feature_names_in_.tolist() == NAMES
+    assert model.first_index_ == 1
+    np.testing.assert_allclose(model.predict(NAMED), expected, rtol=1e-9)
+    np.testing.assert_allclose(model.predict(TURNED), expected, rtol=1e-9)
+    if not isinstance(model, ScaledRanker):
+        np.testing.assert_allclose(model.predict(FRAME), expected, rtol=1e-9)
+    assert model.score(TURNED) == pytest.approx(evaluate(DATA.y, expected, DATA.qid)["ndcg@10"], rel=1e-12)
+    plain = fitted(ranker, RankingData(DATA.X, DATA.y, DATA.qid, None, 0))
+    assert plain.first_index_ == 0
+    assert not hasattr(plain, "feature_names_in_")
+
+
+@quiet
+@every
+def test_fit_takes_columns_of_a_frame_by_name(ranker):
+    expected = fitted(ranker, DATA.X, DATA.y, DATA.qid, WEIGHTS)
+    model = fitted(ranker, FRAME, y="grade", qid="query", sample_weight="weight")
+    assert model.feature_names_in_.tolist() == NAMES
+    features = FRAME[NAMES]
+    found = model.predict(features, DATA.qid) if isinstance(ranker, ScaledRanker) else model.predict(features)
+    np.testing.assert_allclose(found, scores(expected), rtol=1e-9)
+    assert model.score(FRAME, y="grade", qid="query") == pytest.approx(expected.score(DATA.X, DATA.y, DATA.qid))
+
+
+@quiet
+@every
+def test_rank_gives_the_documents_of_each_query_in_order(ranker):
+    model = fitted(ranker, NAMED)
+    predicted = model.predict(NAMED)
+    ranked = model.rank(NAMED)
+    assert len(ranked) == len(DATA)
+    np.testing.assert_array_equal(ranked.score, predicted[ranked.row])
+    np.testing.assert_array_equal(ranked.query, DATA.qid[ranked.row])
+    docids = [comment.split("docid = ")[1].split()[0] for comment in DATA.comments]
+    assert ranked.document.tolist() == [docids[row] for row in ranked.row]
+    for query in np.unique(DATA.qid):
+        own = ranked.for_query(query)
+        assert own.rank.tolist() == list(range(1, np.count_nonzero(DATA.qid == query) + 1))
+        assert (np.diff(own.score) <= 0).all()
+    top = model.top_k(NAMED, 3)
+    assert top.rank.max() == 3
+    assert top.document.tolist() == [one for one, place in zip(ranked.document, ranked.rank, strict=True) if place <= 3]
+
+
+def test_rank_of_arrays_and_frames():
+    ranker = RankSVM(C=0.1).fit(FRAME, y="grade", qid="query", sample_weight="weight")
+    by_array = ranker.rank(FRAME[NAMES], DATA.qid)
+    assert by_array.document.tolist() == by_array.row.tolist()
+    frame = FRAME.assign(doc=[f"d{i}" for i in range(len(FRAME))])
+    by_name = ranker.rank(frame, qid="query", documents="doc")
+    assert by_name.document.tolist() == [f"d{row}" for row in by_array.row]
+    assert by_name.to_frame().columns.tolist() == ["query", "rank", "document", "score", "row"]
+    assert (
+        repr(by_name).splitlines()[0]
+        == repr(by_array).splitlines()[0]
+        == f"{len(DATA)} documents in {DATA.n_queries} queries"
+    )
+    assert len(repr(by_name).splitlines()) == 13
+    assert "<td>d" in by_name._repr_html_()
+    alone = ranker.rank(FRAME[NAMES][:5])
+    assert sorted(alone.rank.tolist()) == [1, 2, 3, 4, 5]
+
+
+def test_equal_scores_are_ranked_in_the_order_of_their_rows():
+    ranker = RankRLS().fit(DATA.X, DATA.y, DATA.qid)
+    assert ranker.rank(np.zeros((4, DATA.n_features)), [1, 2, 1, 2]).row.tolist() == [0, 2, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: RankSVM().fit(NAMED, DATA.y), "labels and query ids of their own: give X alone"),
+        (lambda: RankSVM().fit(DATA.X, "grade", "query"), "y is the name 'grade', and X has no named columns"),
+        (lambda: RankSVM().fit(FRAME, "label", "query"), "y is 'label', and X has no such column: it has feature 0"),
+        (lambda: RankSVM().fit(NAMED).predict(RankingData(DATA.X[:, :5], DATA.y, DATA.qid)), "the data has .*features"),
+        (lambda: RankSVM().fit(NAMED).rank(NAMED, documents=[1]), "documents must hold one id for each of the"),
+        (lambda: RankSVM().fit(NAMED).rank(FRAME, qid="qid"), "X has no column 'qid'"),
+        (lambda: RankSVM().fit(NAMED).top_k(NAMED, 0), "k must be a positive whole number, got 0"),
+        (lambda: RankSVM().fit(NAMED).rank(NAMED).for_query("none"), "no document of query 'none'"),
+        (lambda: RankSVM().fit(NAMED).predict(FRAME.drop(columns=NAMES[0])), "missing"),
+    ],
+)
+def test_mistakes_are_one_sentence(call, words):
+    with pytest.raises((ValueError, KeyError), match=words):
+        call()
+
+
+def test_sparse_ranking_data_and_rows_on_disk(tmp_path):
+    rows = RankingData(sparse.csr_array(DATA.X), DATA.y, DATA.qid, None, 1, NAMES)
+    model = RankSVM(C=0.1).fit(rows)
+    np.testing.assert_allclose(model.predict(TURNED), model.predict(rows), rtol=1e-12)
+    write_chunks(tmp_path / "chunks", rows)
+    stored = open_chunks(tmp_path / "chunks")
+    again = RankSVM(C=0.1).fit(stored)
+    assert again.score(stored) == pytest.approx(model.score(rows), abs=1e-3)
+    assert again.rank(stored).query.tolist() == model.rank(rows).query.tolist()
+    save_model(model, tmp_path / "model.json")
+    np.testing.assert_array_equal(load_model(tmp_path / "model.json").predict(FRAME), model.predict(rows))
+
+
+def test_partial_fit_takes_ranking_data():
+    ranker = RankSVM(C=0.1, solver="sgd", random_state=0)
+    queries = np.unique(DATA.qid)
+    first, second = (np.isin(DATA.qid, part) for part in (queries[:20], queries[20:]))
+    ranker.partial_fit(NAMED.select(first)).partial_fit(TURNED.select(second))
+    plain = RankSVM(C=0.1, solver="sgd", random_state=0)
+    for part in (first, second):
+        plain.partial_fit(DATA.X[part], DATA.y[part], DATA.qid[part])
+    np.testing.assert_array_equal(ranker.coef_, plain.coef_)
+    assert ranker.n_queries_ == queries.size
+    assert ranker.feature_names_in_.tolist() == NAMES
+
+
+@pytest.mark.parametrize("labels", [DATA.y - 1.5, DATA.y * 0.3])
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_score_takes_every_valid_label(labels, weights):
+    ranker = RankSVM(C=0.1).fit(DATA.X, labels, DATA.qid)
+    found = evaluate(labels, ranker.predict(DATA.X), DATA.qid, "pairwise-accuracy")
+    expected = found["pairwise-accuracy"]
+    if weights is not None:
+        ids, codes = np.unique(DATA.qid, return_inverse=True)
+        own = [WEIGHTS[codes == q].mean() for q in range(ids.size)]
+        places = [found.query_ids.tolist().index(one) for one in ids]
+        pairs, values = found.weights["pairwise-accuracy"][places], found.per_query["pairwise-accuracy"][places]
+        counted = ~np.isnan(values)
+        expected = np.sum((own * pairs * values)[counted]) / np.sum((own * pairs)[counted])
+    assert ranker.score(DATA.X, labels, DATA.qid, weights) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_kernel_ranker_passes_its_random_state_on():
+    few = DATA.select(slice(0, 60))
+    one, same, other = (
+        KernelRankSVM(solver="sgd", C=0.01, max_iter=2, random_state=seed).fit(few).dual_coef_ for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
