@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from rankwise.estimators.ranksvm import RankSVM
     from rankwise.estimators.ranksvm_cv import RankSVMCV
     from rankwise.estimators.scaled import ScaledRanker
+    from rankwise.estimators.scorer import make_scorer
     from rankwise.metrics import compare, evaluate, register_measure
     from rankwise.model_io.files import load_model, save_model
-    from rankwise.model_selection.scoring import make_scorer
     from rankwise.objective import losses
     from rankwise.objective.losses import register_loss
     from rankwise.pairs.preferences import Preferences
@@ -54,7 +54,7 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "load_sample": "data.synthetic",
     "losses": "objective",
     "make_ranking": "data.synthetic",
-    "make_scorer": "model_selection.scoring",
+    "make_scorer": "estimators.scorer",
     "metrics": "",
     "model_selection": "",
     "open_chunks": "data.chunks",

@@ -1,7 +1,7 @@
 """Choosing a model: folds of whole queries, the driver of folds and paths, cross-validation that always passes qid.
 
-The rankers themselves (`RankSVMCV`, `c_path`) live in `rankwise.estimators`, below this room, and are imported on first
-use.
+What needs a ranker (`RankSVMCV`, `c_path`, `make_scorer`) is defined in `rankwise.estimators`, which imports this room;
+it is imported on first use.
 """
 
 from importlib import import_module
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from rankwise.model_selection.curves import LearningCurve, learning_curve
 from rankwise.model_selection.letor_folds import LetorFolds
-from rankwise.model_selection.scoring import make_scorer
 from rankwise.model_selection.splits import QueryKFold
 from rankwise.model_selection.validation import CrossValidation, cross_validate
 
 if TYPE_CHECKING:
     from rankwise.estimators.ranksvm_cv import RankSVMCV
     from rankwise.estimators.ranksvm_path import Path, c_path
+    from rankwise.estimators.scorer import make_scorer
 
 __all__ = [
     "CrossValidation",
@@ -30,7 +30,7 @@ __all__ = [
     "make_scorer",
 ]
 
-_HOME = {"Path": "ranksvm_path", "RankSVMCV": "ranksvm_cv", "c_path": "ranksvm_path"}
+_HOME = {"Path": "ranksvm_path", "RankSVMCV": "ranksvm_cv", "c_path": "ranksvm_path", "make_scorer": "scorer"}
 
 
 def __getattr__(name: str) -> Any:
