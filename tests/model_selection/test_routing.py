@@ -128,7 +128,7 @@ def test_a_scorer_is_a_function_of_its_measure():
     assert repr(scorer) == "make_scorer('ndcg@5')"
     ranker = RankSVM().fit(X, Y, QID)
     assert scorer(ranker, X, Y, qid=QID) == rankwise.evaluate(Y, ranker.predict(X), QID, "ndcg@5")["ndcg@5"]
-    with pytest.raises(ValueError, match="measure must be one of .* got 'ndgc'"):
+    with pytest.raises(ValueError, match=r"measure must be one of .* got 'ndgc'"):
         rankwise.make_scorer("ndgc")
 
 
