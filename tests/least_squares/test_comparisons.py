@@ -37,6 +37,9 @@ def test_against_the_matrix_written_out(problem, choice):
     near = {"rtol": 1e-12, "atol": 1e-9}
     np.testing.assert_allclose(ours.laplacian(V), L @ V, **near)
     np.testing.assert_allclose(ours.laplacian(scores.astype(np.float32)), L @ scores, **near)
+    pulled, form = ours.form(scores + 1e3)
+    np.testing.assert_allclose(pulled, L @ scores, **near)
+    assert form == pytest.approx(scores @ L @ scores, rel=1e-12, abs=1e-12)
     roots = ours.root(np.eye(labels.size))
     np.testing.assert_allclose(roots.T @ roots, L, **near)
     np.testing.assert_allclose(ours.transposed_root(ours.root(V)), L @ V, **near)
@@ -74,3 +77,5 @@ def test_a_common_offset_costs_few_digits():
     for ties in ("include", "exclude"):
         ours = compare(labels, Queries(codes, 200), None, ties, "pairs")
         np.testing.assert_allclose(ours.root(v + 1e6), ours.root(v), atol=1e-7)
+        np.testing.assert_allclose(ours.form(v + 1e6)[0], ours.form(v)[0], atol=1e-6)
+        assert ours.form(v + 1e6)[1] == pytest.approx(ours.form(v)[1], rel=1e-9)

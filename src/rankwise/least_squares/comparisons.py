@@ -76,7 +76,17 @@ class Comparisons:
 
     def laplacian(self, V: Array) -> Floats:
         """L V."""
+        if V.ndim == 1:
+            return self.form(V)[0]
         return self._columns(V, _ratio(self.own, self.against), self.degree)
+
+    def form(self, v: Array) -> tuple[Floats, float]:
+        """L v and vᵀ L v, of a vector: by a kernel of its own, because solvers need it in every step."""
+        from rankwise.least_squares.kernels import quadratic_form
+
+        out = np.empty(v.size)
+        parts = self.slot, self.starts, self.weights, self.factor, self.own, self.against
+        return out, float(quadratic_form(v, *parts, out))
 
     def root(self, V: Array) -> Floats:
         """Rᵀ V."""

@@ -37,3 +37,36 @@ def largest_dense(X: Array, out: Floats) -> None:
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             out[j] = max(out[j], abs(np.float64(X[i, j])))
+
+
+@kernel
+def quadratic_form(
+    v: Array, slot: Ints, starts: Ints, weights: Floats, factor: Floats, own: Floats, against: Floats, out: Floats
+) -> float:
+    """out = L v, and vᵀ L v as a sum of squares: `comparisons.Comparisons` of one vector, in one pass."""
+    n_slots = own.size
+    query, base, sums = np.empty(n_slots, np.int64), np.full(factor.size, np.nan), np.zeros(n_slots)
+    for q in range(factor.size):
+        query[starts[q] : starts[q + 1]] = q
+    for i in range(v.size):
+        q = query[slot[i]]
+        if np.isnan(base[q]):
+            base[q] = v[i]
+        sums[slot[i]] += weights[i] * (v[i] - base[q])
+    shift, root_shift, scale, squares = np.empty(n_slots), np.empty(n_slots), np.empty(n_slots), np.zeros(factor.size)
+    for q in range(factor.size):
+        first, last = starts[q], starts[q + 1]
+        total = own[first:last].sum()
+        mean = sums[first:last].sum() / total if total > 0 else 0.0
+        for k in range(first, last):
+            from_mean = sums[k] / own[k] - mean if own[k] > 0 and last - first > 1 else 0.0
+            pull, root_pull = (own[k] / against[k], np.sqrt(total / against[k]) - 1.0) if against[k] > 0 else (0.0, 0.0)
+            shift[k], root_shift[k] = mean - pull * from_mean, mean - root_pull * from_mean
+            scale[k] = factor[q] * against[k]
+    for i in range(v.size):
+        k = slot[i]
+        moved, weight = v[i] - base[query[k]], weights[i] * scale[k]
+        out[i] = weight * (moved - shift[k])
+        squares[query[k]] += weight * (moved - root_shift[k]) ** 2
+    form: float = squares.sum()
+    return form

@@ -124,7 +124,8 @@ class Part:
         pieces = self.pieces if self.rows.n_rows > most else [(0, n_queries)]
         for first, last in pieces:
             low, high = int(self.starts[first]), int(self.starts[last])
-            comparisons = self.comparisons.select(slice(first, last), slice(low, high))
+            whole = high - low == self.rows.n_rows
+            comparisons = self.comparisons if whole else self.comparisons.select(slice(first, last), slice(low, high))
             if high - low <= most:
                 yield Block(comparisons, low, slice(0, high - low), None)
                 continue

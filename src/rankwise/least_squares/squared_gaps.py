@@ -47,9 +47,8 @@ class SquaredGapRisk:
         return self.comparisons.pairs_by_query
 
     def at(self, scores: Floats) -> "SquaredGapExpansion":
-        gaps = self.targets - scores
-        value = float(np.square(self.comparisons.root(gaps)).sum())
-        return SquaredGapExpansion(scores, value, -2.0 * self.comparisons.laplacian(gaps), self.comparisons)
+        pulled, value = self.comparisons.form(self.targets - scores)
+        return SquaredGapExpansion(scores, value, -2.0 * pulled, self.comparisons)
 
     def with_loss(self, loss: Loss) -> "SquaredGapRisk":
         if loss != SQUARED:
@@ -87,7 +86,7 @@ class SquaredGapExpansion:
     @property
     def moved(self) -> float:
         """The squared differences of the scores: what the value would be with all labels equal."""
-        return float(np.square(self.comparisons.root(self.point)).sum())
+        return self.comparisons.form(self.point)[1]
 
     def hessian(self, v: Array) -> Floats:
         return 2.0 * self.comparisons.laplacian(v)
