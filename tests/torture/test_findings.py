@@ -24,7 +24,7 @@ def separable(n, d, seed=0, tails=False):
 
 def within_tolerance(ranker, X, y, slack=3.0):
     """Whether the fit is as near the optimum as `tol` and `result_.gap` say."""
-    truth = truth_of(X, y, None, None, ranker.loss, ranker.C)
+    truth = truth_of(X, y, None, None, ranker.loss, ranker.C_)
     value = truth.value(ranker.coef_)
     best = truth.improved(ranker.coef_)
     if ranker.result_.gap is not None:

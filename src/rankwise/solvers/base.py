@@ -184,8 +184,12 @@ class Journal:
 
     def bounded(self, here: Any, gap: float) -> float:
         """A bound on the gap with what pairs may add that only rounding makes seem satisfied."""
-        unseen: float = here.certificate.unseen()
-        return gap + (CORNER + unseen) * self.value_at_zero
+        return gap + CORNER * self.value_at_zero + self.unseen(here)
+
+    def unseen(self, here: Any) -> float:
+        """What pairs may add that only rounding makes seem satisfied, by their curvature."""
+        share: float = here.certificate.unseen()
+        return share * self.value_at_zero
 
     def result(self, here: Any, message: str = "", hessian: Floats | None = None) -> Result:
         last = self.history[-1]

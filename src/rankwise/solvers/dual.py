@@ -61,7 +61,7 @@ class DualCoordinateAscent:
             gap = max(here.value - ascent.value, 0.0)
             scale = journal.scale(here.value, gap)
             small = gap <= self.tol * scale
-            rounding = _rounding(ascent, here) if small else np.inf
+            rounding = _rounding(ascent, here) + journal.unseen(here) if small else np.inf
             done = within(self.tol, gap, rounding, here.value, journal.value_at_zero)
             settled += gap <= ROUNDED[0] * self.tol * scale
             last = len(journal.history) >= self.max_iter

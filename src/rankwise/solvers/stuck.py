@@ -8,8 +8,10 @@ import time
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from rankwise.foundation.functions import Expansion
-from rankwise.solvers.base import Callback, Result, Step, converged_by, gap_scale
+from rankwise.solvers.base import CORNER, Callback, Result, Step, converged_by, gap_scale
 
 CUT_SHORT = 0.02  # share of a full step
 BLOCKED = 3  # steps cut short, after which there is a detour
@@ -72,7 +74,7 @@ def rescued(one: Result, rescue: Any, objective: Any, at_zero: float, callback: 
 
     spent = one.history[-1].seconds
     other: Result = rescue(objective, None, callback and (lambda step: callback(later(step))))
-    best = min(one, other, key=lambda result: result.value)
+    best = _better(one, other, CORNER * at_zero)
     bound = max(result.value - result.gap for result in (one, other) if result.gap is not None)
     gap = max(best.value - bound, 0.0)
     scale = gap_scale(best.value, at_zero, gap)
@@ -89,3 +91,11 @@ def rescued(one: Result, rescue: Any, objective: Any, at_zero: float, callback: 
         gap_estimate=gap,
         dual=None,
     )
+
+
+def _better(one: Result, other: Result, rounding: float) -> Result:
+    """The one of smaller value, or, where rounding may be all the difference, of the smaller bound on its gap."""
+    if abs(one.value - other.value) > rounding:
+        return one if one.value < other.value else other
+    gaps = [np.inf if result.gap is None else result.gap for result in (one, other)]
+    return one if gaps[0] < gaps[1] else other
