@@ -315,7 +315,7 @@ def test_what_is_not_registered_is_not_saved(tmp_path, params, words):
 
 
 def test_a_measure_is_saved_by_its_name(tmp_path):
-    ranker = rankwise.RankRLSCV(alphas=[1.0], measure=top_label).fit(DATA.X, DATA.y, DATA.qid)
+    ranker = rankwise.FactorizedRankSVM(measure=top_label, max_iter=2, random_state=0).fit(DATA.X, DATA.y, DATA.qid)
     with pytest.raises(ValueError, match="its measure 'top-label' is not registered"):
         save_model(ranker, tmp_path / "m.json")
     rankwise.register_measure("top-label", top_label)

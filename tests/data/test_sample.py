@@ -62,7 +62,7 @@ def test_splits_part_the_queries():
 
 def test_it_tells_a_story():
     train, test = load_sample("train"), load_sample("test")
-    model = RankSVM().fit(train.X, train.y, train.qid)
+    model = RankSVM(C=1.0).fit(train.X, train.y, train.qid)
 
     def quality(scores):
         return evaluate(test.y, scores, test.qid, ["ndcg@10"])["ndcg@10"]
