@@ -68,7 +68,7 @@ def share(work: Callable[[Piece], Outcome], pieces: Iterable[Piece], n_threads: 
     """[work(piece) for piece in pieces], by up to `n_threads` threads, this one among them."""
     todo = list(pieces)
     if min(n_threads, len(todo)) <= 1:
-        return [work(piece) for piece in todo]
+        return list(map(work, todo))
     outcomes: list[Outcome | None] = [None] * len(todo)
     errors: list[BaseException] = []
     remaining = iter(range(len(todo)))  # next() on a range iterator is atomic
