@@ -29,6 +29,7 @@ from rankwise.solvers.newton import Model, Newton
 
 ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # Lee and Lin's η0, η1, η2
 SHRINK, HALVE, GROW = 0.25, 0.5, 4.0  # and σ1, σ2, σ3
+ROOM = 2.0  # times the length of the first step, for the radius
 PATIENCE = 8  # steps; a sample that represents the data needs fewer
 SAMPLE_TOLERANCE = 1e-3  # how far the sample's own problem is solved
 
@@ -60,6 +61,8 @@ class TrustRegion:
         require(here, "trust-region", "hessian")
         precondition = preconditioner(here, 0)
         radius = math.sqrt(max(float(here.gradient @ precondition(here.gradient)), 0.0))
+        if isinstance(preconditioner, Sample):  # the step is about that long, and what it allows is known only inside
+            radius *= ROOM
         model: ModelStep | None = None
         detail, estimate, sound = "", np.inf, False
         while True:
