@@ -50,13 +50,13 @@ def _estimator(name: str, given: dict[str, Any]) -> Any:
 
 
 def _check(name: str, given: dict[str, Any]) -> None:
-    from rankwise.estimators.base import positive, whole
     from rankwise.foundation.devices import check_device
     from rankwise.foundation.threads import thread_count
     from rankwise.objective.building import NORMALIZATIONS, RESCALINGS
     from rankwise.pairs.composite import check_scope
     from rankwise.pairs.costs import known as known_costs
     from rankwise.pairs.schemes import check_scheme
+    from rankwise.rankers.checks import positive, whole
 
     checks: dict[str, Any] = {
         "C": partial(positive, "C"),
