@@ -76,7 +76,7 @@ def load_model(path: str | Path) -> Any:
     return estimator_of(read_model(path))
 
 
-def read_model(path: str | Path) -> Model:
+def read_model(path: str | Path) -> LinearModel | KernelModel:
     """The model that `save_model` wrote, as a value."""
     try:
         state = read_json(path, MOST_BYTES)
@@ -143,7 +143,7 @@ def _plain(key: str, value: object) -> object:
     return value if isinstance(value, str | int | float | list | dict | None) else None
 
 
-def _revived(state: dict[str, Any]) -> Model:
+def _revived(state: dict[str, Any]) -> LinearModel | KernelModel:
     weights: dict[str, Floats] = {}
     if state["kind"] in LINEAR:
         point = weights["coef"] = np.array(state["coef"], dtype=np.float64)
