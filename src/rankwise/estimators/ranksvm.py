@@ -226,7 +226,7 @@ class RankSVM(Ranker):
     def _solve(self, rows: Any, objective: Objective) -> Self:
         """Minimise an objective of such rows, which lie elsewhere."""
         options = self.options
-        self._keep(options.solve(options.solver_for(rows), objective, None, self._start(), self.callback), level=5)
+        self._keep(options.solve(options.solver_for(rows), objective, self._start(), self.callback), level=5)
         return self
 
     @available_if(_stochastic)  # type: ignore[untyped-decorator]

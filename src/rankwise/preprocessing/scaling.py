@@ -10,10 +10,11 @@ ranking. Sparse data therefore keep their zeros: FeatureScaler leaves their shif
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
-from scipy.sparse import issparse
+from numpy.typing import ArrayLike
+from scipy.sparse import csc_array, csr_array, issparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.threads import share, thread_count
@@ -23,6 +24,9 @@ METHODS = ("minmax", "zscore")
 BY_QUERY = "query-"  # before the method: scaled within each query
 NAMES = (*(BY_QUERY + method for method in METHODS), *METHODS)
 BLOCK_VALUES = 1 << 20
+
+Sparse: TypeAlias = csr_array | csc_array
+Matrix: TypeAlias = Array | Sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +53,7 @@ class Scaling:
         return self.name.startswith(BY_QUERY)
 
     @classmethod
-    def fitted(cls, name: str, X: Any, qid: Any = None) -> Self:
+    def fitted(cls, name: str, X: Matrix, qid: ArrayLike | None = None) -> Self:
         """Learn from the rows X, of finite numbers; query ids matter to a scaling by query only."""
         check_name(name)
         by_query, n_features = name.startswith(BY_QUERY), int(X.shape[1])
@@ -59,7 +63,7 @@ class Scaling:
             return cls(name, n_features)
         return cls(name, n_features, *_shift_and_scale(X, name.removeprefix(BY_QUERY)))
 
-    def transform(self, X: Any, qid: Any = None) -> Any:
+    def transform(self, X: Matrix, qid: ArrayLike | None = None) -> Matrix:
         """The rows X scaled, float32 where X is float32."""
         check_rows(X, self.by_query)
         if self.by_query and qid is not None:
@@ -68,7 +72,7 @@ class Scaling:
             raise ValueError("qid is missing: this QueryScaler was fitted with query ids, so transform needs them too")
         return _scaled(X, self.shift, self.scale)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The same in plain numbers, lists and strings, for JSON."""
         arrays = {"shift": self.shift, "scale": self.scale, "feature_names_in": self.feature_names}
         state = {"name": self.name, "n_features": self.n_features}
@@ -99,14 +103,14 @@ def check_name(name: str) -> None:
         raise ValueError(f"no scaler is called {name!r}: choose query-minmax, query-zscore, minmax or zscore")
 
 
-def check_rows(X: Any, by_query: bool) -> None:
+def check_rows(X: Matrix, by_query: bool) -> None:
     """One sentence where the rows X cannot be scaled."""
     if by_query:
         check_dense(X)
     _refuse_nonfinite(X)
 
 
-def check_dense(X: Any) -> None:
+def check_dense(X: Matrix) -> None:
     """One sentence where X is sparse."""
     if issparse(X):
         raise TypeError(
@@ -115,8 +119,8 @@ def check_dense(X: Any) -> None:
         )
 
 
-def _refuse_nonfinite(X: Any) -> None:
-    values = X.data if issparse(X) else X
+def _refuse_nonfinite(X: Matrix) -> None:
+    values = X if isinstance(X, np.ndarray) else X.data
     with np.errstate(all="ignore"):
         if np.isfinite(values.sum()):
             return
@@ -127,7 +131,7 @@ def _refuse_nonfinite(X: Any) -> None:
         raise ValueError(f"X holds a NaN or inf at row {bad[0, 0]}, column {bad[0, 1]}: give finite numbers only")
 
 
-def _shift_and_scale(X: Any, method: str) -> tuple[Floats, Floats]:
+def _shift_and_scale(X: Matrix, method: str) -> tuple[Floats, Floats]:
     bounds = _sparse_bounds(X) if issparse(X) else (X.min(axis=0), X.max(axis=0))
     low, high = (bound.astype(np.float64) for bound in bounds)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -139,7 +143,7 @@ def _shift_and_scale(X: Any, method: str) -> tuple[Floats, Floats]:
     return np.zeros_like(shift) if issparse(X) else shift, _inverse(spread, low == high)
 
 
-def _moments(X: Any) -> tuple[Floats, Floats]:
+def _moments(X: Matrix) -> tuple[Floats, Floats]:
     """Mean and variance of the columns, in float64 whatever X is, by blocks of rows."""
     if issparse(X):
         return _sparse_moments(X)
@@ -153,19 +157,19 @@ def _moments(X: Any) -> tuple[Floats, Floats]:
     return mean, variance
 
 
-def _columns(X: Any) -> Ints:
+def _columns(X: Sparse) -> Ints:
     """The column of each number that a CSR or CSC matrix holds."""
     columns: Ints = X.indices if X.format == "csr" else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
     return columns
 
 
-def _sparse_bounds(X: Any) -> tuple[Array, Array]:
+def _sparse_bounds(X: Sparse) -> tuple[Array, Array]:
     """Least and greatest value of each column of a sparse matrix, its zeros among them."""
     low, high = (getattr(X, which)(axis=0).toarray().ravel() for which in ("min", "max"))
     return low, high
 
 
-def _sparse_moments(X: Any) -> tuple[Floats, Floats]:
+def _sparse_moments(X: Sparse) -> tuple[Floats, Floats]:
     """Mean and variance of the columns of a sparse matrix, in two passes with a correction for rounding.
 
     scikit-learn's `mean_variance_axis`, operation by operation.
@@ -191,19 +195,19 @@ def _inverse(spread: Floats, constant: Array) -> Floats:
     return np.divide(1, spread, out=np.zeros_like(spread), where=divisible)
 
 
-def _scaled(X: Any, shift: Floats, scale: Floats) -> Any:
-    if issparse(X):
-        if shift.any():
-            raise ValueError(
-                "X is sparse, but this scaler was fitted on dense data and would move the zeros: "
-                "fit it on sparse data, or give X.toarray()"
-            )
-        X = X.copy()
-        X.data *= scale.astype(X.dtype)[_columns(X)]
-        return X
-    out = X - shift.astype(X.dtype)
-    out *= scale.astype(X.dtype)
-    return out
+def _scaled(X: Matrix, shift: Floats, scale: Floats) -> Matrix:
+    if isinstance(X, np.ndarray):
+        out: Array = X - shift.astype(X.dtype)
+        out *= scale.astype(X.dtype)
+        return out
+    if shift.any():
+        raise ValueError(
+            "X is sparse, but this scaler was fitted on dense data and would move the zeros: "
+            "fit it on sparse data, or give X.toarray()"
+        )
+    X = X.copy()
+    X.data *= scale.astype(X.dtype)[_columns(X)]
+    return X
 
 
 def _scaled_within(X: Array, queries: Queries, method: str) -> Array:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns
+from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Floats
 from rankwise.objective.rows import MemoryRows
 from rankwise.objective.stored import StoredRows, is_stored
@@ -64,9 +66,9 @@ class LinearModel(Model):
         """Whether it scores rows on disk."""
         return self.scaling is None and self.options is not None and self.options.reads_parts
 
-    def scores(self, data: Any) -> Floats:
+    def scores(self, data: RankingData | ChunkedData) -> Floats:
         """One per row of a RankingData, or of rows on disk, that has the columns of the model."""
-        if is_stored(data):
+        if not isinstance(data, RankingData):
             return linear_scores(data, self.coef)
         X = data.X if self.scaling is None else self.scaling.transform(data.X, data.qid)
         return linear_scores(X, self.coef)

@@ -58,12 +58,11 @@ class RankRLSOptions:
         self.check(X)
         if library_of(X) and self.solver not in ON_DEVICE:
             raise ValueError(f"solver {self.solver!r} takes arrays of NumPy only: for others take 'auto'")
-        options: Any = {"ties": self.ties, "scaling": self.scaling, "n_jobs": self.n_jobs}
-        problem = regression(X, y, qid, sample_weight, **options)
+        problem = regression(X, y, qid, sample_weight, ties=self.ties, scaling=self.scaling, n_jobs=self.n_jobs)
         remarks = () if has_pairs(problem, X, y, qid) else (NO_PAIR,)
-        known: Any = {"n_queries": problem.starts.size - 1, "remarks": remarks}
+        n_queries = int(problem.starts.size - 1)
         if library_of(X):
-            return Fitted(self._solved_on_device(problem, X), **known)
+            return Fitted(self._solved_on_device(problem, X), n_queries, remarks=remarks)
         name = cheapest(X.shape[0], X.shape[1], X.size) if self.solver == "auto" else self.solver
         if is_stored(X) and name == "dual":
             name = "cg"
@@ -74,7 +73,7 @@ class RankRLSOptions:
                 X.check_finite()  # a NaN on disk is found when it has spoilt the sums
             raise
         dual = None if fitted.dual is None else in_rows_given(fitted.dual, qid)
-        return replace(fitted, dual=dual, **known)
+        return replace(fitted, n_queries=n_queries, dual=dual, remarks=remarks)
 
     def solve(self, problem: Regression, name: str) -> Fitted:
         """By "primal" or "dual" equations, or by "cg"; the dual is in the order of the problem's rows."""

@@ -61,40 +61,26 @@ class RankSVMOptions:
     ) -> Fitted:
         """Learn from rows, labels and weights that were checked and `placed`."""
         solver = self.solver_for(X)
-        fitted = self.solve(solver, self.objective(X, y, qid, sample_weight, query_weight), X, start, callback)
-        return replace(fitted, n_queries=len(Queries(qid, X.shape[0])))
-
-    def solve(
-        self,
-        solver: Solver,
-        objective: Objective,
-        X: Any = None,
-        start: Floats | None = None,
-        callback: Callback | None = None,
-    ) -> Fitted:
-        """Minimise the objective, whose rows are X where they may be on disk."""
-        if start is not None and start.shape[0] != objective.size:
-            raise ValueError(f"warm_start: the last fit had {start.shape[0]} features, X has {objective.size}")
+        objective = self.objective(X, y, qid, sample_weight, query_weight)
         try:
-            result = solver(objective, start, self._reporting(callback))
+            result = solver(objective, _fitting(start, objective), self._reporting(callback))
         except ValueError:
             if is_stored(X):
                 X.check_finite()  # a NaN on disk is found when it has spoilt the objective
             raise
-        remarks = (None if objective.sum.executor.any else NO_PAIR, _remark_on_spline(objective, result))
-        return Fitted(
-            replace(result, end=None),  # which holds the objective
-            C=objective.C,
-            dual=None if result.dual is None else _dual(result, objective),
-            remarks=tuple(one for one in remarks if one is not None),
-            failure=None if result.converged else f"RankSVM did not converge: {result.message}",
-        )
+        return replace(_concluded(result, objective), n_queries=len(Queries(qid, X.shape[0])))
+
+    def solve(
+        self, solver: Solver, objective: Objective, start: Floats | None = None, callback: Callback | None = None
+    ) -> Fitted:
+        """Minimise an objective that was built elsewhere."""
+        return _concluded(solver(objective, _fitting(start, objective), self._reporting(callback)), objective)
 
     def solver_for(self, X: Any) -> Solver:
         """The solver for rows of the shape of X; what cannot work is refused here."""
-        options: Any = {"tol": positive("tol", self.tol), "stopping": self.stopping}
-        options["max_iter"] = None if self.max_iter is None else whole("max_iter", self.max_iter)
-        return make_solver(self.solver, losses.parse(self.loss), X, random_state=self.seed(), **options)
+        tol, max_iter = positive("tol", self.tol), None if self.max_iter is None else whole("max_iter", self.max_iter)
+        loss, seed = losses.parse(self.loss), self.seed()
+        return make_solver(self.solver, loss, X, tol=tol, max_iter=max_iter, random_state=seed, stopping=self.stopping)
 
     def seed(self) -> int:
         given = self.random_state
@@ -107,13 +93,13 @@ class RankSVMOptions:
             by_row = on_device_of(X, by_row) if library_of(X) else by_row
             sample_weight = by_row if sample_weight is None else sample_weight * by_row
         C, normalize = self.strength()
-        options: Any = {"loss": losses.parse(self.loss), "C": C, "n_jobs": self.n_jobs}
-        return build(X, y, qid, sample_weight, pairing=replace(self.pairing(), normalize=normalize), **options)
+        loss, pairing = losses.parse(self.loss), replace(self.pairing(), normalize=normalize)
+        return build(X, y, qid, sample_weight, loss=loss, C=C, pairing=pairing, n_jobs=self.n_jobs)
 
     def objective_of_pairs(self, X: Any, pairs: Any, pair_weight: Any) -> Objective:
         C, normalize = self.strength()
-        options: Any = {"loss": losses.parse(self.loss), "normalize": normalize, "n_jobs": self.n_jobs}
-        return build_from_pairs(X, pairs, pair_weight, C=C, **options)
+        loss = losses.parse(self.loss)
+        return build_from_pairs(X, pairs, pair_weight, loss=loss, C=C, normalize=normalize, n_jobs=self.n_jobs)
 
     def strength(self) -> tuple[float, str]:
         """C and how the pairs are normalised, "auto" resolved."""
@@ -132,13 +118,30 @@ class RankSVMOptions:
         return self.device in (None, "cpu") and "single pairs" not in needs_of(self.solver)
 
     def _reporting(self, callback: Callback | None) -> Callback:
-        def report(step: Step) -> Any:
+        def report(step: Step) -> object:
             if self.verbose:
                 told = f"objective {step.value:.9g}  gradient {step.gradient_norm:.3g}  {step.detail}"
                 print(f"{step.iteration:4d}  {told}", file=sys.stderr)
             return None if callback is None else callback(step)
 
         return report
+
+
+def _fitting(start: Floats | None, objective: Objective) -> Floats | None:
+    if start is not None and start.shape[0] != objective.size:
+        raise ValueError(f"warm_start: the last fit had {start.shape[0]} features, X has {objective.size}")
+    return start
+
+
+def _concluded(result: Result, objective: Objective) -> Fitted:
+    remarks = (None if objective.sum.executor.any else NO_PAIR, _remark_on_spline(objective, result))
+    return Fitted(
+        replace(result, end=None),  # which holds the objective
+        C=objective.C,
+        dual=None if result.dual is None else _dual(result, objective),
+        remarks=tuple(one for one in remarks if one is not None),
+        failure=None if result.converged else f"RankSVM did not converge: {result.message}",
+    )
 
 
 def _dual(result: Result, objective: Objective) -> Any:

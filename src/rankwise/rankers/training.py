@@ -2,8 +2,8 @@
 
 import warnings
 from dataclasses import dataclass, fields
-from typing import Any
 
+from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns
 from rankwise.data.records import RankingData, check_finite
 from rankwise.preprocessing.scaling import Scaling
@@ -25,7 +25,7 @@ class Training:
         """Whether rows may stay on disk."""
         return self.scaling is None and self.options.reads_parts
 
-    def fit(self, data: Any, callback: Callback | None = None) -> LinearModel:
+    def fit(self, data: RankingData | ChunkedData, callback: Callback | None = None) -> LinearModel:
         """Learn from a RankingData, or from rows on disk."""
         scaling = None
         if isinstance(data, RankingData):
