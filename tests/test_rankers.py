@@ -98,6 +98,24 @@ def test_numbers_that_are_not_finite_are_refused():
             Training(RankSVMOptions(), scaler).fit(RankingData(X, DATA.y, DATA.qid))
 
 
+def test_data_without_features_are_refused_as_by_the_estimators():
+    empty = RankingData(DATA.X[:, :0], DATA.y, DATA.qid)
+    for options in (RankSVMOptions(), RankRLSOptions()):
+        with pytest.raises(ValueError, match=r"Found array with 0 feature\(s\)") as known:
+            ESTIMATORS[type(options)]().fit(empty.X, empty.y, empty.qid)
+        with pytest.raises(ValueError, match="0 feature") as plain:
+            Training(options).fit(empty)
+        assert str(plain.value) == str(known.value)
+
+
+def test_zeros_of_sparse_data_stay_where_they_are():
+    thin = RankingData(sparse.csr_array(DATA.X), DATA.y, DATA.qid)
+    with pytest.raises(ValueError, match="X is sparse, and query-minmax would move its zeros: take minmax or zscore"):
+        Training(RankSVMOptions(), "query-minmax").fit(thin)
+    with pytest.raises(ValueError, match="X is sparse, and query-zscore"):
+        Training(RankSVMOptions(), "query-zscore").fit(DATA).scores(thin)
+
+
 def test_seeds():
     assert RankSVMOptions(random_state=7).seed() == RankSVMOptions(random_state=np.random.RandomState(7)).seed()
     np.random.seed(7)  # noqa: NPY002  None stands for this state

@@ -3,10 +3,11 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankwise.preprocessing.scaling import BY_QUERY, METHODS, Scaling, check_dense, check_name
+from rankwise.preprocessing.scaling import BY_QUERY, METHODS, Scaling, check_name
 
 
 class Scaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -117,7 +118,11 @@ class QueryScaler(Scaler):
     accept_sparse: ClassVar[Any] = False
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        check_dense(X)  # in words of its own
+        if issparse(X):
+            raise TypeError(
+                "X is sparse, and scaling within a query would move its zeros: "
+                "use FeatureScaler, which keeps sparse data sparse, or give X.toarray()"
+            )
         return super()._validated(X, reset=reset)
 
 

@@ -57,7 +57,7 @@ class Scaling:
         """Learn from the rows X, of finite numbers; query ids matter to a scaling by query only."""
         check_name(name)
         by_query, n_features = name.startswith(BY_QUERY), int(X.shape[1])
-        check_rows(X, by_query)
+        check_rows(name, X)
         if by_query and qid is not None:
             Queries(qid, X.shape[0])
             return cls(name, n_features)
@@ -65,7 +65,7 @@ class Scaling:
 
     def transform(self, X: Matrix, qid: ArrayLike | None = None) -> Matrix:
         """The rows X scaled, float32 where X is float32."""
-        check_rows(X, self.by_query)
+        check_rows(self.name, X)
         if self.by_query and qid is not None:
             return _scaled_within(X, Queries(qid, X.shape[0]), self.method)
         if self.shift is None or self.scale is None:
@@ -103,20 +103,12 @@ def check_name(name: str) -> None:
         raise ValueError(f"no scaler is called {name!r}: choose query-minmax, query-zscore, minmax or zscore")
 
 
-def check_rows(X: Matrix, by_query: bool) -> None:
-    """One sentence where the rows X cannot be scaled."""
-    if by_query:
-        check_dense(X)
+def check_rows(name: str, X: Matrix) -> None:
+    """One sentence where that scaler cannot scale the rows X."""
+    if name.startswith(BY_QUERY) and issparse(X):
+        cure = "take minmax or zscore, which keep sparse data sparse, or dense data"
+        raise ValueError(f"X is sparse, and {name} would move its zeros: {cure}")
     _refuse_nonfinite(X)
-
-
-def check_dense(X: Matrix) -> None:
-    """One sentence where X is sparse."""
-    if issparse(X):
-        raise TypeError(
-            "X is sparse, and scaling within a query would move its zeros: "
-            "use FeatureScaler, which keeps sparse data sparse, or give X.toarray()"
-        )
 
 
 def _refuse_nonfinite(X: Matrix) -> None:

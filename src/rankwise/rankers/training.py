@@ -25,11 +25,17 @@ class Training:
         """Whether rows may stay on disk."""
         return self.scaling is None and self.options.reads_parts
 
+    def _check(self, data: RankingData) -> None:
+        if not data.n_features:  # in scikit-learn's words
+            shape = f"0 feature(s) (shape={data.X.shape})"
+            raise ValueError(f"Found array with {shape} while a minimum of 1 is required by {self.options.kind}.")
+        check_finite(data)
+
     def fit(self, data: RankingData | ChunkedData, callback: Callback | None = None) -> LinearModel:
         """Learn from a RankingData, or from rows on disk."""
         scaling = None
         if isinstance(data, RankingData):
-            check_finite(data)
+            self._check(data)
             X = data.X
             if self.scaling is not None:
                 scaling = Scaling.fitted(self.scaling, X, data.qid)
