@@ -259,12 +259,12 @@ def test_the_old_name_of_the_scheme_is_accepted():
     with pytest.warns(DeprecationWarning, match="is now called scheme") as caught:
         ranker = RankSVM(C=0.01, pairs="avl-tree")
     assert caught[0].filename == __file__
-    assert ranker._pairing().scheme == "avl-tree"
+    assert ranker.options.pairing().scheme == "avl-tree"
     with pytest.warns(DeprecationWarning, match="is now called scheme"):
-        assert clone(ranker)._pairing().scheme == "avl-tree"
+        assert clone(ranker).options.pairing().scheme == "avl-tree"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert clone(RankSVM(scheme="avl-tree"))._pairing().scheme == "avl-tree"
+        assert clone(RankSVM(scheme="avl-tree")).options.pairing().scheme == "avl-tree"
     np.testing.assert_array_equal(ranker.fit(DATA.X, DATA.y, DATA.qid).coef_, fitted(scheme="avl-tree").coef_)
 
 

@@ -23,6 +23,7 @@ ROOMS = [  # docs/tour.md tells what each is for
     "kernel_maps",
     "metrics",
     "preprocessing",
+    "rankers",
     "model_selection",
     "estimators",
     "papers",
@@ -98,7 +99,8 @@ def test_the_tour_tells_of_every_room_in_order():
 def test_the_files_of_the_tour_exist():
     named = set(
         re.findall(
-            r"`?\b((?:data|pairs|objective|solvers|estimators|foundation|distributed)/\w+\.py)", TOUR.read_text()
+            r"`?\b((?:data|pairs|objective|solvers|rankers|estimators|foundation|distributed)/\w+\.py)",
+            TOUR.read_text(),
         )
     )
     assert len(named) >= 15

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rankwise.preprocessing import FeatureScaler, QueryScaler, Scaler, make_scaler, scalers
+from rankwise.preprocessing import FeatureScaler, QueryScaler, Scaler, make_scaler, scaling
 
 METHODS = ["minmax", "zscore"]
 PEERS = {"minmax": MinMaxScaler, "zscore": StandardScaler}
@@ -54,7 +54,7 @@ def test_each_query_is_scaled_by_itself(method, block_values, data):
         for j in range(X.shape[1]):
             expected[qid == q, j] = naive(X[qid == q, j].tolist(), method)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scalers, "BLOCK_VALUES", block_values)
+        patch.setattr(scaling, "BLOCK_VALUES", block_values)
         scaled = QueryScaler(method).fit_transform(X, qid=qid)
     assert_allclose(scaled, expected, atol=1e-12)
 
@@ -73,9 +73,9 @@ def test_threads_and_order_of_rows_change_nothing(method, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.lognormal(size=(3000, 7))
     qid = np.sort(rng.integers(0, 200, len(X)))
-    monkeypatch.setattr(scalers, "BLOCK_VALUES", 1000)
+    monkeypatch.setattr(scaling, "BLOCK_VALUES", 1000)
     scaled = QueryScaler(method).fit_transform(X, qid=qid)
-    monkeypatch.setattr(scalers, "thread_count", lambda: 1)
+    monkeypatch.setattr(scaling, "thread_count", lambda: 1)
     assert_array_equal(QueryScaler(method).fit_transform(X, qid=qid), scaled)
     order = np.argsort(rng.random(len(X)), kind="stable")
     shuffled = QueryScaler(method).fit_transform(X[order], qid=qid[order])
@@ -87,7 +87,7 @@ def test_threads_and_order_of_rows_change_nothing(method, monkeypatch):
 def test_global_scaling_is_scikit_learns(method, block_values, monkeypatch):
     rng = np.random.default_rng(1)
     X, other = rng.lognormal(size=(2, 100, 5)) + 1000
-    monkeypatch.setattr(scalers, "BLOCK_VALUES", block_values)
+    monkeypatch.setattr(scaling, "BLOCK_VALUES", block_values)
     scaler = FeatureScaler(method).fit(X)
     assert_allclose(scaler.transform(other), PEERS[method]().fit(X).transform(other), rtol=1e-9)
     assert_allclose(scaler.transform(other), (other - scaler.shift_) * scaler.scale_)

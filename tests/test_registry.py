@@ -97,7 +97,7 @@ import rankwise
 data = rankwise.load_sample()
 rankwise.RankSVM(C=0.01).fit(data.X, data.y, data.qid)
 assert not [name for name in sys.modules if name.startswith("rankwise.papers")]
-rankwise.RankSVM(C=0.01, scheme="avl-tree")._pairing()
+rankwise.RankSVM(C=0.01, scheme="avl-tree").options.pairing()
 assert "rankwise.papers.trees" not in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -37,6 +37,51 @@ except SystemExit as stop:
     assert not modules_after(code) & {"numpy", "scipy", "sklearn", "numba"}
 
 
+MODEL, TRAIN, TEST = "model.json", "train.txt", "test.txt"
+LIGHT = {
+    "train": ("train", TRAIN, "-o", MODEL, "--valid", TEST),
+    "scaled": ("train", TRAIN, "-o", "scaled.json", "--normalize", "query-zscore"),
+    "sparse": ("train", "sparse.txt", "-o", "sparse.json", "--normalize", "zscore"),
+    "rankrls": ("train", TRAIN, "-o", "rankrls.json", "--model", "rankrls", "--normalize", "minmax"),
+    "chunks": ("train", "train.chunks", "-o", "chunks.json"),
+    "a paper's": ("train", TRAIN, "-o", "paper.json", "--scheme", "avl-tree", "--solver", "bmrm"),
+    "predict": ("predict", MODEL, TEST, "-o", "scores.txt"),
+    "predict scaled": ("predict", "scaled.json", TEST),
+    "predict chunks": ("predict", MODEL, "train.chunks"),
+    "evaluate": ("evaluate", MODEL, TEST),
+    "evaluate scores": ("evaluate", "scores.txt", TEST),
+    "compare": ("compare", MODEL, "rankrls.json", "--data", TEST),
+    "inspect": ("inspect", MODEL, "--json"),
+    "demo": ("demo",),
+}
+
+
+def test_the_commands_need_no_scikit_learn(tmp_path):
+    """One after the other in one process, and each named by the first module of scikit-learn that it brings in."""
+    code = f"""
+import os, sys
+os.chdir({str(tmp_path)!r})
+import rankwise
+from rankwise.cli import main
+data = rankwise.load_sample()
+for name in ("train.txt", "test.txt"):
+    rankwise.write_letor(name, data)
+lines = (f"{{i % 3}} qid:{{i // 6}} {{7 * i + 1}}:0.5 {{8 * i + 900}}:{{i % 5}}" for i in range(60))
+open("sparse.txt", "w").write("\\n".join(lines) + "\\n")
+rankwise.write_chunks("train.chunks", data)
+for name, args in {LIGHT!r}.items():
+    sys.argv = ["rankwise", *args]
+    try:
+        main()
+    except SystemExit as stop:
+        assert not stop.code, name
+    found = [one for one in sys.modules if one.split(".")[0] == "sklearn"]
+    assert not found, (name, found[0])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_public_names():
     for name in rankwise.__all__:
         assert getattr(rankwise, name) is not None

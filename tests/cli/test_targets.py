@@ -20,7 +20,7 @@ def no_work(request, monkeypatch):
     """What is refused is refused before anything is read."""
     if "refused" in request.function.__name__:
         monkeypatch.setattr("rankwise.data.formats.read_data", None)
-        monkeypatch.setattr("rankwise.cli.work.load_model", None)
+        monkeypatch.setattr("rankwise.cli.work.read_model", None)
 
 
 def test_a_journal_that_is_none_is_refused(files, tmp_path):

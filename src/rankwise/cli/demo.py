@@ -13,8 +13,9 @@ from rankwise.cli.work import weight_table
 from rankwise.data.records import RankingData
 from rankwise.data.synthetic import SAMPLE_FEATURES, load_sample
 from rankwise.data.text_writer import write_letor
-from rankwise.estimators.ranksvm import RankSVM
 from rankwise.pairs.preferences import Preferences
+from rankwise.rankers.ranksvm import RankSVMOptions
+from rankwise.rankers.training import Training
 
 MEASURES = ["ndcg@10", "map", "pairwise-accuracy"]
 SHOWN = 5
@@ -38,12 +39,13 @@ def run() -> None:
     answer(f"{len(train):,} judged books, {train.n_features} features, {pairs:,} preference pairs.\n")
     began = time.perf_counter()
     with doing("training"):
-        ranker = RankSVM(C=0.01).fit(train.X, train.y, train.qid)
-    answer(f"RankSVM learnt from all of them in {time.perf_counter() - began:.2f} s: {ranker.result_.message}.\n")
-    scores = ranker.predict(test.X)
+        model = Training(RankSVMOptions(C=0.01)).fit(train)
+    assert model.result is not None
+    answer(f"RankSVM learnt from all of them in {time.perf_counter() - began:.2f} s: {model.result.message}.\n")
+    scores = model.scores(test)
     answer(_comparison(test, scores))
     answer("\nWhat it has learnt:\n")
-    answer(weight_table(ranker.coef_, list(SAMPLE_FEATURES)))
+    answer(weight_table(model.coef, list(SAMPLE_FEATURES)))
     answer("\n" + _one_query(test, scores))
     answer("\nOn your own data:  rankwise train train.txt -o model.json --valid vali.txt")
 

@@ -12,13 +12,14 @@ from scipy import sparse
 from rankwise import metrics
 from rankwise.cli.speech import checked, doing, say
 from rankwise.data import formats
-from rankwise.data.columns import Known, ModelColumns, matched, same_columns
+from rankwise.data.columns import Known, matched, same_columns
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import is_rounded_integer, read_number
 from rankwise.foundation.compression import open_bytes
 from rankwise.foundation.outputs import naming
+from rankwise.model_io.conversion import estimator_of
 from rankwise.model_io.files import is_model_file
-from rankwise.objective.stored import is_stored
+from rankwise.rankers.models import KernelModel, LinearModel, Model
 
 
 def parse_measures(asked: list[str] | None) -> list[metrics.Measure]:
@@ -61,8 +62,8 @@ def _note_zeros(data: RankingData, known: Known, name: str) -> None:
         say(f"note: {name} has no value other than 0 for {which} of the model")
 
 
-def read_for(model: Any, source: str, **options: Any) -> Any:
-    known = ModelColumns.of(model)
+def read_for(model: Model, source: str, **options: Any) -> Any:
+    known = model.columns
     stored = None if options.get("comments") else left_on_disk(model, [source], known)
     return read_data(source, known, **options) if stored is None else stored
 
@@ -70,23 +71,11 @@ def read_for(model: Any, source: str, **options: Any) -> Any:
 def left_on_disk(ranker: Any, sources: list[str], known: Known | None = None) -> Any:
     """Data on disk whose rows the ranker reads part by part; None if it needs the rows in memory."""
     on_disk = formats.format_of(sources[0]).on_disk if len(sources) == 1 else None
-    if on_disk is None or not _reads_parts(ranker):
+    if on_disk is None or not getattr(ranker, "reads_parts", False):
         return None
     with doing(f"checking {sources[0]}"):
         data = on_disk.open(sources[0], verify=True)
     return data if known is None or same_columns(data, known) else None
-
-
-def _reads_parts(ranker: Any) -> bool:
-    from rankwise.estimators.rankrls import RankRLS
-    from rankwise.estimators.ranksvm import RankSVM
-    from rankwise.solvers import needs_of
-
-    if not isinstance(ranker, RankSVM | RankRLS) or ranker.device not in (None, "cpu"):
-        return False
-    if isinstance(ranker, RankRLS):
-        return bool(ranker.solver != "dual")
-    return "single pairs" not in needs_of(ranker.solver)
 
 
 def note_one_query(n_queries: int, n_documents: int) -> None:
@@ -136,9 +125,11 @@ def finite_scores(model: Any, data: Any, of: str, on: str) -> Any:
 
 
 def scores_of(model: Any, data: Any) -> Any:
-    if is_stored(data):
-        return model.predict(data)
-    return model.predict(data.X, data.qid) if hasattr(model, "scaler_") else model.predict(data.X)
+    """By a model, or by an estimator."""
+    if isinstance(model, LinearModel):
+        return model.scores(data)
+    ranker = estimator_of(model) if isinstance(model, KernelModel) else model
+    return ranker.predict(data.X, data.qid) if hasattr(ranker, "scaler_") else ranker.predict(data.X)
 
 
 def is_model(path: str) -> bool:

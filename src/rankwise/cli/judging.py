@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 import typer
 
 from rankwise.cli.inputs import check_order, finite_scores, is_model, left_on_disk, read_data, read_scores
-from rankwise.data.columns import ModelColumns
 from rankwise.data.records import RankingData
 from rankwise.data.trec import RUN, document_ids, join, read_qrels, read_run, scores_for
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.compression import open_bytes
-from rankwise.model_io.files import load_model
+from rankwise.model_io.files import read_model
 
 
 class Scored(NamedTuple):
@@ -46,10 +45,9 @@ class Judge:
             return self._run(ranker)
         elif is_model(ranker):
             self._needs_data(ranker, "a model")
-            model = load_model(ranker)
-            known = ModelColumns.of(model)
-            stored = left_on_disk(model, [str(self.data)], known)
-            data = self._data(known=known) if stored is None else stored
+            model = read_model(ranker)
+            stored = left_on_disk(model, [str(self.data)], model.columns)
+            data = self._data(known=model.columns) if stored is None else stored
             return Scored(data.y, finite_scores(model, data, ranker, str(self.data)), data.qid)
         self._needs_data(ranker, "a file of scores")
         data = self._data()

@@ -1,5 +1,10 @@
-"""From the options of `rankwise train` to an estimator; what is wrong with one is said before anything is read."""
+"""From the options of `rankwise train` to a training; what is wrong with one is said before anything is read.
 
+Linear RankSVM and RankRLS are trained by `rankwise.rankers`, which starts faster; the others need scikit-learn.
+"""
+
+from collections.abc import Collection
+from dataclasses import fields
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -8,6 +13,10 @@ import typer
 
 from rankwise.cli.speech import checked
 from rankwise.objective import losses
+from rankwise.preprocessing.scaling import check_name
+from rankwise.rankers.rankrls import RankRLSOptions
+from rankwise.rankers.ranksvm import RankSVMOptions
+from rankwise.rankers.training import Training
 
 MODELS = {  # model -> (module, class), without and with a kernel
     "ranksvm": (("ranksvm", "RankSVM"), ("kernel", "KernelRankSVM")),
@@ -15,17 +24,34 @@ MODELS = {  # model -> (module, class), without and with a kernel
     "rankrls-cv": (("rankrls_cv", "RankRLSCV"),),
     "factorized": (("factorized", "FactorizedRankSVM"),),
 }
+TRAINED_PLAINLY = {"ranksvm": RankSVMOptions, "rankrls": RankRLSOptions}
 FLAGS = {"n_components": "--components", "n_jobs": "--jobs", "random_state": "--seed"}
+
+
+def make_training(name: str, options: dict[str, Any], scaler: str | None) -> Any:
+    """A Training with the options that were given, or else an estimator."""
+    if name not in TRAINED_PLAINLY or options["kernel"] is not None:
+        return make_model(name, options, scaler)
+    kind = TRAINED_PLAINLY[name]
+    given = _checked(name, options, scaler, [field.name for field in fields(kind)])
+    return Training(kind(**given), scaler)
 
 
 def make_model(name: str, options: dict[str, Any], scaler: str | None) -> Any:
     """The estimator of that name with the options that were given, and a scaler before it if one was asked for."""
-    from rankwise.preprocessing import make_scaler
-
-    given = {key: value for key, value in options.items() if value is not None}
     checked("--model", partial(_one_of, list(MODELS)), name)
-    estimator = _estimator(name, given)
-    known = estimator().get_params()
+    estimator = _estimator(name, options)
+    ranker = estimator(**_checked(name, options, scaler, estimator().get_params()))
+    if scaler is None:
+        return ranker
+    from rankwise.estimators.scaled import ScaledRanker
+
+    return ScaledRanker(ranker, scaler)
+
+
+def _checked(name: str, options: dict[str, Any], scaler: str | None, known: Collection[str]) -> dict[str, Any]:
+    """The options that were given, each of which the model knows."""
+    given = {key: value for key, value in options.items() if value is not None}
     if "random_state" in known:
         given.setdefault("random_state", 0)
     for key in given:
@@ -33,30 +59,27 @@ def make_model(name: str, options: dict[str, Any], scaler: str | None) -> Any:
             which = f"--model {name}" + (" with --kernel" if "kernel" in given else "")
             raise typer.BadParameter(f"{which} has no such option", param_hint=_flag(key))
     _check(name, given)
-    ranker = estimator(**given)
-    if scaler is None:
-        return ranker
-    from rankwise.estimators.scaled import ScaledRanker
-
-    checked("--normalize", make_scaler, scaler)
-    return ScaledRanker(ranker, scaler)
+    if scaler is not None:
+        checked("--normalize", check_name, scaler)
+    return given
 
 
-def _estimator(name: str, given: dict[str, Any]) -> Any:
-    if "kernel" in given and len(MODELS[name]) == 1:
+def _estimator(name: str, options: dict[str, Any]) -> Any:
+    with_kernel = options.get("kernel") is not None
+    if with_kernel and len(MODELS[name]) == 1:
         raise typer.BadParameter(f"{name} takes no kernel: --model ranksvm or rankrls do", param_hint="--kernel")
-    module, cls = MODELS[name]["kernel" in given]
+    module, cls = MODELS[name][with_kernel]
     return getattr(import_module(f"rankwise.estimators.{module}"), cls)
 
 
 def _check(name: str, given: dict[str, Any]) -> None:
-    from rankwise.estimators.base import positive, whole
     from rankwise.foundation.devices import check_device
     from rankwise.foundation.threads import thread_count
     from rankwise.objective.building import NORMALIZATIONS, RESCALINGS
     from rankwise.pairs.composite import check_scope
     from rankwise.pairs.costs import known as known_costs
     from rankwise.pairs.schemes import check_scheme
+    from rankwise.rankers.checks import positive, whole
 
     checks: dict[str, Any] = {
         "C": partial(positive, "C"),

@@ -2,7 +2,7 @@
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -21,16 +21,20 @@ from rankwise.cli.inputs import (
     scores_of,
 )
 from rankwise.cli.judging import Judge
-from rankwise.cli.models import make_model
+from rankwise.cli.models import make_training
 from rankwise.cli.speech import answer, answer_json, counted, doing, say, stop_here, table
 from rankwise.cli.targets import check_target
 from rankwise.data.columns import ModelColumns
 from rankwise.data.trec import document_ids, write_qrels, write_run
 from rankwise.foundation.outputs import written_beside
 from rankwise.foundation.texts import visible
-from rankwise.model_io.files import is_model_file, load_model, save_model
-from rankwise.objective.stored import is_stored
+from rankwise.model_io.conversion import estimator_of, model_of
+from rankwise.model_io.files import is_model_file, read_model, write_model
+from rankwise.rankers.models import LinearModel, Model
+from rankwise.rankers.training import Training as Trainer
+from rankwise.solvers import Callback, Step
 
+LIST_SHOWN = 30  # entries of a parameter
 BAR = 24  # characters of the longest weight's bar
 
 
@@ -54,9 +58,9 @@ class Training:
 
 def train(asked: Training, as_json: bool) -> None:
     measures = parse_measures(asked.measures)
-    ranker = make_model(asked.model, asked.options, asked.normalize)
+    training = make_training(asked.model, asked.options, asked.normalize)
     asked.check_output()
-    data = left_on_disk(ranker, asked.data)
+    data = left_on_disk(training, asked.data)
     if data is None:
         data = read_data(asked.data, dtype=np.float32 if asked.float32 else None)
     names = names_for(data, asked.names)
@@ -65,16 +69,16 @@ def train(asked: Training, as_json: bool) -> None:
     note_one_query(data.n_queries, len(data))
     began = time.perf_counter()
     with doing("training") as progress:
-        follow(ranker, progress)
-        ranker.fit(*((data,) if is_stored(data) else (data.X, data.y, data.qid)))
+        ranker = fitted(training, data, progress)
     seconds = time.perf_counter() - began
-    save_model(ranker, asked.output, names, data.first_index)
+    model = replace(ranker, columns=known) if isinstance(ranker, Model) else model_of(ranker, names, data.first_index)
+    write_model(model, asked.output)
     asked_for = measures or metrics.default_measures(np.concatenate([one.y for one in evaluated.values()]))
     found = {
         name: metrics.evaluate(one.y, scores_of(ranker, one), one.qid, asked_for) for name, one in evaluated.items()
     }
     shape = {"documents": len(data), "queries": data.n_queries, "features": data.n_features}
-    tell(asked, Outcome(getattr(ranker, "ranker_", ranker).result_, shape, seconds, found), as_json)
+    tell(asked, Outcome(model.result, shape, seconds, found), as_json)
 
 
 @dataclass(frozen=True)
@@ -108,21 +112,34 @@ def tell(asked: Training, outcome: Outcome, as_json: bool) -> None:
         say(f"model written to {asked.output}")
 
 
-def follow(ranker: Any, progress: Any) -> None:
-    """Tell of every step, and stop between two of them when asked to."""
+def fitted(training: Any, data: Any, progress: Any) -> Any:
+    """A LinearModel by a Training, or else the estimator."""
+    if isinstance(training, Trainer):
+        return training.fit(data, follower(progress))
+    follow(training, progress)
+    return training.fit(data.X, data.y, data.qid)
 
-    def after(step: Any) -> None:
+
+def follow(ranker: Any, progress: Any) -> None:
+    """Let an estimator call `follower`."""
+    solved_by = getattr(ranker, "ranker", ranker)
+    if hasattr(solved_by, "callback"):
+        solved_by.callback = follower(progress)
+
+
+def follower(progress: Any) -> Callback:
+    """Tells of every step, and stops between two of them when asked to."""
+
+    def after(step: Step) -> None:
         stop_here()
         progress(f"step {step.iteration}, objective {step.value:.6g}, gradient {step.gradient_norm:.2g}")
 
-    solved_by = getattr(ranker, "ranker", ranker)
-    if hasattr(solved_by, "callback"):
-        solved_by.callback = after
+    return after
 
 
 def predict(model_file: str, data_file: str, output: str) -> None:
     check_order(model_file, data_file)
-    model = load_model(model_file)
+    model = read_model(model_file)
     data = read_for(model, data_file, needs_labels=False)
     scores = finite_scores(model, data, model_file, data_file)
     with written_beside(output) as file:
@@ -132,7 +149,7 @@ def predict(model_file: str, data_file: str, output: str) -> None:
 
 def predict_trec(model_file: str, data_file: str, output: str, tag: str, qrels: str | None) -> None:
     check_order(model_file, data_file)
-    model = load_model(model_file)
+    model = read_model(model_file)
     data = read_for(model, data_file, comments=True, needs_labels=qrels is not None)
     documents = document_ids(data)
     write_run(output, finite_scores(model, data, model_file, data_file), data.qid, documents, tag)
@@ -161,29 +178,51 @@ def evaluate(ranker_file: str, judge: Judge, asked: list[str] | None, per_query:
 
 
 def inspect(model_file: str, top: int, as_json: bool) -> None:
-    model = load_model(model_file)
-    ranker = getattr(model, "ranker_", model)
-    names = getattr(model, "feature_names_in_", None)
-    if not hasattr(ranker, "coef_"):
-        known = f"{ranker.dual_coef_.size:,} references of {ranker.n_features_in_:,} features, no weights of them"
-        answer(f"{' '.join(str(ranker).split())}: {known}")
+    model = read_model(model_file)
+    width, names = model.columns.n_features, model.columns.names
+    if not isinstance(model, LinearModel):
+        known = f"{model.dual_coef.size:,} references of {width:,} features, no weights of them"
+        answer(f"{_signature(model)}: {known}")
         return
-    labels = (
-        [str(i + model.first_index_) for i in range(model.coef_.size)]
-        if names is None
-        else [str(name) for name in names]
-    )
+    labels = [str(i + model.columns.first_index) for i in range(width)] if names is None else list(names)
+    scaler = None if model.scaling is None else model.scaling.name
     if as_json:
-        scaler = model.scaler if model is not ranker else None
-        params = {key: value for key, value in ranker.get_params().items() if key not in ("callback", "costs")}
-        weights = {labels[i]: float(model.coef_[i]) for i in _largest(model.coef_, top)}
-        answer_json({"kind": type(ranker).__name__, "params": params, "normalize": scaler, "weights": weights})
+        params = {key: value for key, value in _params(model).items() if key not in ("callback", "costs")}
+        weights = {labels[i]: float(model.coef[i]) for i in _largest(model.coef, top)}
+        answer_json({"kind": model.kind, "params": params, "normalize": scaler, "weights": weights})
         return
-    scaled = "" if model is ranker else f" after {model.scaler}"
-    shown = " ".join(str(ranker).split())
-    message = f": {ranker.result_.message}" if hasattr(ranker, "result_") else ""  # partial_fit leaves none
-    answer(visible(f"{shown}{scaled}, {model.coef_.size:,} features{message}"))
-    answer(weight_table(model.coef_, labels, top))
+    scaled = "" if scaler is None else f" after {scaler}"
+    message = "" if model.result is None else f": {model.result.message}"  # partial_fit leaves none
+    answer(visible(f"{_signature(model)}{scaled}, {width:,} features{message}"))
+    answer(weight_table(model.coef, labels, top))
+
+
+def _params(model: LinearModel) -> dict[str, Any]:
+    """All parameters by name, those of the run at their defaults."""
+    options = model.options
+    if options is None:
+        ranker = estimator_of(model)
+        return dict(getattr(ranker, "ranker_", ranker).get_params())
+    return {name: getattr(options, name) for name in sorted(field.name for field in fields(options))}
+
+
+def _signature(model: Model) -> str:
+    """The estimator with the parameters that are not at their defaults, as scikit-learn shows it."""
+    options = model.options if isinstance(model, LinearModel) else None
+    if options is None:
+        ranker = estimator_of(model)
+        return " ".join(str(getattr(ranker, "ranker_", ranker)).split())
+    defaults = {field.name: field.default for field in fields(options)}
+    given = {name: getattr(options, name) for name in sorted(defaults)}
+    changed = (f"{name}={_shown(one)}" for name, one in given.items() if repr(one) != repr(defaults[name]))
+    return f"{model.kind}({', '.join(changed)})"
+
+
+def _shown(value: object) -> str:
+    """Of a long list, the costs of documents say, the first entries."""
+    if isinstance(value, list) and len(value) > LIST_SHOWN:
+        return f"{repr(value[:LIST_SHOWN])[:-1]}, ...]"
+    return repr(value)
 
 
 def weight_table(weights: Any, names: list[str], top: int = 0) -> str:

@@ -9,10 +9,11 @@ from rankwise.distributed.executor import Cluster, Content
 from rankwise.distributed.results import with_traffic
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.spread import Columns, spread
-from rankwise.estimators.base import positive
-from rankwise.estimators.rankrls import NO_PAIR, RankRLS
+from rankwise.estimators.rankrls import RankRLS
 from rankwise.least_squares.regression import Regression, build, cheapest
 from rankwise.least_squares.squared_gaps import SQUARED
+from rankwise.rankers.checks import positive
+from rankwise.rankers.rankrls import NO_PAIR
 
 SOLVERS = ("auto", "primal", "cg")
 
@@ -28,7 +29,7 @@ class DaskRankRLS(OnCluster, RankRLS):
 
     def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Learn `coef_` from data on the workers; arguments as in `DaskRankSVM.fit`."""
-        alpha = positive("alpha", self.alpha)
+        positive("alpha", self.alpha)
         if self.solver not in SOLVERS:
             raise ValueError(f"solver is {self.solver!r}: on a cluster there are {', '.join(map(repr, SOLVERS))}")
         check_device(self)
@@ -40,7 +41,7 @@ class DaskRankRLS(OnCluster, RankRLS):
             if not problem.any:
                 warnings.warn(NO_PAIR, stacklevel=2)
             name = cheapest(*data.shape, data.size) if self.solver == "auto" else self.solver
-            self._solve(problem, "cg" if name == "dual" else name, alpha)
+            self._keep(self.options.solve(problem, "cg" if name == "dual" else name))
         self.result_ = with_traffic(self.result_, data.partitions.traffic)
         return self
 

@@ -10,9 +10,9 @@ from rankwise.distributed.cluster import OnCluster
 from rankwise.distributed.executor import build_rows, distributed_objective
 from rankwise.distributed.results import with_traffic
 from rankwise.distributed.spread import spread
-from rankwise.estimators.base import check_room_for_weights
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.objective import losses
+from rankwise.rankers.checks import check_room_for_weights
 from rankwise.solvers import needs_of
 
 
@@ -44,22 +44,22 @@ class DaskRankSVM(OnCluster, RankSVM):
             gathered in one.
         sample_weight : Dask Series or array, or name of a column, default=None
         """
-        loss, (C, normalize) = losses.parse(self.loss), self._strength()
-        pairing = replace(self._pairing(), normalize=normalize)
+        loss, (C, normalize) = losses.parse(self.loss), self.options.strength()
+        pairing = replace(self.options.pairing(), normalize=normalize)
         check_options(self)
         data = spread(self.client, (X, y, qid, sample_weight), build_rows, loss, pairing, self.n_jobs)
         with data.partitions:
             self._know(data)
             check_room_for_weights(data.n_features)
             objective = distributed_objective(data, loss, C, pairing.normalize)
-            self._solve(self._solver(data), objective)
+            self._solve(data, objective)
         self.result_ = with_traffic(self.result_, data.partitions.traffic)
         return self
 
 
 def check_options(ranker: RankSVM) -> None:
     """What is wrong with them is told before anything is read."""
-    if "single pairs" in needs_of(ranker._solver(np.empty((1, 1)))):
+    if "single pairs" in needs_of(ranker.options.solver_for(np.empty((1, 1)))):
         raise ValueError(f"solver {ranker.solver!r} looks at single pairs, which are on many workers: take 'auto'")
     if ranker.costs is not None and not isinstance(ranker.costs, str):
         raise ValueError("costs of single documents or levels cannot be cut into partitions: give a name")

@@ -41,7 +41,7 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
         check_rule(self.rule)
         template = self._template()
         check_options(template)
-        options = losses.parse(template.loss), template._pairing(), self.n_jobs
+        options = losses.parse(template.loss), template.options.pairing(), self.n_jobs
         data = spread(self.client, (X, y, qid, sample_weight), build_rows, *options, fold_of=self._fold_of_each_query)
         with data.partitions:
             self._know(data)
@@ -68,7 +68,7 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
     def _refit(self, final: RankSVM, data: Spread) -> None:
         final.n_features_in_, final.n_queries_ = self.n_features_in_, self.n_queries_
         objective = distributed_objective(data, losses.parse(final.loss), self.C_, final.normalize_pairs)
-        self._keep(final._solve(final._solver(data), objective))
+        self._keep(final._solve(data, objective))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class ClusterFold:
         train, held_out = self.data.chosen(self.k, without=True), self.data.chosen(self.k, without=False)
         contents = held_out.partitions.state(itself)
         unit = distributed_objective(train, losses.parse(self.ranker.loss), 1.0, self.ranker.normalize_pairs)
-        for result in follow(self.ranker._solver(train), unit, strengths, start, self.ranker.callback):
+        for result in follow(self.ranker.options.solver_for(train), unit, strengths, start, self.ranker.callback):
             total, weight = contents.ask(judge, result.point, self.measure)
             yield Judged(total / weight if weight else np.nan, np.nan, result.point)
 

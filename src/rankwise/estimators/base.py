@@ -1,22 +1,22 @@
 """What all linear rankers share: checking the input and predicting."""
 
+import warnings
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from rankwise.estimators.inputs import Documents, check_columns, keep_columns, rows_to_score, warn_of_query_ids
 from rankwise.estimators.on_device import check_fit, check_rows
 from rankwise.estimators.scoring import ScoringRanker
 from rankwise.foundation.arrays import Floats, exact
-from rankwise.foundation.devices import library_of, move, on_device_of, to_host
-from rankwise.foundation.memory import memory_at_hand
+from rankwise.foundation.devices import library_of, on_device_of, to_host
 from rankwise.objective.device_sparse import rows_on_device
-from rankwise.objective.rows import MemoryRows
-from rankwise.objective.stored import StoredRows, is_stored
-
-VECTORS = 12  # as long as X is wide, that a solver holds at a time
+from rankwise.objective.stored import is_stored
+from rankwise.rankers.checks import check_room_for_weights
+from rankwise.rankers.fitted import Fitted, placed
+from rankwise.rankers.models import linear_scores
 
 
 class Ranker(ScoringRanker):
@@ -53,15 +53,9 @@ class Ranker(ScoringRanker):
             return check_fit(self, X, y, sample_weight, reset)
         wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "y_numeric": True}
         X, y = validate_data(self, X, y, reset=reset, **wanted)
-        if issparse(X) and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        check_room_for_weights(X.shape[1])
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        device = getattr(self, "device", None)
-        weights = None if sample_weight is None else move(sample_weight, device)
-        return move(X, device), move(np.asarray(y, dtype=np.float64), device), weights
+        return placed(X, y, sample_weight, getattr(self, "device", None))
 
     def _exact_labels(self, y: Any) -> Any:
         """y, or ranks for integers that float64 cannot tell apart; costs may look at values."""
@@ -79,40 +73,20 @@ class Ranker(ScoringRanker):
             return self._scores_of_rows(rows)
 
     def _scores_of_rows(self, X: Any) -> Floats:
-        if is_stored(X):
-            scores = StoredRows(X, 0, X.shape[0], 1).scores(self.coef_)
-            if not np.isfinite(scores).all():
-                X.check_finite()
-            return scores
         if library_of(X):
             there: Floats = rows_on_device(check_rows(self, X, reset=False)).scores(on_device_of(X, self.coef_))
             return there
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return MemoryRows(X).scores(to_host(self.coef_))
+        if not is_stored(X):
+            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return linear_scores(X, to_host(self.coef_))
 
     def _scores(self, X: Any, qid: Any) -> Floats:
         return self.predict(X)
 
 
-def check_room_for_weights(n_features: int) -> None:
-    """One sentence where not even a solver's few vectors of weights would fit."""
-    needed, at_hand = 8 * VECTORS * n_features, memory_at_hand()
-    if needed > at_hand:
-        raise MemoryError(
-            f"X has {n_features:,} features, and a solver's vectors of that length take {needed / 1e9:,.0f} GB where "
-            f"{at_hand / 1e9:,.0f} GB of memory are at hand: number the features without gaps"
-        )
-
-
-def whole(name: str, value: Any) -> int:
-    """`value` as a positive whole number, or one sentence."""
-    if isinstance(value, int | np.integer) and value >= 1:
-        return int(value)
-    raise ValueError(f"{name} must be a positive whole number, got {value!r}")
-
-
-def positive(name: str, value: Any) -> float:
-    """`value` as a positive finite number, or one sentence."""
-    if isinstance(value, int | float | np.number) and 0 < value < float("inf"):
-        return float(value)
-    raise ValueError(f"{name} must be a positive number, got {value!r}")
+def warn_of(fitted: Fitted, level: int) -> None:
+    """Say what a training has to say, of the line `level` calls above."""
+    if fitted.failure is not None:
+        warnings.warn(fitted.failure, ConvergenceWarning, stacklevel=level)
+    for remark in fitted.remarks:
+        warnings.warn(remark, stacklevel=level)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from rankwise.data.columns import ModelColumns, matched
 from rankwise.data.records import RankingData
-from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.base import Ranker
 from rankwise.estimators.factorization import FactorizedRisk, Progress, descend, quasi_newton
 from rankwise.estimators.inputs import documents, keep_columns, warn_of_query_ids
 from rankwise.foundation.arrays import Array, Floats
@@ -27,6 +27,7 @@ from rankwise.objective import losses
 from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries
+from rankwise.rankers.checks import positive
 from rankwise.solvers import Result
 
 START = 0.1  # standard deviation of the scores that the random start gives

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
-from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.base import Ranker
 from rankwise.estimators.inputs import check_columns, documents, keep_columns, rows_to_score, warn_of_query_ids
 from rankwise.estimators.on_device import check_rows
 from rankwise.estimators.ranksvm import RankSVM
@@ -18,6 +18,7 @@ from rankwise.foundation.arrays import Array, Floats, Ints, finite
 from rankwise.foundation.devices import library_of, to_host
 from rankwise.kernel_maps import Kernel, KernelMap
 from rankwise.objective.losses import Loss
+from rankwise.rankers.checks import positive
 from rankwise.solvers import Callback, Result, Solver
 
 SYMMETRY = 1e-8  # share of the largest value by which a precomputed kernel may fail to be symmetric

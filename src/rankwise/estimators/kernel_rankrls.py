@@ -8,15 +8,16 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
-from rankwise.estimators.base import positive
 from rankwise.estimators.inputs import documents, keep_columns, warn_of_query_ids
 from rankwise.estimators.kernel import KernelRanker
-from rankwise.estimators.rankrls import prepared, told, warn_of_error
+from rankwise.estimators.rankrls import prepared, told
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import library_of, to_host
 from rankwise.least_squares.paths import TRUSTED, by_factors, by_normal
 from rankwise.least_squares.regression import regression
 from rankwise.least_squares.solving import from_normal, stably
+from rankwise.rankers.checks import positive
+from rankwise.rankers.rankrls import not_converged
 
 EPS = float(np.finfo(float).eps)
 DIGITS = 1e-7  # error of the differences of scores, relative to their size, up to which no warning is given
@@ -103,7 +104,7 @@ class KernelRankRLS(KernelRanker):
             found = by_normal(problem, A, b, scaled) or by_factors(problem, scaled)
             w = problem.units.weights(found.points)
             if (worst := float(found.errors.max())) > TRUSTED:
-                warn_of_error("KernelRankRLS", worst)
+                warnings.warn(not_converged("KernelRankRLS", worst), ConvergenceWarning, stacklevel=2)
         self.dual_coef_ = self.map_.coefficients(w)
         largest = float(np.square(features).sum(axis=1).max())
         digits_lost = self._rounds(features @ w, largest)

@@ -1,34 +1,20 @@
 """RankRLS: a linear ranker that regresses the differences of labels on differences of features, for every pair."""
 
-import sys
 import warnings
-from dataclasses import replace
+from dataclasses import fields
 from typing import Any, Self
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.estimators.base import Ranker, positive
+from rankwise.estimators.base import Ranker, warn_of
 from rankwise.estimators.inputs import documents
-from rankwise.estimators.on_device import bring_back
-from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import library_of
-from rankwise.least_squares.conjugate import by_conjugate_gradients
-from rankwise.least_squares.regression import Regression, cheapest, regression
-from rankwise.least_squares.solving import ENOUGH, Solution, by_dual, by_primal
-from rankwise.least_squares.units import LEAST as LEAST_ALPHA
-from rankwise.objective import losses
-from rankwise.objective.stored import is_stored
-from rankwise.pairs.preferences import Preferences
-from rankwise.pairs.queries import Queries
-from rankwise.solvers import make_solver
-from rankwise.solvers.base import Result
-
-SOLVERS = ("auto", "primal", "dual", "cg")
-ON_DEVICE = {"auto": "auto", "primal": "newton", "cg": "trust-region-diagonal"}
-LEAST = 1e-295  # scores so small have lost digits
-LEAST_FEATURE = 1e-140  # beside an alpha that float64 cannot hold, features so small have weights that are not known
-NO_PAIR = "no preference pair: in every query all labels are equal; all weights are 0"
+from rankwise.least_squares.regression import Regression, regression
+from rankwise.least_squares.solving import ENOUGH, Solution
+from rankwise.rankers.fitted import Fitted
+from rankwise.rankers.rankrls import NO_PAIR, RankRLSOptions, concluded, has_pairs
+from rankwise.solvers import Result
 
 
 class RankRLS(Ranker):
@@ -122,60 +108,26 @@ class RankRLS(Ranker):
         sample_weight : array of shape (n_documents,), default=None
             The pair of i and j weighs sample_weight[i] * sample_weight[j].
         """
-        alpha = positive("alpha", self.alpha)
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver is {self.solver!r}: there are {', '.join(map(repr, SOLVERS))}")
+        options = self.options
+        options.check(X)
         at_host = library_of(X) is None
-        if is_stored(X) and self.solver == "dual":
-            raise ValueError("solver 'dual' takes rows in memory: give data.read(), or take 'auto'")
-        X, y, qid, sample_weight, _ = self._checked(documents(X, y, qid, sample_weight))
-        self.__dict__.pop("dual_coef_", None)
-        if library_of(X):
-            self._solve_on_device(X, y, qid, sample_weight, alpha)
-            if at_host:
-                bring_back(self)
-            return self
-        problem = prepared(self, X, y, qid, sample_weight)
-        name = cheapest(X.shape[0], X.shape[1], X.size) if self.solver == "auto" else self.solver
-        if is_stored(X) and name == "dual":
-            name = "cg"
-        try:
-            solution = self._solve(problem, name, alpha)
-        except ValueError:
-            if is_stored(X):
-                X.check_finite()  # a NaN on disk is found when it has spoilt the sums
-            raise
-        if name == "dual":
-            units, found = problem.units, solution.dual
-            dual = problem.dual(self.coef_, alpha) if found is None else units.dual(found)
-            self.dual_coef_: Floats = in_rows_given(dual, qid)
+        fitted = options.fit(*self._checked(documents(X, y, qid, sample_weight))[:4])
+        self._keep(fitted.at_host() if at_host else fitted)
         return self
 
-    def _solve_on_device(self, X: Any, y: Any, qid: Any, sample_weight: Any, alpha: float) -> None:
-        if self.solver not in ON_DEVICE:
-            raise ValueError(f"solver {self.solver!r} takes arrays of NumPy only: for others take 'auto'")
-        objective = prepared(self, X, y, qid, sample_weight).objective(alpha)
-        tol, max_iter = positive("tol", self.tol), int(positive("max_iter", self.max_iter))
-        # What f is above its optimum goes with the square of the scores' error, for which `tol` is meant.
-        solver = make_solver(ON_DEVICE[self.solver], losses.squared(), X, tol=tol * tol, max_iter=max_iter)
-        found = solver(objective)
-        self.coef_, self.n_iter_ = found.point, found.iterations
-        scale = 2 * alpha
-        self.result_ = replace(found, value=scale * found.value, gradient_norm=scale * found.gradient_norm)
+    @property
+    def options(self) -> RankRLSOptions:
+        """The parameters as a value, which trains without scikit-learn."""
+        return RankRLSOptions(**{field.name: getattr(self, field.name) for field in fields(RankRLSOptions)})
 
-    def _solve(self, problem: Regression, name: str, alpha: float) -> Solution:
-        """By "primal" or "dual" equations, or by "cg"."""
-        scaled = float(problem.units.alpha(alpha))
-        if name == "cg":
-            tol, max_iter = positive("tol", self.tol), int(positive("max_iter", self.max_iter))
-            solution = by_conjugate_gradients(problem, scaled, tol, max_iter)
-        else:
-            tol, max_iter = ENOUGH, sys.maxsize
-            solution = (by_primal if name == "primal" else by_dual)(problem, scaled)
-        stopped = f"max_iter = {max_iter} products were not enough" if solution.products >= max_iter else None
-        self.result_ = told("RankRLS", problem, solution, tol, stopped)
-        self.coef_, self.n_iter_ = self.result_.point, solution.products
-        return solution
+    def _keep(self, fitted: Fitted) -> None:
+        self.__dict__.pop("dual_coef_", None)
+        self.result_, self.coef_, self.n_iter_ = fitted.result, fitted.result.point, fitted.result.iterations
+        if fitted.n_queries is not None:
+            self.n_queries_ = fitted.n_queries
+        if fitted.dual is not None:
+            self.dual_coef_: Floats = fitted.dual
+        warn_of(fitted, 4)
 
 
 def prepared(ranker: Any, X: Any, y: Floats, qid: Any, sample_weight: Floats | None) -> Regression:
@@ -183,42 +135,14 @@ def prepared(ranker: Any, X: Any, y: Floats, qid: Any, sample_weight: Floats | N
     options = {"ties": ranker.ties, "scaling": ranker.scaling, "n_jobs": ranker.n_jobs}
     problem = regression(X, y, qid, sample_weight, **options)
     ranker.n_queries_ = problem.starts.size - 1
-    if not (Preferences(y, qid).any if library_of(X) else problem.any):
+    if not has_pairs(problem, X, y, qid):
         warnings.warn(NO_PAIR, stacklevel=3)
     return problem
 
 
-def in_rows_given(values: Array, qid: Any) -> Array:
-    """`values` of the rows query after query, in the order in which the rows were given."""
-    rows = Queries(qid, values.shape[0]).rows
-    if rows is None:
-        return values
-    out = np.empty_like(values)
-    out[rows] = values
-    return out
-
-
-def told(
-    name: str, problem: Regression, solution: Solution, tol: float = ENOUGH, stopped: str | None = None, level: int = 4
-) -> Result:
-    """The result in the units of the data. It has converged if it is within `tol`, or within `ENOUGH` if that is more;
-    else a warning says why: what `stopped` the solver, or rounding.
-    """
-    at, units = solution.at, problem.units
-    w, value = units.weights(at.point), units.value(at.value)
-    norm = 2 * float(np.linalg.norm(at.gradient)) / units.x / units.y
-    largest = float(np.max(np.abs(w) * (problem.largest / units.x), initial=0.0))  # of a score's terms
-    lost = at.alpha <= LEAST_ALPHA and bool((problem.largest[problem.largest > 0] < LEAST_FEATURE).any())
-    if lost or not np.isfinite(value + norm + largest + float(np.abs(w).sum())):
-        raise ValueError(f"{name} overflows: scale the features or the labels to a usual size, by ScaledRanker say")
-    if (at.point.any() or at.gradient.any()) and largest < LEAST:
-        raise ValueError(f"{name}'s scores underflow: scale the features or the labels to a usual size")
-    converged = solution.error <= max(tol, ENOUGH)
-    if not converged:
-        warn_of_error(name, solution.error, stopped, level + 1)
-    return Result(w, value, norm, solution.products, converged, solution.message, history=[])
-
-
-def warn_of_error(name: str, error: float, stopped: str | None = None, level: int = 3) -> None:
-    rounding = f"rounding leaves a relative error of about {error:.0e} in its scores: scale the features"
-    warnings.warn(f"{name} did not converge: {stopped or rounding}", ConvergenceWarning, stacklevel=level)
+def told(name: str, problem: Regression, solution: Solution, tol: float = ENOUGH, level: int = 4) -> Result:
+    """The result in the units of the data, and a warning if it has not converged."""
+    result, failure = concluded(name, problem, solution, tol)
+    if failure is not None:
+        warnings.warn(failure, ConvergenceWarning, stacklevel=level)
+    return result

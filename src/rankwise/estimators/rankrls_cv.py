@@ -12,7 +12,7 @@ from rankwise.estimators.cross_validated import CrossValidated
 from rankwise.estimators.inputs import documents as documents_of
 from rankwise.estimators.inputs import keep_columns, warn_of_query_ids
 from rankwise.estimators.on_device import bring_back
-from rankwise.estimators.rankrls import RankRLS, in_rows_given, prepared, told
+from rankwise.estimators.rankrls import RankRLS, prepared, told
 from rankwise.estimators.ranksvm_path import check_strengths
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import library_of, to_host
@@ -27,9 +27,10 @@ from rankwise.model_selection.choice import check_rule
 from rankwise.model_selection.folds import Documents, RefitFold
 from rankwise.model_selection.splits import Folds
 from rankwise.pairs.queries import Queries
+from rankwise.rankers.rankrls import LEFT_OUT_BY as SOLVERS
+from rankwise.rankers.rankrls import in_rows_given
 
 SQUARED_ERROR = "squared-error"
-SOLVERS = ("auto", "primal", "dual")  # whose leave-out formulas are exact
 LEARNT = ("coef_", "result_", "n_iter_")
 OPTIONS = ("ties", "scaling", "solver")  # of the ranker, which were parameters before there was a template
 FOLDS = "cv=5 chooses by folds instead"

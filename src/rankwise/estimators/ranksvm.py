@@ -1,33 +1,28 @@
 """RankSVM: a linear ranker that minimises ½|w|² + C Σ loss(w·x_i - w·x_j) over all preference pairs (i, j)."""
 
-import sys
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from rankwise.estimators.base import Ranker, positive, whole
+from rankwise.estimators.base import Ranker, warn_of
 from rankwise.estimators.inputs import documents, keep_columns, rows_to_score, warn_of_query_ids
-from rankwise.estimators.on_device import bring_back
-from rankwise.foundation.devices import library_of, on_device_of
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import library_of
 from rankwise.objective import losses
-from rankwise.objective.building import Pairing, build, build_from_pairs, query_weights
+from rankwise.objective.building import Pairing
 from rankwise.objective.objective import Objective
-from rankwise.objective.stored import is_stored
 from rankwise.pairs.queries import Queries
 from rankwise.pairs.schemes import Scheme
-from rankwise.solvers import Callback, Result, Solver, Step, make_solver
+from rankwise.rankers.fitted import Fitted
+from rankwise.rankers.ranksvm import AUTO, AUTO_STRENGTH, RankSVMOptions
+from rankwise.solvers import Callback, Solver
 from rankwise.solvers.stochastic import StochasticState, update
 
-AUTO = "auto"
-AUTO_STRENGTH = 30.0  # over the mean of the pairs: close to tuned on most data (benchmarks/default_strength.py)
-SPLINE_SHARE = 0.5  # of the objective, that the error of a spline may be without a word
 STOCHASTIC = {"auto": "pairs", "sgd": "pairs", "sgd-queries": "queries"}  # solvers that partial_fit can go on with
 
 
@@ -202,48 +197,36 @@ class RankSVM(Ranker):
             Rows (better, worse) to learn from instead of y and qid.
         pair_weight : array of shape (n_pairs,), default=None
         """
-        self._pairing()  # refuses unknown options before the data are looked at
+        options = self.options
+        options.pairing()  # refuses unknown options before the data are looked at
         at_host = library_of(X) is None
+        following: Any = {"start": self._start(), "callback": self.callback}
         if pairs is None:
             if pair_weight is not None:
                 raise ValueError("pair_weight goes with pairs: give both, or sample_weight")
             given = self._checked(documents(X, y, qid, sample_weight))
-            X = given.X
-            solver = self._solver(X)
-            objective = self._objective(*given[:4], query_weight)
+            fitted = options.fit(*given[:4], query_weight=query_weight, **following)
         else:
             X = self._check_fit_to_pairs(X, y, qid, sample_weight, query_weight)
-            solver = self._solver(X)
-            C, normalize = self._strength()
-            options: Any = {"loss": losses.parse(self.loss), "normalize": normalize, "n_jobs": self.n_jobs}
-            objective = build_from_pairs(X, pairs, pair_weight, C=C, **options)
-        try:
-            self._solve(solver, objective)
-        except ValueError:
-            if is_stored(X):
-                X.check_finite()  # a NaN on disk is found when it has spoilt the objective
-            raise
-        if at_host:
-            bring_back(self)
+            solver = options.solver_for(X)
+            fitted = options.solve(solver, options.objective_of_pairs(X, pairs, pair_weight), **following)
+        self._keep(fitted.at_host() if at_host else fitted, level=4)
         return self
 
-    def _solver(self, X: Any) -> Solver:
-        """The solver for rows of the shape of X; what cannot work is refused here."""
-        tol = positive("tol", self.tol)
-        max_iter = None if self.max_iter is None else whole("max_iter", self.max_iter)
-        seed = check_random_state(self.random_state).randint(2**31)
-        options: Any = {"tol": tol, "max_iter": max_iter, "random_state": seed, "stopping": self.stopping}
-        return make_solver(self.solver, losses.parse(self.loss), X, **options)
+    @property
+    def options(self) -> RankSVMOptions:
+        """The parameters as a value, which trains without scikit-learn."""
+        check_random_state(self.random_state)
+        own = {field.name: getattr(self, field.name) for field in fields(RankSVMOptions)}
+        return RankSVMOptions(**(own if _is_default(self.pairs) else own | {"scheme": self.pairs}))
 
-    def _solve(self, solver: Solver, objective: Objective) -> Self:
-        for left_over in ("_state", "dual_coef_"):
-            self.__dict__.pop(left_over, None)
-        if not objective.sum.executor.any:
-            warnings.warn("no preference pair that weighs anything: all weights are 0", stacklevel=3)
-        start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
-        if start is not None and start.shape[0] != objective.size:
-            raise ValueError(f"warm_start: the last fit had {start.shape[0]} features, X has {objective.size}")
-        self._keep(solver(objective, start, self._report), objective)
+    def _start(self) -> Floats | None:
+        return self.coef_ if self.warm_start and hasattr(self, "coef_") else None
+
+    def _solve(self, rows: Any, objective: Objective) -> Self:
+        """Minimise an objective of such rows, which lie elsewhere."""
+        options = self.options
+        self._keep(options.solve(options.solver_for(rows), objective, self._start(), self.callback), level=5)
         return self
 
     @available_if(_stochastic)  # type: ignore[untyped-decorator]
@@ -266,45 +249,23 @@ class RankSVM(Ranker):
             with rows_to_score(self, X if columns is not None else rows) as known:
                 X, y, sample_weight = self._check_fit(known, y, sample_weight, reset=False)
         state = StochasticState.at(np.zeros(X.shape[1])) if first else self._state
-        objective = self._objective(X, y, qid, sample_weight)
-        self.n_queries_ += seen
+        options = self.options
+        objective = options.objective(X, y, qid, sample_weight)
+        self.n_queries_ = seen + len(Queries(qid, X.shape[0]))
         if self.C == AUTO:  # over the pairs of all batches so far
             total = state.pairs + AUTO_STRENGTH / objective.C
             objective = replace(objective, C=AUTO_STRENGTH / total)
-        seed = check_random_state(self.random_state).randint(2**31)
-        self._state = update(state, objective, over=STOCHASTIC[str(self.solver)], random_state=seed)
+        self._state = update(state, objective, over=STOCHASTIC[str(self.solver)], random_state=options.seed())
         for of_a_fit in ("result_", "dual_coef_"):
             self.__dict__.pop(of_a_fit, None)
         self.coef_, self.C_ = self._state.average, objective.C
         self.n_iter_ = self._state.steps
         return self
 
-    def _objective(self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Any = None) -> Objective:
-        if query_weight is not None:
-            by_row = query_weights(query_weight, Queries(qid, X.shape[0]))
-            by_row = on_device_of(X, by_row) if library_of(X) else by_row
-            sample_weight = by_row if sample_weight is None else sample_weight * by_row
-        self.n_queries_ = len(Queries(qid, X.shape[0]))
-        C, normalize = self._strength()
-        options: Any = {"loss": losses.parse(self.loss), "C": C, "n_jobs": self.n_jobs}
-        return build(X, y, qid, sample_weight, pairing=replace(self._pairing(), normalize=normalize), **options)
-
-    def _strength(self) -> tuple[float, str]:
-        """C and how the pairs are normalised, "auto" resolved."""
-        if isinstance(self.C, str):
-            if self.C != AUTO:
-                raise ValueError(f"C must be a positive number or 'auto', got {self.C!r}")
-            return AUTO_STRENGTH, "query" if self.normalize_pairs == "query" else "mean"
-        return positive("C", self.C), self.normalize_pairs
-
-    def _pairing(self) -> Pairing:
-        scheme = self.scheme if _is_default(self.pairs) else self.pairs
-        return Pairing(scheme, self.scope, self.costs, self.rescaling, self.normalize_pairs)
-
     def _check_fit_to_pairs(self, X: Any, *given: Any) -> Any:
         if any(one is not None for one in given):
             raise ValueError("fit takes pairs alone, or y with qid and weights: not both")
-        if self._pairing() != Pairing(normalize=self.normalize_pairs):
+        if self.options.pairing() != Pairing(normalize=self.normalize_pairs):
             raise ValueError(
                 "pairs given to fit are taken as they are: scope, costs, rescaling and a scheme do not apply"
             )
@@ -313,36 +274,13 @@ class RankSVM(Ranker):
         self.__dict__.pop("first_index_", None)
         return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
 
-    def _keep(self, result: Result, objective: Objective) -> None:
-        self.result_ = replace(result, end=None)  # which holds the objective
-        self.coef_, self.C_ = result.point, objective.C
-        self.n_iter_ = result.iterations
-        if result.dual is not None:
-            alpha = sparse.coo_array(result.dual)
-            rows = np.arange(alpha.shape[0]) if objective.order is None else objective.order
-            self.dual_coef_ = sparse.csr_array((alpha.data, (rows[alpha.row], rows[alpha.col])), shape=alpha.shape)
-        if not result.converged:
-            warnings.warn(f"RankSVM did not converge: {result.message}", ConvergenceWarning, stacklevel=4)
-        _warn_of_spline(objective, result)
-
-    def _report(self, step: Step) -> Any:
-        if self.verbose:
-            line = f"{step.iteration:4d}  objective {step.value:.9g}  gradient {step.gradient_norm:.3g}  {step.detail}"
-            print(line, file=sys.stderr)
-        return self.callback(step) if self.callback is not None else None
-
-
-def _warn_of_spline(objective: Objective, result: Result) -> None:
-    """A spline is within its error for each pair; with many pairs, near separability, the sum may be off by much."""
-    error = objective.loss.error
-    if not error:
-        return
-    pairs = float(objective.sum.executor.totals.sum())
-    share = 2.0 * objective.C * error * pairs / max(result.value, 1e-300)
-    if share > SPLINE_SHARE:
-        cure = "" if error <= 1e-5 else f": take a smaller error, such as 'logistic:{max(error / 10, 1e-5):g}'"
-        warnings.warn(
-            f"loss {objective.loss} is within {error:g} for each pair; over all pairs that may be {share:.2g} times "
-            f"the objective, and the weights those of another optimum{cure}",
-            stacklevel=5,
-        )
+    def _keep(self, fitted: Fitted, level: int) -> None:
+        for left_over in ("_state", "dual_coef_"):
+            self.__dict__.pop(left_over, None)
+        self.result_, self.coef_, self.C_ = fitted.result, fitted.result.point, fitted.C
+        self.n_iter_ = fitted.result.iterations
+        if fitted.n_queries is not None:
+            self.n_queries_ = fitted.n_queries
+        if fitted.dual is not None:
+            self.dual_coef_ = fitted.dual
+        warn_of(fitted, level)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from rankwise.estimators.base import positive
 from rankwise.estimators.inputs import warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Array, Floats
@@ -23,6 +22,7 @@ from rankwise.objective import losses
 from rankwise.objective.building import build
 from rankwise.objective.objective import Objective
 from rankwise.preprocessing import make_scaler
+from rankwise.rankers.checks import positive
 from rankwise.solvers import Result
 
 GRID = tuple(2.0**k for k in range(-15, 11))
@@ -82,8 +82,9 @@ def c_path(
 
 def linear_problem(ranker: RankSVM, documents: Documents) -> tuple[Any, Objective]:
     """The solver and the objective at C = 1 that the ranker stands for."""
-    solver, loss = ranker._solver(documents.X), losses.parse(ranker.loss)
-    return solver, build(*documents, C=1.0, loss=loss, pairing=ranker._pairing(), n_jobs=ranker.n_jobs)
+    options, loss = ranker.options, losses.parse(ranker.loss)
+    unit = build(*documents, C=1.0, loss=loss, pairing=options.pairing(), n_jobs=ranker.n_jobs)
+    return options.solver_for(documents.X), unit
 
 
 def for_selection(ranker: RankSVM, n_threads: int) -> RankSVM:

@@ -90,7 +90,6 @@ def _check_scaler(state: Any) -> None:
 
 def params_rules(kind: str) -> dict[str, Rule]:
     """What the parameters of an estimator may be, by the library's own tables."""
-    from rankwise.kernel_maps.landmarks import LANDMARKS
     from rankwise.least_squares.comparisons import SCALINGS, TIES
     from rankwise.metrics import parse
     from rankwise.objective.building import NORMALIZATIONS, RESCALINGS
@@ -104,10 +103,6 @@ def params_rules(kind: str) -> dict[str, Rule]:
     at_most = or_null(POSITIVE)
     trained = {"loss": loss, "solver": solver, "tol": POSITIVE, "max_iter": at_most, "random_state": seed}
     compared = {"ties": one_of(TIES), "scaling": one_of(SCALINGS)}
-    kernel = {"kernel": read_by(_check_kernel, "the name of a kernel on features"), "gamma": or_null(NUMBER)}
-    kernel |= {"degree": NUMBER, "coef0": NUMBER, "n_components": at_most, "landmarks": one_of(LANDMARKS)}
-    kernel["kernel_params"] = or_null((_are_kernel_params, f"an object of {', '.join(KERNEL_PARAMS)}"))
-    kernel["random_state"] = seed
     scheme = read_by(SCHEMES.spelling, "a scheme, such as 'auto'")
     pairing = {"scheme": scheme, "scope": one_of(SCOPES), "rescaling": one_of(RESCALINGS)}
     pairing |= {"costs": or_null((_are_costs, "a name, numbers, or a square table of two levels or more"))}
@@ -117,6 +112,7 @@ def params_rules(kind: str) -> dict[str, Rule]:
     factorized = {"n_components": POSITIVE, "learning_rate": POSITIVE, "init": or_null(start), "measure": measure}
     factorized |= {"validation_fraction": or_null(share), "n_iter_no_change": POSITIVE}
     alphas: Rule = (lambda value: is_list_of(POSITIVE[0], value) and bool(value)), "a list of positive numbers"
+    kernel = _kernel_rules(seed) if kind.startswith("Kernel") else {}  # whose tables need scikit-learn
     return {
         "RankSVM": {"C": STRENGTH, **trained, "warm_start": TRUTH, **pairing},
         "RankRLS": {"alpha": POSITIVE, "solver": solver, "tol": POSITIVE, "max_iter": POSITIVE, **compared},
@@ -127,12 +123,22 @@ def params_rules(kind: str) -> dict[str, Rule]:
     }[kind]
 
 
+def _kernel_rules(seed: Rule) -> dict[str, Rule]:
+    from rankwise.kernel_maps.landmarks import LANDMARKS
+
+    kernel = {"kernel": read_by(_check_kernel, "the name of a kernel on features"), "gamma": or_null(NUMBER)}
+    kernel |= {"degree": NUMBER, "coef0": NUMBER, "n_components": or_null(POSITIVE), "landmarks": one_of(LANDMARKS)}
+    kernel["kernel_params"] = or_null((_are_kernel_params, f"an object of {', '.join(KERNEL_PARAMS)}"))
+    kernel["random_state"] = seed
+    return kernel
+
+
 def _solver_rule(kind: str) -> Rule:
-    from rankwise.estimators import rankrls, rankrls_cv
+    from rankwise.rankers import rankrls
     from rankwise.solvers import SOLVERS
 
     if kind in ("RankRLS", "RankRLSCV"):
-        return one_of(rankrls.SOLVERS if kind == "RankRLS" else rankrls_cv.SOLVERS)
+        return one_of(rankrls.SOLVERS if kind == "RankRLS" else rankrls.LEFT_OUT_BY)
     return one_of(("lbfgs", "gd")) if kind == "FactorizedRankSVM" else read_by(SOLVERS.spelling, "a solver")
 
 

@@ -8,33 +8,26 @@ import json
 import lzma
 import zlib
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rankwise import __version__
+from rankwise.data.columns import ModelColumns
+from rankwise.foundation.arrays import Floats
 from rankwise.foundation.compression import open_bytes
 from rankwise.foundation.outputs import written_beside
 from rankwise.foundation.strict_json import is_number, read_json
+from rankwise.model_io.conversion import KERNEL, LINEAR, estimator_of, model_of
 from rankwise.model_io.fields import TOLD, check_model
 from rankwise.model_io.names import NAMED, check_registered, name_to_save
+from rankwise.preprocessing.scaling import Scaling
+from rankwise.rankers.models import KernelModel, LinearModel, Model
+from rankwise.solvers import Result
 
 FORMAT = "rankwise-model"
 VERSION = 1
-LINEAR = {  # score = coef · x
-    "RankSVM": "rankwise.estimators.ranksvm",
-    "RankRLS": "rankwise.estimators.rankrls",
-    "RankRLSCV": "rankwise.estimators.rankrls_cv",
-    "FactorizedRankSVM": "rankwise.estimators.factorized",
-}
-KERNEL = {  # score = Σ dual_coef_r · kernel(x, reference_r)
-    "KernelRankSVM": "rankwise.estimators.kernel",
-    "KernelRankRLS": "rankwise.estimators.kernel_rankrls",
-}
-OF_THE_CHOICE = ("cv", "rule", "ranker", "early_stopping")  # of a RankRLSCV from a file of version 0.1
-OF_THE_RUN = ("callback", "verbose", "n_jobs", "device", *OF_THE_CHOICE)  # parameters that say nothing of the model
 WEIGHTS = dict.fromkeys(LINEAR, ("coef",)) | dict.fromkeys(KERNEL, ("dual_coef", "references"))
 _SHOWN = 40  # characters of a version that a message shows
 MOST_BYTES = 1 << 30  # of a model's text, decompressed: some 50 million numbers
@@ -51,8 +44,12 @@ def save_model(
     your own is kept by the name it is registered under, and refused if it has none. Costs that JSON cannot hold (a
     callable, a matrix) are not kept: they tell how the model was trained, and predictions do not need them.
     """
-    first_index = getattr(model, "first_index_", 1) if first_index is None else first_index
-    state = _described(model, feature_names) | {"first_index": first_index}
+    write_model(model_of(model, feature_names, first_index), path)
+
+
+def write_model(model: Model, path: str | Path) -> None:
+    """Write a model as `save_model` does."""
+    state = _described(model)
     try:
         check_model(state, WEIGHTS)
     except ValueError as error:
@@ -76,6 +73,11 @@ def is_model_file(path: str | Path) -> bool:
 
 def load_model(path: str | Path) -> Any:
     """The ranker that `save_model` wrote, ready to predict. A file from a stranger can do no harm: see SECURITY.md."""
+    return estimator_of(read_model(path))
+
+
+def read_model(path: str | Path) -> LinearModel | KernelModel:
+    """The model that `save_model` wrote, as a value."""
     try:
         state = read_json(path, MOST_BYTES)
     except ValueError as error:
@@ -97,49 +99,29 @@ def load_model(path: str | Path) -> Any:
         raise ValueError(f"{path} is a damaged rankwise model: {error}") from None
 
 
-def _described(model: Any, feature_names: Sequence[str] | None) -> dict[str, Any]:
-    ranker = getattr(model, "ranker_", model)
-    ranker = getattr(ranker, "best_ranker_", ranker)  # of a cross-validating one
-    ranker = ranker.to_local() if hasattr(ranker, "to_local") else ranker  # of a cluster
-    kind = type(ranker).__name__
-    if kind not in LINEAR | KERNEL:
-        known = ", ".join([*LINEAR, *KERNEL, "RankSVMCV", "ScaledRanker"])
-        raise ValueError(f"a {kind} cannot be saved: there are {known}")
-    if not hasattr(ranker, "coef_" if kind in LINEAR else "dual_coef_"):
-        raise ValueError(f"{kind} is not fitted: call fit before saving it")
-    if kind in KERNEL and ranker.dual_coef_.ndim == 2:
-        raise ValueError(
-            f"{kind} holds a model for each of several alphas: fit it with a single alpha before saving it"
-        )
-    names = feature_names if feature_names is not None else getattr(model, "feature_names_in_", None)
-    if names is not None and len(names) != ranker.n_features_in_:
-        raise ValueError(f"feature_names holds {len(names)} names, the model has {ranker.n_features_in_} features")
-    result = getattr(ranker, "result_", None)  # partial_fit leaves none
+def _described(model: Model) -> dict[str, Any]:
+    names, result = model.columns.names, model.result
     fit = None if result is None else {"objective": result.value} | {name: getattr(result, name) for name in TOLD}
     if fit is not None:  # JSON has no infinity
         fit = {name: None if isinstance(one, float) and not is_number(one) else one for name, one in fit.items()}
+    named = NAMED.get(model.kind, ())
+    params = {
+        key: (name_to_save if key in named else _plain)(key, value) for key, value in sorted(model.params.items())
+    }
     return {
         "format": FORMAT,
         "version": VERSION,
         "rankwise": __version__,
-        "kind": kind,
-        "params": _params(kind, ranker),
-        "n_features": ranker.n_features_in_,
-        "n_queries": getattr(ranker, "n_queries_", None),  # of a single query or not: `score` warns by it
+        "kind": model.kind,
+        "params": params,
+        "n_features": model.columns.n_features,
+        "n_queries": model.n_queries,
         "fit": fit,
-        "scaler": model.scaler_.to_dict() if hasattr(model, "scaler_") else None,
-        "feature_names": None if names is None else [str(name) for name in names],
-        **({"coef": ranker.coef_.tolist()} if kind in LINEAR else _kernel_state(ranker)),
+        "scaler": None if model.scaling is None else model.scaling.to_dict(),
+        "feature_names": None if names is None else list(names),
+        **{field: getattr(model, field).tolist() for field in WEIGHTS[model.kind]},
+        "first_index": model.columns.first_index,
     }
-
-
-def _params(kind: str, ranker: Any) -> dict[str, Any]:
-    params = {key: value for key, value in ranker.get_params().items() if key not in OF_THE_RUN}
-    if params.get("pairs") != "deprecated" and "pairs" in params:
-        params["scheme"] = params["pairs"]
-    params.pop("pairs", None)
-    named = NAMED.get(kind, ())
-    return {key: (name_to_save if key in named else _plain)(key, value) for key, value in params.items()}
 
 
 def _rename_pairs(params: object) -> None:
@@ -161,62 +143,45 @@ def _plain(key: str, value: object) -> object:
     return value if isinstance(value, str | int | float | list | dict | None) else None
 
 
-def _kernel_state(ranker: Any) -> dict[str, Any]:
-    if not isinstance(ranker.kernel, str) or ranker.kernel == "precomputed":
-        raise ValueError(
-            "a model with kernel='precomputed' or a callable cannot be saved: its kernel is not in the model"
-        )
-    references = ranker.X_fit_.toarray() if hasattr(ranker.X_fit_, "toarray") else np.asarray(ranker.X_fit_)
-    return {"dual_coef": ranker.dual_coef_.tolist(), "references": references.tolist()}
-
-
-def _revived(state: dict[str, Any]) -> Any:
-    kind = state["kind"]
-    ranker = getattr(import_module((LINEAR | KERNEL)[kind]), kind)(**state["params"])
-    if kind in LINEAR:
-        ranker.coef_ = np.array(state["coef"], dtype=np.float64)
-        ranker.n_features_in_ = ranker.coef_.size
+def _revived(state: dict[str, Any]) -> LinearModel | KernelModel:
+    weights: dict[str, Floats] = {}
+    if state["kind"] in LINEAR:
+        point = weights["coef"] = np.array(state["coef"], dtype=np.float64)
+        width = point.size
     else:
-        _revive_kernel(ranker, state)
-    if ranker.n_features_in_ != state["n_features"]:
-        raise ValueError(f"there are {ranker.n_features_in_} weights for {state['n_features']} features")
-    if state["fit"] is not None:
-        _revive_result(ranker, state["fit"])
-    if state.get("n_queries") is not None:
-        ranker.n_queries_ = int(state["n_queries"])
-    model = ranker
-    if state["scaler"] is not None:
-        from rankwise.estimators.scaled import ScaledRanker
-        from rankwise.preprocessing import Scaler
+        weights |= _kernel_weights(state)
+        point, width = weights["dual_coef"], weights["references"].shape[1]
+    if width != state["n_features"]:
+        raise ValueError(f"there are {width} weights for {state['n_features']} features")
+    scaling = None if state["scaler"] is None else Scaling.from_dict(state["scaler"])
+    if scaling is not None and scaling.n_features != width:
+        raise ValueError("scaler and coef have different numbers of features")
+    names = state["feature_names"]
+    if names is None and scaling is not None and scaling.feature_names is not None:
+        names = [str(one) for one in scaling.feature_names]
+    if names is not None and len(names) != width:
+        raise ValueError("feature_names and coef have different lengths")
+    queries = state.get("n_queries")
+    common: Any = {
+        "kind": state["kind"],
+        "params": state["params"],
+        "columns": ModelColumns(width, int(state["first_index"]), None if names is None else tuple(names)),
+        "result": None if state["fit"] is None else _result(point, state["fit"]),
+        "n_queries": None if queries is None else int(queries),
+        "scaling": scaling,
+    }
+    common |= weights
+    return LinearModel(**common) if state["kind"] in LINEAR else KernelModel(**common)
 
-        model = ScaledRanker(ranker, state["scaler"]["name"])
-        model.ranker_, model.scaler_ = ranker, Scaler.from_dict(state["scaler"])
-        if model.scaler_.n_features_in_ != ranker.n_features_in_:
-            raise ValueError("scaler and coef have different numbers of features")
-    if state["feature_names"] is not None:
-        sees_columns = getattr(model, "scaler_", model)
-        sees_columns.feature_names_in_ = np.array(state["feature_names"], dtype=object)
-        if sees_columns.feature_names_in_.size != ranker.n_features_in_:
-            raise ValueError("feature_names and coef have different lengths")
-    model.first_index_ = int(state["first_index"])
-    return model
 
-
-def _revive_kernel(ranker: Any, state: dict[str, Any]) -> None:
-    ranker.dual_coef_ = np.array(state["dual_coef"], dtype=np.float64)
-    rows = state["references"]
-    if len(rows) != ranker.dual_coef_.size or any(len(row) != state["n_features"] for row in rows):
+def _kernel_weights(state: dict[str, Any]) -> dict[str, Floats]:
+    dual_coef, rows = np.array(state["dual_coef"], dtype=np.float64), state["references"]
+    if len(rows) != dual_coef.size or any(len(row) != state["n_features"] for row in rows):
         raise ValueError("references are not as many rows of n_features numbers as dual_coef has entries")
     references = np.array(rows, dtype=np.float64).reshape(len(rows), state["n_features"])
-    ranker.map_ = ranker.new_map()
-    ranker.map_.references = ranker.X_fit_ = references
-    ranker.n_features_in_ = references.shape[1]
+    return {"dual_coef": dual_coef, "references": references}
 
 
-def _revive_result(ranker: Any, fit: dict[str, Any]) -> None:
-    from rankwise.solvers import Result
-
-    ranker.n_iter_ = fit["iterations"]
-    point = ranker.coef_ if hasattr(ranker, "coef_") else ranker.dual_coef_
+def _result(point: Floats, fit: dict[str, Any]) -> Result:
     told: dict[str, Any] = {name: fit.get(name) for name in TOLD}
-    ranker.result_ = Result(point=point, value=fit["objective"], history=[], **told)
+    return Result(point=point, value=fit["objective"], history=[], **told)

@@ -4,7 +4,6 @@ import math
 from typing import Any, Protocol
 
 import numpy as np
-from scipy import optimize
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import length_of
@@ -52,6 +51,8 @@ def _minimum_on(ray: Ray) -> float:
     while low < 0.1 * high:
         middle = math.sqrt(low) * math.sqrt(high)  # their product may underflow
         low, high = (low, middle) if ray.slope(middle) > 0 else (middle, high)
+    from scipy import optimize  # only here: it takes long to import
+
     return float(optimize.brentq(ray.slope, low, high, xtol=ROUGHLY * high, rtol=ROUGHLY, disp=False))
 
 

@@ -15,7 +15,6 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import optimize
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import half_square, length_of
@@ -340,5 +339,7 @@ def _minimum_near_one(ray: Any) -> float:
         low = 1.0 if high == 1.0 + ORDERS[0] else 1.0 + (high - 1.0) / 100
     if not slope(low) < 0 < slope(high):
         return 1.0
+    from scipy import optimize  # only here: it takes long to import
+
     found = optimize.brentq(slope, low, high, xtol=1e-12, rtol=1e-12, maxiter=SEARCH, disp=False)
     return float(found)

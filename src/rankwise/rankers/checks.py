@@ -1,0 +1,31 @@
+"""Options and sizes that every training checks."""
+
+import numpy as np
+
+from rankwise.foundation.memory import memory_at_hand
+
+VECTORS = 12  # as long as X is wide, that a solver holds at a time
+
+
+def check_room_for_weights(n_features: int) -> None:
+    """One sentence where not even a solver's few vectors of weights would fit."""
+    needed, at_hand = 8 * VECTORS * n_features, memory_at_hand()
+    if needed > at_hand:
+        raise MemoryError(
+            f"X has {n_features:,} features, and a solver's vectors of that length take {needed / 1e9:,.0f} GB where "
+            f"{at_hand / 1e9:,.0f} GB of memory are at hand: number the features without gaps"
+        )
+
+
+def whole(name: str, value: object) -> int:
+    """`value` as a positive whole number, or one sentence."""
+    if isinstance(value, int | np.integer) and value >= 1:
+        return int(value)
+    raise ValueError(f"{name} must be a positive whole number, got {value!r}")
+
+
+def positive(name: str, value: object) -> float:
+    """`value` as a positive finite number, or one sentence."""
+    if isinstance(value, int | float | np.number) and 0 < value < float("inf"):
+        return float(value)
+    raise ValueError(f"{name} must be a positive number, got {value!r}")

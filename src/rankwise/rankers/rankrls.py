@@ -1,0 +1,149 @@
+"""The training of RankRLS: its options as a value, from which equations and weights follow."""
+
+import sys
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.devices import library_of
+from rankwise.least_squares.conjugate import by_conjugate_gradients
+from rankwise.least_squares.regression import Regression, cheapest, regression
+from rankwise.least_squares.solving import ENOUGH, Solution, by_dual, by_primal
+from rankwise.least_squares.units import LEAST as LEAST_ALPHA
+from rankwise.objective import losses
+from rankwise.objective.stored import is_stored
+from rankwise.pairs.preferences import Preferences
+from rankwise.pairs.queries import Queries
+from rankwise.rankers.checks import positive
+from rankwise.rankers.fitted import Fitted
+from rankwise.solvers import Callback, Result, make_solver
+
+SOLVERS = ("auto", "primal", "dual", "cg")
+LEFT_OUT_BY = ("auto", "primal", "dual")  # whose leave-out formulas are exact
+ON_DEVICE = {"auto": "auto", "primal": "newton", "cg": "trust-region-diagonal"}
+LEAST = 1e-295  # scores so small have lost digits
+LEAST_FEATURE = 1e-140  # beside an alpha that float64 cannot hold, features so small have weights that are not known
+NO_PAIR = "no preference pair: in every query all labels are equal; all weights are 0"
+
+
+@dataclass(frozen=True, eq=False)
+class RankRLSOptions:
+    """The parameters of `rankwise.RankRLS`, which explains them."""
+
+    kind: ClassVar[str] = "RankRLS"
+
+    alpha: float = 1.0
+    ties: str = "include"
+    scaling: str = "pairs"
+    solver: str = "auto"
+    tol: float = 1e-8
+    max_iter: int = 10_000
+    n_jobs: int | None = None
+    device: str | None = None
+
+    def check(self, X: Any) -> None:
+        """What cannot work is refused before the data are looked at."""
+        positive("alpha", self.alpha)
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver is {self.solver!r}: there are {', '.join(map(repr, SOLVERS))}")
+        if is_stored(X) and self.solver == "dual":
+            raise ValueError("solver 'dual' takes rows in memory: give data.read(), or take 'auto'")
+
+    def fit(
+        self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None, *, callback: Callback | None = None
+    ) -> Fitted:
+        """Learn from rows, labels and weights that were checked and `placed`; there are no steps to call back after."""
+        self.check(X)
+        if library_of(X) and self.solver not in ON_DEVICE:
+            raise ValueError(f"solver {self.solver!r} takes arrays of NumPy only: for others take 'auto'")
+        problem = regression(X, y, qid, sample_weight, ties=self.ties, scaling=self.scaling, n_jobs=self.n_jobs)
+        remarks = () if has_pairs(problem, X, y, qid) else (NO_PAIR,)
+        n_queries = int(problem.starts.size - 1)
+        if library_of(X):
+            return Fitted(self._solved_on_device(problem, X), n_queries, remarks=remarks)
+        name = cheapest(X.shape[0], X.shape[1], X.size) if self.solver == "auto" else self.solver
+        if is_stored(X) and name == "dual":
+            name = "cg"
+        try:
+            fitted = self.solve(problem, name)
+        except ValueError:
+            if is_stored(X):
+                X.check_finite()  # a NaN on disk is found when it has spoilt the sums
+            raise
+        dual = None if fitted.dual is None else in_rows_given(fitted.dual, qid)
+        return replace(fitted, n_queries=n_queries, dual=dual, remarks=remarks)
+
+    def solve(self, problem: Regression, name: str) -> Fitted:
+        """By "primal" or "dual" equations, or by "cg"; the dual is in the order of the problem's rows."""
+        alpha = positive("alpha", self.alpha)
+        scaled = float(problem.units.alpha(alpha))
+        if name == "cg":
+            tol, max_iter = positive("tol", self.tol), int(positive("max_iter", self.max_iter))
+            solution = by_conjugate_gradients(problem, scaled, tol, max_iter)
+        else:
+            tol, max_iter = ENOUGH, sys.maxsize
+            solution = (by_primal if name == "primal" else by_dual)(problem, scaled)
+        stopped = f"max_iter = {max_iter} products were not enough" if solution.products >= max_iter else None
+        result, failure = concluded(self.kind, problem, solution, tol, stopped)
+        dual: Floats | None = None
+        if name == "dual":
+            found = solution.dual
+            dual = problem.dual(result.point, alpha) if found is None else problem.units.dual(found)
+        return Fitted(result, dual=dual, failure=failure)
+
+    def _solved_on_device(self, problem: Regression, X: Any) -> Result:
+        alpha = positive("alpha", self.alpha)
+        tol, max_iter = positive("tol", self.tol), int(positive("max_iter", self.max_iter))
+        # What f is above its optimum goes with the square of the scores' error, for which `tol` is meant.
+        solver = make_solver(ON_DEVICE[self.solver], losses.squared(), X, tol=tol * tol, max_iter=max_iter)
+        found, scale = solver(problem.objective(alpha)), 2 * alpha
+        return replace(found, value=scale * found.value, gradient_norm=scale * found.gradient_norm)
+
+    @property
+    def reads_parts(self) -> bool:
+        """Whether rows may stay on disk."""
+        return self.device in (None, "cpu") and self.solver != "dual"
+
+
+def has_pairs(problem: Regression, X: Any, y: Any, qid: Any) -> bool:
+    """Whether there is anything to learn."""
+    return bool(Preferences(y, qid).any if library_of(X) else problem.any)
+
+
+def in_rows_given(values: Array, qid: Any) -> Array:
+    """`values` of the rows query after query, in the order in which the rows were given."""
+    rows = Queries(qid, values.shape[0]).rows
+    if rows is None:
+        return values
+    out = np.empty_like(values)
+    out[rows] = values
+    return out
+
+
+def concluded(
+    name: str, problem: Regression, solution: Solution, tol: float = ENOUGH, stopped: str | None = None
+) -> tuple[Result, str | None]:
+    """The result in the units of the data, and the warning that it has not converged.
+
+    It has if it is within `tol`, or within `ENOUGH` if that is more; else what `stopped` the solver, or rounding, is
+    the reason.
+    """
+    at, units = solution.at, problem.units
+    w, value = units.weights(at.point), units.value(at.value)
+    norm = 2 * float(np.linalg.norm(at.gradient)) / units.x / units.y
+    largest = float(np.max(np.abs(w) * (problem.largest / units.x), initial=0.0))  # of a score's terms
+    lost = at.alpha <= LEAST_ALPHA and bool((problem.largest[problem.largest > 0] < LEAST_FEATURE).any())
+    if lost or not np.isfinite(value + norm + largest + float(np.abs(w).sum())):
+        raise ValueError(f"{name} overflows: scale the features or the labels to a usual size, by ScaledRanker say")
+    if (at.point.any() or at.gradient.any()) and largest < LEAST:
+        raise ValueError(f"{name}'s scores underflow: scale the features or the labels to a usual size")
+    converged = solution.error <= max(tol, ENOUGH)
+    failure = None if converged else not_converged(name, solution.error, stopped)
+    return Result(w, value, norm, solution.products, converged, solution.message, history=[]), failure
+
+
+def not_converged(name: str, error: float, stopped: str | None = None) -> str:
+    rounding = f"rounding leaves a relative error of about {error:.0e} in its scores: scale the features"
+    return f"{name} did not converge: {stopped or rounding}"

@@ -1,0 +1,167 @@
+"""The training of RankSVM: its options as a value, from which solver, objective and weights follow."""
+
+import sys
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import library_of, on_device_of
+from rankwise.objective import losses
+from rankwise.objective.building import Pairing, build, build_from_pairs, query_weights
+from rankwise.objective.objective import Objective
+from rankwise.objective.stored import is_stored
+from rankwise.pairs.queries import Queries
+from rankwise.pairs.schemes import Scheme
+from rankwise.rankers.checks import positive, whole
+from rankwise.rankers.fitted import Fitted
+from rankwise.solvers import Callback, Result, Solver, Step, make_solver, needs_of
+
+AUTO = "auto"
+AUTO_STRENGTH = 30.0  # over the mean of the pairs: close to tuned on most data (benchmarks/default_strength.py)
+SPLINE_SHARE = 0.5  # of the objective, that the error of a spline may be without a word
+NO_PAIR = "no preference pair that weighs anything: all weights are 0"
+
+
+@dataclass(frozen=True, eq=False)
+class RankSVMOptions:
+    """The parameters of `rankwise.RankSVM`, which explains them."""
+
+    kind: ClassVar[str] = "RankSVM"
+
+    C: float | str = AUTO
+    loss: str | losses.Loss = "squared_hinge"
+    solver: str | Solver = "auto"
+    tol: float = 1e-3
+    max_iter: int | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    warm_start: bool = False  # of the estimator, which has last weights
+    scheme: str | Scheme = "auto"
+    scope: str = "all"
+    costs: Any = None
+    rescaling: str = "slack"
+    normalize_pairs: str = "sum"
+    random_state: int | np.random.RandomState | None = None
+    device: str | None = None
+    stopping: str = "gap"
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        sample_weight: Any = None,
+        *,
+        query_weight: Any = None,
+        start: Floats | None = None,
+        callback: Callback | None = None,
+    ) -> Fitted:
+        """Learn from rows, labels and weights that were checked and `placed`."""
+        solver = self.solver_for(X)
+        objective = self.objective(X, y, qid, sample_weight, query_weight)
+        try:
+            result = solver(objective, _fitting(start, objective), self._reporting(callback))
+        except ValueError:
+            if is_stored(X):
+                X.check_finite()  # a NaN on disk is found when it has spoilt the objective
+            raise
+        return replace(_concluded(result, objective), n_queries=len(Queries(qid, X.shape[0])))
+
+    def solve(
+        self, solver: Solver, objective: Objective, start: Floats | None = None, callback: Callback | None = None
+    ) -> Fitted:
+        """Minimise an objective that was built elsewhere."""
+        return _concluded(solver(objective, _fitting(start, objective), self._reporting(callback)), objective)
+
+    def solver_for(self, X: Any) -> Solver:
+        """The solver for rows of the shape of X; what cannot work is refused here."""
+        tol, max_iter = positive("tol", self.tol), None if self.max_iter is None else whole("max_iter", self.max_iter)
+        loss, seed = losses.parse(self.loss), self.seed()
+        return make_solver(self.solver, loss, X, tol=tol, max_iter=max_iter, random_state=seed, stopping=self.stopping)
+
+    def seed(self) -> int:
+        given = self.random_state
+        random = np.random.RandomState(given) if isinstance(given, int | np.integer) else given or np.random
+        return int(random.randint(2**31))
+
+    def objective(self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Any = None) -> Objective:
+        if query_weight is not None:
+            by_row = query_weights(query_weight, Queries(qid, X.shape[0]))
+            by_row = on_device_of(X, by_row) if library_of(X) else by_row
+            sample_weight = by_row if sample_weight is None else sample_weight * by_row
+        C, normalize = self.strength()
+        loss, pairing = losses.parse(self.loss), replace(self.pairing(), normalize=normalize)
+        return build(X, y, qid, sample_weight, loss=loss, C=C, pairing=pairing, n_jobs=self.n_jobs)
+
+    def objective_of_pairs(self, X: Any, pairs: Any, pair_weight: Any) -> Objective:
+        C, normalize = self.strength()
+        loss = losses.parse(self.loss)
+        return build_from_pairs(X, pairs, pair_weight, loss=loss, C=C, normalize=normalize, n_jobs=self.n_jobs)
+
+    def strength(self) -> tuple[float, str]:
+        """C and how the pairs are normalised, "auto" resolved."""
+        if isinstance(self.C, str):
+            if self.C != AUTO:
+                raise ValueError(f"C must be a positive number or 'auto', got {self.C!r}")
+            return AUTO_STRENGTH, "query" if self.normalize_pairs == "query" else "mean"
+        return positive("C", self.C), self.normalize_pairs
+
+    def pairing(self) -> Pairing:
+        return Pairing(self.scheme, self.scope, self.costs, self.rescaling, self.normalize_pairs)
+
+    @property
+    def reads_parts(self) -> bool:
+        """Whether rows may stay on disk."""
+        return self.device in (None, "cpu") and "single pairs" not in needs_of(self.solver)
+
+    def _reporting(self, callback: Callback | None) -> Callback:
+        def report(step: Step) -> object:
+            if self.verbose:
+                told = f"objective {step.value:.9g}  gradient {step.gradient_norm:.3g}  {step.detail}"
+                print(f"{step.iteration:4d}  {told}", file=sys.stderr)
+            return None if callback is None else callback(step)
+
+        return report
+
+
+def _fitting(start: Floats | None, objective: Objective) -> Floats | None:
+    if start is not None and start.shape[0] != objective.size:
+        raise ValueError(f"warm_start: the last fit had {start.shape[0]} features, X has {objective.size}")
+    return start
+
+
+def _concluded(result: Result, objective: Objective) -> Fitted:
+    remarks = (None if objective.sum.executor.any else NO_PAIR, _remark_on_spline(objective, result))
+    return Fitted(
+        replace(result, end=None),  # which holds the objective
+        C=objective.C,
+        dual=None if result.dual is None else _dual(result, objective),
+        remarks=tuple(one for one in remarks if one is not None),
+        failure=None if result.converged else f"RankSVM did not converge: {result.message}",
+    )
+
+
+def _dual(result: Result, objective: Objective) -> Any:
+    """alpha[i, j] by the rows as they were given."""
+    alpha = sparse.coo_array(result.dual)
+    rows = np.arange(alpha.shape[0]) if objective.order is None else objective.order
+    return sparse.csr_array((alpha.data, (rows[alpha.row], rows[alpha.col])), shape=alpha.shape)
+
+
+def _remark_on_spline(objective: Objective, result: Result) -> str | None:
+    """A spline is within its error for each pair; with many pairs, near separability, the sum may be off by much."""
+    error = objective.loss.error
+    if not error:
+        return None
+    pairs = float(objective.sum.executor.totals.sum())
+    share = 2.0 * objective.C * error * pairs / max(result.value, 1e-300)
+    if share <= SPLINE_SHARE:
+        return None
+    cure = "" if error <= 1e-5 else f": take a smaller error, such as 'logistic:{max(error / 10, 1e-5):g}'"
+    return (
+        f"loss {objective.loss} is within {error:g} for each pair; over all pairs that may be {share:.2g} times "
+        f"the objective, and the weights those of another optimum{cure}"
+    )

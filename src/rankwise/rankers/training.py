@@ -1,0 +1,60 @@
+"""From data to a linear model, without scikit-learn."""
+
+import warnings
+from dataclasses import dataclass, fields
+
+from rankwise.data.chunks import ChunkedData
+from rankwise.data.columns import ModelColumns
+from rankwise.data.records import RankingData, check_finite
+from rankwise.preprocessing.scaling import Scaling
+from rankwise.rankers.checks import check_room_for_weights
+from rankwise.rankers.fitted import placed
+from rankwise.rankers.models import OF_THE_RUN, LinearModel, Options
+from rankwise.solvers import Callback
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a LinearModel is to be learnt: the options of its kind, and the name of a scaling or None."""
+
+    options: Options
+    scaling: str | None = None
+
+    @property
+    def reads_parts(self) -> bool:
+        """Whether rows may stay on disk."""
+        return self.scaling is None and self.options.reads_parts
+
+    def _check(self, data: RankingData) -> None:
+        if not data.n_features:  # in scikit-learn's words
+            shape = f"0 feature(s) (shape={data.X.shape})"
+            raise ValueError(f"Found array with {shape} while a minimum of 1 is required by {self.options.kind}.")
+        check_finite(data)
+
+    def fit(self, data: RankingData | ChunkedData, callback: Callback | None = None) -> LinearModel:
+        """Learn from a RankingData, or from rows on disk."""
+        scaling = None
+        if isinstance(data, RankingData):
+            self._check(data)
+            X = data.X
+            if self.scaling is not None:
+                scaling = Scaling.fitted(self.scaling, X, data.qid)
+                X = scaling.transform(X, data.qid)
+            X, y, _ = placed(X, data.y, None, self.options.device)
+        else:
+            check_room_for_weights(data.shape[1])
+            X, y = data, data.y
+        fitted = self.options.fit(X, y, data.qid, callback=callback).at_host()
+        for text in (fitted.failure, *fitted.remarks):
+            if text is not None:
+                warnings.warn(text, stacklevel=2)
+        told = {field.name: getattr(self.options, field.name) for field in fields(self.options)}
+        return LinearModel(
+            kind=self.options.kind,
+            params={name: value for name, value in told.items() if name not in OF_THE_RUN},
+            columns=ModelColumns.of_data(data),
+            result=fitted.result,
+            n_queries=fitted.n_queries,
+            scaling=scaling,
+            coef=fitted.result.point,
+        )
