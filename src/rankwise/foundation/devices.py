@@ -29,7 +29,8 @@ else:
 
 DeviceArray: TypeAlias = Tensor | CupyArray  # of another library, on a GPU or not
 AnyArray: TypeAlias = NDArray[Any] | DeviceArray
-Matrix: TypeAlias = AnyArray | SparseMatrix  # rows of features; torch and CuPy have sparse ones of their own
+HostMatrix: TypeAlias = NDArray[Any] | SparseMatrix  # rows of features, as NumPy and SciPy have them
+Matrix: TypeAlias = HostMatrix | DeviceArray  # or torch and CuPy, which have sparse ones of their own
 Numbers: TypeAlias = ArrayLike | DeviceArray  # as users give them: also a list or a column of a data frame
 Selection: TypeAlias = NDArray[Any] | slice  # which rows or queries
 

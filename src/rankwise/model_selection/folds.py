@@ -138,7 +138,7 @@ class SomeRows:
     @property
     def size(self) -> int:
         """How many numbers there are, about."""
-        return int(self.source.size * self.numbers.size // max(self.source.shape[0], 1))  # type: ignore[attr-defined]
+        return int(self.source.size * self.numbers.size // max(self.source.shape[0], 1))
 
     def load(self, low: int, high: int) -> Any:
         rows = StoredRows(self.source, 0, self.source.shape[0], 1)

@@ -5,11 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from operator import mul
-from typing import Any
 
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.functions import Expansion
-from rankwise.solvers.base import require
+from rankwise.foundation.functions import Expansion, Function, Sampleable
+from rankwise.solvers.base import lacking
 from rankwise.solvers.equations import scaled_inverse
 
 RESIDUAL = 0.1  # the papers' rule: stop at this share of the gradient's norm
@@ -32,7 +31,7 @@ class Inverse:
         return self.apply(v)
 
 
-Preconditioner = Callable[[Any, int], Inverse]
+Preconditioner = Callable[[Expansion, int], Inverse]
 
 
 @dataclass(frozen=True)
@@ -124,13 +123,14 @@ def _to_boundary(dd: float, sd: float, ss: float, radius: float) -> float:
     return (root - b) / a if b < 0 else -c / (b + root)
 
 
-def make_preconditioner(kind: str | None, objective: Any) -> Preconditioner:
+def make_preconditioner(kind: str | None, objective: Function) -> Preconditioner:
     """For each point, the inverse of something like the Hessian there; also given the products of the last step."""
     if kind is None:
         return lambda here, products: Inverse(lambda v: v, 1.0)
     if kind == "diagonal":
         return lambda here, products: _by_diagonal(here.hessian_diagonal())
-    require(objective, "with a sampled preconditioner", "sampled")
+    if not isinstance(objective, Sampleable):
+        raise lacking(objective, "with a sampled preconditioner", "sampled")
     return Sample(objective.sampled(sample_size(objective.size), seed=0))
 
 
@@ -147,7 +147,7 @@ def sample_size(n_features: int) -> int:
 class Sample:
     """Preconditions by the Hessian of a sample, kept as long as it does well."""
 
-    def __init__(self, objective: Any) -> None:
+    def __init__(self, objective: Function) -> None:
         self.objective = objective
         self.inverse: Inverse | None = None
 
