@@ -6,7 +6,6 @@ An edge weight δ_ij = Σ_r left_ir · right_jr needs r sums instead of one, wha
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -88,7 +87,7 @@ class CostGraph(PairGraph):
         return _in_products(self.graph.above, self.costs.right, self.costs.left, v)
 
 
-def _in_products(sums: Any, outer: Floats, inner: Floats, v: Array) -> Floats:
+def _in_products(sums: Callable[[Array], Floats], outer: Floats, inner: Floats, v: Array) -> Floats:
     """Σ_r outer_r · sums(inner_r · v)."""
     if v.ndim == 1:
         product: Floats = (outer * sums(inner * v[:, None])).sum(1)

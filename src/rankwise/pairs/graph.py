@@ -8,12 +8,12 @@ each is the transpose of the other, and all else follows from them.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.devices import namespace
+from rankwise.foundation.devices import ArrayFunctions, DeviceArray, namespace
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class PairGraph(ABC):
     """G(t). Takes and returns one value per row, or one row of values per row: v of shape (n,) or (n, m)."""
 
     layout: Layout
-    xp: Any = np  # the arrays' namespace
+    xp: ArrayFunctions = np  # the arrays' namespace
 
     @abstractmethod
     def below(self, v: Array) -> Floats:
@@ -95,7 +95,7 @@ class PairGraph(ABC):
         return int(self.xp.sum(self.xp.astype(below, self.xp.int64)))  # exact where a float64 sum is not
 
     @property
-    def total(self) -> Any:
+    def total(self) -> float | DeviceArray:
         """`n_pairs` as a float64 that stays where the arrays are."""
         return self._counts[0]
 
@@ -110,7 +110,7 @@ class PairGraph(ABC):
         return self._counts[2]
 
     @cached_property
-    def _counts(self) -> tuple[Any, Floats, Floats]:
+    def _counts(self) -> tuple[float | DeviceArray, Floats, Floats]:
         below, above = self.counted()
         return self.xp.sum(below), below - above, below + above
 
