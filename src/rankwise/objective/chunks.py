@@ -136,4 +136,5 @@ def sizes(rows: Rows, curvatures: Floats, w: Floats) -> Floats:
     added = curvatures * scores
     in_gradient = rows.absolute_transposed_dot(added)
     xp = namespace(in_gradient)
-    return xp.concat((in_gradient, xp.stack((added @ scores, scores @ scores))))  # type: ignore[no-any-return]
+    joined: Floats = xp.concat((in_gradient, xp.stack((added @ scores, scores @ scores))))
+    return joined

@@ -10,12 +10,12 @@ and a loss is the sum over its pieces. The margin τ is 1, or 0 where margins of
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.devices import device_of, namespace
+from rankwise.foundation.devices import DeviceArray, Selection, SparseMatrix, device_of, namespace
 from rankwise.foundation.functions import Expansion
 from rankwise.objective.losses import Loss, Piece
 from rankwise.pairs.graph import PairGraph
@@ -67,7 +67,7 @@ class Risk(Protocol):
 
     def at(self, scores: Floats) -> RiskExpansion: ...
     def with_loss(self, loss: Loss) -> Self: ...
-    def select(self, queries: Any, rows: Any, n_threads: int) -> Self:
+    def select(self, queries: Selection, rows: Selection, n_threads: int) -> Self:
         """The share of these queries, whose rows are `rows`."""
         ...
 
@@ -92,22 +92,22 @@ class PairwiseExpansion:
     pieces: tuple[tuple[Piece, PairGraph], ...]
 
     def hessian(self, v: Array) -> Floats:
-        total = namespace(v).zeros_like(v)
+        total: Floats = namespace(v).zeros_like(v)
         for curvature, graph in self._curved:
             product = graph.laplacian(v)
             product *= curvature
             total += product
-        return total  # type: ignore[no-any-return]
+        return total
 
     def half_hessian(self, v: Array) -> Floats:
         """c (½ D v - below(v)) has one sum where L v has two."""
-        total = namespace(v).zeros_like(v)
+        total: Floats = namespace(v).zeros_like(v)
         for curvature, graph in self._curved:
             sums = graph.below(v)
             sums -= v * (0.5 * graph.degree)[:, None]
             sums *= -curvature
             total += sums
-        return total  # type: ignore[no-any-return]
+        return total
 
     def hessian_matrix(self) -> Floats:
         return self.hessian(_identity(self.point))
@@ -127,7 +127,8 @@ class PairwiseExpansion:
 
 def _identity(point: Floats) -> Floats:
     xp = namespace(point)
-    return xp.eye(point.shape[0], dtype=point.dtype, device=device_of(point))  # type: ignore[no-any-return]
+    identity: Floats = xp.eye(point.shape[0], dtype=point.dtype, device=device_of(point))
+    return identity
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,8 @@ class PairwiseRisk:
             N, d = graph.total, graph.balance
             # Only differences count, and s·d and s·Ls would lose digits to an offset common to the documents in pairs.
             s = self.preferences.centred(asked, graph.degree)
-            sd = s @ d
-            sLs: Any = 0.0
+            sd: float | DeviceArray = s @ d
+            sLs: float | DeviceArray = 0.0  # on the scores' device, as are the other sums
             gradient -= (b + tau * c) * d
             if c:
                 Ls = graph.laplacian(s)
@@ -186,7 +187,7 @@ class PairwiseRisk:
     def with_loss(self, loss: Loss) -> "PairwiseRisk":
         return self if loss is self.loss else replace(self, loss=loss)
 
-    def select(self, queries: Any, rows: Any, n_threads: int) -> "PairwiseRisk":
+    def select(self, queries: Selection, rows: Selection, n_threads: int) -> "PairwiseRisk":
         margins = None if self.margins is None else self.margins[rows]
         return PairwiseRisk(self.preferences.select(queries, rows, n_threads), self.loss, margins)
 
@@ -207,7 +208,7 @@ class ListedRisk:
     +1 at the better and -1 at the worse document of each pair.
     """
 
-    differences: Any
+    differences: SparseMatrix
     weights: Floats
     margins: Floats
     loss: Loss
@@ -242,7 +243,7 @@ class ListedRisk:
     def with_loss(self, loss: Loss) -> "ListedRisk":
         return self if loss is self.loss else replace(self, loss=loss)
 
-    def select(self, queries: Any, rows: Any, n_threads: int) -> "ListedRisk":
+    def select(self, queries: Selection, rows: Selection, n_threads: int) -> "ListedRisk":
         return self
 
     def sampled(self, n_rows: int, seed: int, n_threads: int) -> tuple["ListedRisk", Ints]:
@@ -262,7 +263,7 @@ class ListedExpansion:
     gradient: Floats
     moment: float
     terms: float
-    differences: Any
+    differences: SparseMatrix
     curvatures: Floats
     pair_sizes: Floats
 
