@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rankwise.distributed.rows import in_band
+from rankwise.distributed.client import Worker
+from rankwise.distributed.rows import Reduced, in_band
 from rankwise.distributed.tree import Nodes, add, merge
 from rankwise.foundation.arrays import Array
 
@@ -25,10 +26,10 @@ class Request:
 
     n_leaves: int
     state: str
-    make: Callable[..., Any]
-    made_of: tuple[Any, ...] | None  # None: as before
+    make: Callable[..., object]
+    made_of: tuple[object, ...] | None  # None: as before
     question: Callable[..., Array]
-    asked: tuple[Any, ...]
+    asked: tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Reply:
 class Partition:
     content: Any
     nbytes: int
-    states: OrderedDict[str, Any] = field(default_factory=OrderedDict)
+    states: OrderedDict[str, object] = field(default_factory=OrderedDict)
 
     def answer(self, request: Request) -> Array | None:
         """None where the state is not known and cannot be made."""
@@ -66,7 +67,7 @@ class Partition:
     def __sizeof__(self) -> int:  # Dask decides by it what to spill and where to work
         return self.nbytes
 
-    def __reduce__(self) -> Any:  # without the states: they are made again
+    def __reduce__(self) -> Reduced:  # without the states: they are made again
         return in_band(Partition, self.content, self.nbytes)
 
 
@@ -74,7 +75,7 @@ def content_of(partition: Partition) -> Any:
     return partition.content
 
 
-async def answer(message: bytes, dask_worker: Any) -> Reply:
+async def answer(message: bytes, dask_worker: Worker) -> Reply:
     """What this worker, and those it passes the request on to, know of the sum; the message is a request and a post."""
     request, post = pickle.loads(message)
     others = [asyncio.ensure_future(_pass_on(dask_worker, to, below, request)) for to, below in post.below.items()]
@@ -91,7 +92,7 @@ async def answer(message: bytes, dask_worker: Any) -> Reply:
     return Reply(nodes, sum(one.nbytes for one in nodes.values()) + sum(reply.sent for reply in replies))
 
 
-async def _pass_on(worker: Any, address: str, post: Post, request: Request) -> Reply:
+async def _pass_on(worker: Worker, address: str, post: Post, request: Request) -> Reply:
     from distributed.core import clean_exception
 
     message = pickle.dumps((request, post))
