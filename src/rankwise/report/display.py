@@ -7,7 +7,8 @@ from abc import ABC, abstractmethod
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from rankwise.foundation.texts import counted, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
 FORMATS = (".png", ".svg", ".pdf")
 HTML_DPI = 100  # of the picture in a notebook
@@ -34,12 +36,18 @@ COLOURS = (BLUE, RED, GREEN, PURPLE, SKY, ORANGE, "#000000")  # told apart by th
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
+class Ranker(Protocol):
+    """Anything fitted that scores rows of features."""
+
+    def predict(self, X: Any, /) -> Array: ...
+
+
 class Display(Tabular, ABC):
     """A picture and its data. After `plot`: `ax_` and `figure_`."""
 
     size: ClassVar[tuple[float, float]] = (6.0, 3.8)  # inches
     ax_: "Axes"
-    figure_: Any
+    figure_: "Figure | SubFigure"
 
     @property
     @abstractmethod
@@ -60,9 +68,10 @@ class Display(Tabular, ABC):
     def save(self, path: str | Path, dpi: float = 200) -> Self:
         """Write the picture as PNG, SVG or PDF, by the file's ending; needs no screen."""
         ending = check_picture(path)
-        self.plot(matplotlib("figure").Figure(figsize=self._inches(), layout="constrained").subplots())
+        figure = matplotlib("figure").Figure(figsize=self._inches(), layout="constrained")
+        self.plot(figure.subplots())
         with written_beside(path) as file:
-            self.figure_.savefig(file, format=ending, dpi=dpi)
+            figure.savefig(file, format=ending, dpi=dpi)
         return self
 
     def table_columns(self) -> Columns:
@@ -95,7 +104,7 @@ class Display(Tabular, ABC):
         return self.size
 
 
-def matplotlib(module: str) -> Any:
+def matplotlib(module: str) -> ModuleType:
     """matplotlib.MODULE, or one sentence."""
     try:
         return import_module(f"matplotlib.{module}")
