@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.foundation.devices import Numbers, is_device_array, namespace, to_host
+from rankwise.foundation.devices import AnyFloats, Numbers, is_device_array, namespace, to_host
 
 Array = NDArray[Any]  # of NumPy, of any numbers; for other libraries' see `rankwise.foundation.devices`
 Floats = NDArray[np.float64]
@@ -89,7 +89,7 @@ def _is_rounded(number: object) -> bool:
         return True
 
 
-def finite(given: Numbers, name: str, n: int | None = None) -> Floats:
+def finite(given: Numbers, name: str, n: int | None = None) -> AnyFloats:
     """`given` as a float64 vector where it lies, of length n where n is said; what is wrong with it is told in one
     sentence.
     """
@@ -99,7 +99,7 @@ def finite(given: Numbers, name: str, n: int | None = None) -> Floats:
         raise ValueError(f"{name} must hold one real number per document; got complex ones")
     try:
         plain = np.asarray(given) if xp is np else given  # pandas would make numbers of dates with a time zone
-        values: Floats = xp.asarray(plain, dtype=xp.float64)
+        values: AnyFloats = xp.asarray(plain, dtype=xp.float64)
     except (TypeError, ValueError, OverflowError):
         what = "an array" if isinstance(given, np.ndarray) else f"a {type(given).__name__}"
         raise ValueError(f"{name} must hold one number per document; got {what} of other objects") from None

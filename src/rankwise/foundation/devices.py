@@ -31,6 +31,7 @@ DeviceArray: TypeAlias = Tensor | CupyArray  # of another library, on a GPU or n
 AnyArray: TypeAlias = NDArray[Any] | DeviceArray
 HostMatrix: TypeAlias = NDArray[Any] | SparseMatrix  # rows of features, as NumPy and SciPy have them
 Matrix: TypeAlias = HostMatrix | DeviceArray  # or torch and CuPy, which have sparse ones of their own
+AnyFloats: TypeAlias = NDArray[np.float64] | DeviceArray  # float64, on the device of the rows
 Numbers: TypeAlias = ArrayLike | DeviceArray  # as users give them: also a list or a column of a data frame
 Selection: TypeAlias = NDArray[Any] | slice  # which rows or queries
 

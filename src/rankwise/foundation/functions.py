@@ -6,24 +6,24 @@ solver that can do without it asks by isinstance.
 
 from typing import Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
-from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.devices import AnyFloats
 
 
 class Expansion(Protocol):
     """A function to second order at one point. Sums and multiples of expansions are expansions."""
 
     @property
-    def point(self) -> Floats: ...
+    def point(self) -> AnyFloats: ...
     @property
     def value(self) -> float: ...
     @property
-    def gradient(self) -> Floats: ...
-    def hessian(self, v: Array) -> Floats:
+    def gradient(self) -> AnyFloats: ...
+    def hessian(self, v: AnyFloats) -> AnyFloats:
         """∇² v, for a vector or a matrix of columns."""
         ...
 
-    def hessian_matrix(self) -> Floats: ...
-    def hessian_diagonal(self) -> Floats:
+    def hessian_matrix(self) -> AnyFloats: ...
+    def hessian_diagonal(self) -> AnyFloats:
         """Near the diagonal of ∇², where it is to be had more cheaply than the matrix."""
         ...
 
@@ -37,7 +37,7 @@ class Expandable(Protocol[E_co]):
 
     @property
     def size(self) -> int: ...
-    def at(self, w: Floats) -> E_co: ...
+    def at(self, w: AnyFloats) -> E_co: ...
 
 
 Function: TypeAlias = Expandable[Expansion]
@@ -48,7 +48,7 @@ class Located(Protocol):
     """Its points are stored on a device."""
 
     @property
-    def zero(self) -> Floats:
+    def zero(self) -> AnyFloats:
         """The origin, on that device."""
         ...
 
@@ -61,7 +61,7 @@ class Ray(Protocol):
 
 @runtime_checkable
 class Searchable(Protocol):
-    def along(self, start: Floats, direction: Floats) -> Ray:
+    def along(self, start: AnyFloats, direction: AnyFloats) -> Ray:
         """The function on the ray start + t · direction, at less than the cost of an expansion per slope."""
         ...
 

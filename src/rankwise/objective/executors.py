@@ -12,7 +12,8 @@ from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
-from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.threads import one_blas_thread, share
 from rankwise.objective.chunks import SCALARS, Chunk, PlainChunk
 from rankwise.objective.losses import Loss
@@ -28,7 +29,7 @@ LARGE = 2  # a chunk larger than this many blocks is worked on by all threads to
 class State(Protocol):
     """Something made of every chunk."""
 
-    def total(self, question: Callable[..., Array], *given: object, size: int) -> Array:
+    def total(self, question: Callable[..., AnyFloats], *given: object, size: int) -> AnyFloats:
         """The sum of question(state, *given), an array of that size, over the chunks."""
         ...
 
@@ -44,7 +45,7 @@ class Executor(Protocol):
     @property
     def loss(self) -> Loss: ...
     @property
-    def zero(self) -> Floats:
+    def zero(self) -> AnyFloats:
         """The origin of weight space, on the device where the rows are."""
         ...
 
@@ -88,7 +89,7 @@ class Threads:
         return self.risk.loss
 
     @property
-    def zero(self) -> Floats:
+    def zero(self) -> AnyFloats:
         return self.rows.zero
 
     @property
@@ -126,7 +127,7 @@ class ThreadState:
         self._make, self._given = make, given
         self._made: list[object] = [None] * len(self._chunks)  # filled by whichever thread has the chunk
 
-    def total(self, question: Callable[..., Array], *given: object, size: int) -> Array:
+    def total(self, question: Callable[..., AnyFloats], *given: object, size: int) -> AnyFloats:
         small, large = self._lanes(size)
         work = self._work(question, given, operator.add, operator.iadd)  # the first answer is not ours to write into
         matrices = size > self._n_features + SCALARS  # whose products keep to the thread that calls for them

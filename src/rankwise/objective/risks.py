@@ -14,8 +14,8 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.devices import DeviceArray, Selection, SparseMatrix, device_of, namespace
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.devices import AnyFloats, DeviceArray, Selection, SparseMatrix, device_of, namespace
 from rankwise.foundation.functions import Expansion
 from rankwise.objective.losses import Loss, Piece
 from rankwise.pairs.graph import PairGraph
@@ -36,11 +36,11 @@ class RiskExpansion(Expansion, Protocol):
         """The sum of the sizes of what was added up for the value, which its rounding grows with."""
         ...
 
-    def half_hessian(self, v: Array) -> Floats:
+    def half_hessian(self, v: AnyFloats) -> AnyFloats:
         """M v, where M + Mᵀ is the Hessian, for a matrix of columns."""
         ...
 
-    def sizes(self) -> Floats:
+    def sizes(self) -> AnyFloats:
         """For each document, the size of all that is added up for it."""
         ...
 
@@ -65,7 +65,7 @@ class Risk(Protocol):
         """Where each query begins among the rows, and the end."""
         ...
 
-    def at(self, scores: Floats) -> RiskExpansion: ...
+    def at(self, scores: AnyFloats) -> RiskExpansion: ...
     def with_loss(self, loss: Loss) -> Self: ...
     def select(self, queries: Selection, rows: Selection, n_threads: int) -> Self:
         """The share of these queries, whose rows are `rows`."""
@@ -84,24 +84,24 @@ class Risk(Protocol):
 class PairwiseExpansion:
     """Pieces with the graphs of their active pairs: the Hessian is the sum of c L over them."""
 
-    point: Floats
+    point: AnyFloats
     value: float
-    gradient: Floats
+    gradient: AnyFloats
     moment: float
     terms: float
     pieces: tuple[tuple[Piece, PairGraph], ...]
 
-    def hessian(self, v: Array) -> Floats:
-        total: Floats = namespace(v).zeros_like(v)
+    def hessian(self, v: AnyFloats) -> AnyFloats:
+        total: AnyFloats = namespace(v).zeros_like(v)
         for curvature, graph in self._curved:
             product = graph.laplacian(v)
             product *= curvature
             total += product
         return total
 
-    def half_hessian(self, v: Array) -> Floats:
+    def half_hessian(self, v: AnyFloats) -> AnyFloats:
         """c (½ D v - below(v)) has one sum where L v has two."""
-        total: Floats = namespace(v).zeros_like(v)
+        total: AnyFloats = namespace(v).zeros_like(v)
         for curvature, graph in self._curved:
             sums = graph.below(v)
             sums -= v * (0.5 * graph.degree)[:, None]
@@ -109,14 +109,14 @@ class PairwiseExpansion:
             total += sums
         return total
 
-    def hessian_matrix(self) -> Floats:
+    def hessian_matrix(self) -> AnyFloats:
         return self.hessian(_identity(self.point))
 
-    def hessian_diagonal(self) -> Floats:
+    def hessian_diagonal(self) -> AnyFloats:
         (first, *others) = [piece.curvature * graph.degree for piece, graph in self.pieces]
         return sum(others, first)
 
-    def sizes(self) -> Floats:
+    def sizes(self) -> AnyFloats:
         (first, *others) = [(abs(piece.slope) + abs(piece.curvature)) * graph.degree for piece, graph in self.pieces]
         return sum(others, first)
 
@@ -125,9 +125,9 @@ class PairwiseExpansion:
         return [(piece.curvature, graph) for piece, graph in self.pieces if piece.curvature]
 
 
-def _identity(point: Floats) -> Floats:
+def _identity(point: AnyFloats) -> AnyFloats:
     xp = namespace(point)
-    identity: Floats = xp.eye(point.shape[0], dtype=point.dtype, device=device_of(point))
+    identity: AnyFloats = xp.eye(point.shape[0], dtype=point.dtype, device=device_of(point))
     return identity
 
 
@@ -140,9 +140,9 @@ class PairwiseRisk:
 
     preferences: Preferences
     loss: Loss
-    margins: Floats | None = None
+    margins: AnyFloats | None = None
 
-    def at(self, scores: Floats) -> PairwiseExpansion:
+    def at(self, scores: AnyFloats) -> PairwiseExpansion:
         tau = self.tau
         asked = scores if self.margins is None else scores - self.margins
         ranking = self.preferences.ranked(asked)
@@ -267,12 +267,12 @@ class ListedExpansion:
     curvatures: Floats
     pair_sizes: Floats
 
-    def hessian(self, v: Array) -> Floats:
+    def hessian(self, v: Floats) -> Floats:
         scale = self.curvatures if v.ndim == 1 else self.curvatures[:, None]
         product: Floats = self.differences.T @ (scale * (self.differences @ v))
         return product
 
-    def half_hessian(self, v: Array) -> Floats:
+    def half_hessian(self, v: Floats) -> Floats:
         return 0.5 * self.hessian(v)
 
     def hessian_matrix(self) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.devices import HostMatrix, Selection, is_sparse
+from rankwise.foundation.devices import AnyFloats, HostMatrix, Selection, is_sparse
 from rankwise.foundation.threads import share
 
 Block = TypeVar("Block")
@@ -48,7 +48,7 @@ class Rows(Protocol):
         ...
 
     @property
-    def zero(self) -> Floats:
+    def zero(self) -> AnyFloats:
         """A vector of weights, all 0."""
         ...
 
@@ -68,31 +68,31 @@ class Rows(Protocol):
         """The same differences within queries, which begin at the rows `starts`, without large common offsets."""
         ...
 
-    def dot(self, v: Array) -> Floats:
+    def dot(self, v: AnyFloats) -> AnyFloats:
         """X v, for a vector or a matrix of columns."""
         ...
 
-    def transposed_dot(self, g: Array) -> Floats:
+    def transposed_dot(self, g: AnyFloats) -> AnyFloats:
         """Xᵀ g, for a vector or a matrix of columns."""
         ...
 
-    def squared_transposed_dot(self, g: Floats) -> Floats:
+    def squared_transposed_dot(self, g: AnyFloats) -> AnyFloats:
         """(X ∘ X)ᵀ g."""
         ...
 
-    def absolute_dot(self, v: Floats) -> Floats:
+    def absolute_dot(self, v: AnyFloats) -> AnyFloats:
         """|X| v, absolute value by absolute value."""
         ...
 
-    def absolute_transposed_dot(self, g: Floats) -> Floats:
+    def absolute_transposed_dot(self, g: AnyFloats) -> AnyFloats:
         """|X|ᵀ g."""
         ...
 
-    def columns(self, first: int, last: int) -> Floats:
+    def columns(self, first: int, last: int) -> AnyFloats:
         """Columns first, ..., last - 1 as a dense float64 array."""
         ...
 
-    def scores(self, w: Floats) -> Floats:
+    def scores(self, w: AnyFloats) -> AnyFloats:
         """X w row by row: equal rows get equal scores wherever they are."""
         ...
 

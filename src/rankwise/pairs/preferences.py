@@ -7,6 +7,7 @@ import numpy as np
 from rankwise.foundation.arrays import Array, Floats, Ints, exact, finite
 from rankwise.foundation.devices import (
     AnyArray,
+    AnyFloats,
     Numbers,
     Selection,
     library_of,
@@ -62,7 +63,12 @@ class Preferences:
         self._settle(layout, scope, products, scheme, thread_count(n_jobs))
 
     def _settle(
-        self, layout: Layout, scope: str, products: tuple[Floats, Floats] | None, scheme: str | Scheme, n_threads: int
+        self,
+        layout: Layout,
+        scope: str,
+        products: tuple[AnyFloats, AnyFloats] | None,
+        scheme: str | Scheme,
+        n_threads: int,
     ) -> None:
         self.scheme = check_scheme(scheme)
         if library_of(layout.level):
@@ -97,7 +103,7 @@ class Preferences:
         return self._part(queries, rows, sizes, weights, n_threads)
 
     def _part(
-        self, queries: Selection, rows: Selection, sizes: Ints, weights: Floats | None, n_threads: int
+        self, queries: Selection, rows: Selection, sizes: Ints, weights: AnyFloats | None, n_threads: int
     ) -> "Preferences":
         layout, products = self.layout, self.products
         starts = np.concatenate(([0], np.cumsum(sizes)))
@@ -136,7 +142,7 @@ class Preferences:
         """The graph of the pairs with scores[i] - scores[j] < threshold."""
         return self.ranked(finite(scores, "scores", len(self))).active(threshold)
 
-    def ranked(self, scores: Floats) -> Ranking:
+    def ranked(self, scores: AnyFloats) -> Ranking:
         """The documents sorted by score: `.active(threshold)` of it costs no further sort."""
         return self.pairs.ranked(scores)
 
@@ -148,21 +154,21 @@ class Preferences:
         sums: Floats = np.add.reduceat(to_host(self._grouped(below)), self.layout.starts[:-1])
         return sums
 
-    def centred(self, scores: Floats, weights: Floats) -> Floats:
+    def centred(self, scores: AnyFloats, weights: AnyFloats) -> AnyFloats:
         """The scores less, in each query, a number amid those of positive weight; others may be far off. Where no
         weight is positive they are 0: they count nowhere.
         """
         starts, rows = self.layout.starts, self.layout.rows
         grouped, weights = self._grouped(scores), self._grouped(weights)
         if library_of(scores):
-            shifted: Floats = self._grouping.centred(grouped, weights)
+            shifted: AnyFloats = self._grouping.centred(grouped, weights)
         else:
             totals = np.add.reduceat(weights, starts[:-1])
             means = np.add.reduceat(weights * grouped, starts[:-1]) / np.where(totals > 0, totals, 1.0)
             shifted = np.where(np.repeat(totals > 0, np.diff(starts)), grouped - np.repeat(means, np.diff(starts)), 0.0)
         if rows is None:
             return shifted
-        out: Floats = namespace(shifted).empty_like(shifted)
+        out: AnyFloats = namespace(shifted).empty_like(shifted)
         out[on_device_of(out, rows)] = shifted
         return out
 
@@ -175,12 +181,12 @@ class Preferences:
         return Grouping.of(self.layout.level, self.layout.starts)
 
 
-def _products(costs: Costs, labels: AnyArray, queries: Queries) -> tuple[Floats, Floats]:
+def _products(costs: Costs, labels: AnyArray, queries: Queries) -> tuple[AnyFloats, AnyFloats]:
     left, right = costs_of.separable(costs, to_host(labels), queries)
     return on_device_of(labels, left), on_device_of(labels, right)
 
 
-def _weights(given: AnyArray, n: int) -> Floats:
+def _weights(given: AnyArray, n: int) -> AnyFloats:
     weights = finite(given, "weights", n)
     if (weights < 0).any():
         row = int(namespace(weights).nonzero(weights < 0)[0][0])
@@ -188,7 +194,7 @@ def _weights(given: AnyArray, n: int) -> Floats:
     return weights
 
 
-def _levels(labels: Floats, queries: Queries, few: int) -> tuple[Ints, Ints]:
+def _levels(labels: AnyFloats, queries: Queries, few: int) -> tuple[Ints, Ints]:
     """An int32 a row that orders the labels within a query, and for each query a bound above all of its own.
 
     Up to `few` distinct labels are counted once for all queries; more of them within each query.

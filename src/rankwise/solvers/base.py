@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import SparseMatrix, half_square, length_of, on_device_of
+from rankwise.foundation.devices import AnyFloats, SparseMatrix, half_square, length_of, on_device_of
 from rankwise.foundation.functions import Certificate, Certified, Expansion, Function, Located, Scalable
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
@@ -55,7 +54,7 @@ class Start:
 
     expansion: Expansion
     at_zero: tuple[float, float]
-    hessian: Floats | None = None
+    hessian: AnyFloats | None = None
 
     def times(self, factor: float) -> "Start":
         """The same for the objective with C times a factor."""
@@ -80,7 +79,7 @@ class Result(Tabular):
     end           for a solver of a problem nearby to start from; it holds what the objective does
     """
 
-    point: Floats
+    point: AnyFloats
     value: float
     gradient_norm: float
     iterations: int
@@ -114,7 +113,7 @@ class Journal:
     def __init__(
         self,
         objective: Function,
-        start: Floats | Start | None,
+        start: AnyFloats | Start | None,
         tol: float,
         callback: Callback | None,
         rule: str = "gap",
@@ -188,7 +187,7 @@ class Journal:
         """A bound on the gap with what pairs may add that only rounding makes seem satisfied."""
         return gap + (CORNER + certificate_of(here).unseen()) * self.value_at_zero
 
-    def result(self, here: Expansion, message: str = "", hessian: Floats | None = None) -> Result:
+    def result(self, here: Expansion, message: str = "", hessian: AnyFloats | None = None) -> Result:
         last = self.history[-1]
         gap = self.bounded(here, here.certificate.gap()) if isinstance(here, Certified) else None
         estimate = min(self.estimate, half_square(last.gradient_norm))
@@ -248,7 +247,7 @@ def check_range(at_zero: Expansion) -> tuple[float, float]:
     return norm, at_zero.value
 
 
-def begun(objective: Function, start: Floats | Start | None) -> Start:
+def begun(objective: Function, start: AnyFloats | Start | None) -> Start:
     """Where to begin: what `start` knows already, or the expansion at that point."""
     if isinstance(start, Start):
         return start
@@ -258,18 +257,18 @@ def begun(objective: Function, start: Floats | Start | None) -> Start:
     return Start(objective.at(point) if bool((point != 0).any()) else at_zero, check_range(at_zero))
 
 
-def origin(objective: Function) -> Floats:
+def origin(objective: Function) -> AnyFloats:
     """0, where the objective's points are stored."""
     return objective.zero if isinstance(objective, Located) else np.zeros(objective.size)
 
 
-def is_cold(start: Floats | Start | None) -> bool:
+def is_cold(start: AnyFloats | Start | None) -> bool:
     """Whether a start is no better than 0."""
     point = start.expansion.point if isinstance(start, Start) else start
     return point is None or not bool((point != 0).any())
 
 
-def point_of(objective: Function, start: Floats | Start | None) -> Floats:
+def point_of(objective: Function, start: AnyFloats | Start | None) -> AnyFloats:
     """A copy of `start` where the objective's points are stored, or the origin."""
     zero = origin(objective)
     start = start.expansion.point if isinstance(start, Start) else start

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from operator import mul
 
-from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import Expansion, Function, Sampleable
 from rankwise.solvers.base import lacking
 from rankwise.solvers.equations import scaled_inverse
@@ -24,10 +24,10 @@ SAMPLED_LEAST = 0.01  # taken for the least eigenvalue of M⁻¹H where M comes 
 class Inverse:
     """M⁻¹, and a lower bound on the eigenvalues of M⁻¹ H, given that no eigenvalue of H is less than 1."""
 
-    apply: Callable[[Floats], Floats]
+    apply: Callable[[AnyFloats], AnyFloats]
     least: float
 
-    def __call__(self, v: Floats) -> Floats:
+    def __call__(self, v: AnyFloats) -> AnyFloats:
         return self.apply(v)
 
 
@@ -40,7 +40,7 @@ class ModelStep:
     predicts for it, a bound on the largest decrease that the model allows, and the number of Hessian products.
     """
 
-    step: Floats
+    step: AnyFloats
     length: float
     predicted: float
     attainable: float
@@ -134,7 +134,7 @@ def make_preconditioner(kind: str | None, objective: Function) -> Preconditioner
     return Sample(objective.sampled(sample_size(objective.size), seed=0))
 
 
-def _by_diagonal(diagonal: Floats) -> Inverse:
+def _by_diagonal(diagonal: AnyFloats) -> Inverse:
     diagonal = diagonal.clip(1.0, None)  # as it is without rounding: pieces of opposite curvature may cancel
     return Inverse(partial(mul, 1.0 / diagonal), 1.0 / float(diagonal.max()))
 

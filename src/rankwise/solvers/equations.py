@@ -7,10 +7,10 @@ import numpy as np
 from scipy import linalg
 
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import AnyArray, CupyArray, Tensor, library_of
+from rankwise.foundation.devices import AnyArray, AnyFloats, CupyArray, Tensor, library_of
 from rankwise.foundation.threads import enough_blas_threads
 
-Inverse = Callable[[Floats], Floats]
+Inverse = Callable[[AnyFloats], AnyFloats]
 
 
 def inverse(matrix: AnyArray) -> Inverse:

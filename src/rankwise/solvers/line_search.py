@@ -5,8 +5,7 @@ import math
 import numpy as np
 from scipy import optimize
 
-from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import length_of
+from rankwise.foundation.devices import AnyFloats, length_of
 from rankwise.foundation.functions import E, Expandable, Ray, Searchable
 from rankwise.solvers.base import decrease
 
@@ -16,7 +15,7 @@ ROUGHLY = 0.01  # relative exactness of the minimum on the way
 SHORTEST = 1e-300  # where the curvature at w = 0 says nothing, a step is too long by the square of the features' size
 
 
-def line_search(objective: Expandable[E], here: E, direction: Floats) -> tuple[E | None, float]:
+def line_search(objective: Expandable[E], here: E, direction: AnyFloats) -> tuple[E | None, float]:
     """The full step if it gains what a right model promises, else the minimum on the way there.
 
     Where pairs become active on the way, f bends up again long before a full step, at a place that backtracking from
@@ -49,7 +48,7 @@ def _minimum_on(ray: Ray) -> float:
 
 
 def _backtracked(
-    objective: Expandable[E], here: E, direction: Floats, slope: float, length: float
+    objective: Expandable[E], here: E, direction: AnyFloats, slope: float, length: float
 ) -> tuple[E | None, float]:
     """Backtracking from a length, each time to the minimum of the parabola through what is known."""
     # Where the Hessian says little (a narrow loss at w = 0) a step may be too long by many orders of magnitude.
@@ -65,6 +64,6 @@ def _backtracked(
     return None, length
 
 
-def _at(objective: Expandable[E], here: E, direction: Floats, length: float) -> E:
+def _at(objective: Expandable[E], here: E, direction: AnyFloats, length: float) -> E:
     with np.errstate(over="ignore", invalid="ignore"):  # too long a step is shortened
         return objective.at(here.point + length * direction)

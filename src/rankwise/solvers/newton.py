@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import Expansion, Function
 from rankwise.solvers.base import (
     Callback,
@@ -55,7 +55,7 @@ class Newton:
     rescue: Rescue | None = None
 
     def __call__(
-        self, objective: Function, start: Floats | Start | None = None, callback: Callback | None = None
+        self, objective: Function, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result:
         journal = Journal(objective, start, self.tol, callback, self.stopping)
         here = journal.begin()
@@ -124,7 +124,7 @@ class Model:
     hessian  the matrix to take the first step with; None: that of the first point
     """
 
-    def __init__(self, options: Newton, objective: Function, hessian: Floats | None = None) -> None:
+    def __init__(self, options: Newton, objective: Function, hessian: AnyFloats | None = None) -> None:
         if options.inner not in INNERS and not callable(options.inner):
             raise ValueError(f"inner must be one of {', '.join(map(repr, INNERS))}; got {options.inner!r}")
         self.options, self.objective = options, objective
@@ -144,7 +144,7 @@ class Model:
         patience = self.options.patience
         return self.options.inner == "cholesky" or (patience is not None and self.products >= patience)
 
-    def matrix(self, here: Expansion) -> Floats:
+    def matrix(self, here: Expansion) -> AnyFloats:
         """The Hessian there, not computed twice in a row; for the first step, the one that was given."""
         given, self._first = self._first, False
         if self.hessian is None or not (given or self._hessian_at is here):

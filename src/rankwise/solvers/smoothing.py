@@ -17,8 +17,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import optimize
 
-from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import half_square, length_of
+from rankwise.foundation.devices import AnyFloats, half_square, length_of
 from rankwise.foundation.functions import Ray
 from rankwise.objective.objective import Objective, ObjectiveExpansion, hinge_slack
 from rankwise.solvers.base import (
@@ -77,7 +76,7 @@ class Smoothing:
     rescue: Rescue | None = None
 
     def __call__(
-        self, objective: Objective, start: Floats | Start | None = None, callback: Callback | None = None
+        self, objective: Objective, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result:
         require(objective, "smoothing", "smoothed", "beyond", "along")
         run = _Run(objective, self, callback, start)
@@ -107,7 +106,7 @@ class _Run:
     """The best point and the best bound seen so far; they need not come from the same width."""
 
     def __init__(
-        self, objective: Objective, options: Smoothing, callback: Callback | None, start: Floats | Start | None
+        self, objective: Objective, options: Smoothing, callback: Callback | None, start: AnyFloats | Start | None
     ) -> None:
         self.objective, self.options, self.callback = objective, options, callback
         self.began = time.perf_counter()
@@ -159,7 +158,7 @@ class _Run:
         wanted = 0.5 * self.options.tol * self.scale(self.gap) / max(self.slack, 1e-300)
         return float(np.clip(wanted, *NARROWER))
 
-    def start(self, start: Floats | Start | None) -> Floats:
+    def start(self, start: AnyFloats | Start | None) -> AnyFloats:
         """Where to begin: at the optimum of a sample, where there is one."""
         if self.options.inner.precondition == "sampled":
             self.sample = self.objective.sampled(sample_size(self.objective.size), seed=0)
@@ -206,7 +205,7 @@ class _Run:
         return here
 
     def _advance(
-        self, smooth: Objective, here: ObjectiveExpansion, direction: Floats
+        self, smooth: Objective, here: ObjectiveExpansion, direction: AnyFloats
     ) -> tuple[ObjectiveExpansion | None, float]:
         before = self.detour.steps
         there, length = self.detour.instead(smooth, here, *line_search(smooth, here, direction))
@@ -266,7 +265,7 @@ class _Run:
             self.message = f"rounding allows no smaller relative gap than {share:.3g}"
         return bool(self.message)
 
-    def predicted(self, model: Model, here: ObjectiveExpansion, width: float, narrower: float) -> Floats:
+    def predicted(self, model: Model, here: ObjectiveExpansion, width: float, narrower: float) -> AnyFloats:
         """The optimum at a narrower width, if the same pairs stay in the corner."""
         linear = self.objective.beyond(width).at(here.point)
         narrowed = _Narrowed(here, model, 1.0 / narrower, linear.gradient - here.point)
@@ -296,10 +295,10 @@ class _Narrowed:
     of: ObjectiveExpansion
     model: Model
     ratio: float
-    linear: Floats
+    linear: AnyFloats
 
     @property
-    def point(self) -> Floats:
+    def point(self) -> AnyFloats:
         return self.of.point
 
     @property
@@ -307,19 +306,19 @@ class _Narrowed:
         return self.of.value
 
     @property
-    def gradient(self) -> Floats:
+    def gradient(self) -> AnyFloats:
         corner = self.of.gradient - self.of.point - self.linear
         return self.of.point + self.linear + self.ratio * corner
 
-    def hessian(self, v: Floats) -> Floats:
+    def hessian(self, v: AnyFloats) -> AnyFloats:
         return v + self.ratio * (self.of.hessian(v) - v)
 
-    def hessian_matrix(self) -> Floats:
+    def hessian_matrix(self) -> AnyFloats:
         matrix = self.ratio * self.model.matrix(self.of)
         matrix.reshape(-1)[:: matrix.shape[0] + 1] += 1.0 - self.ratio
         return matrix
 
-    def hessian_diagonal(self) -> Floats:
+    def hessian_diagonal(self) -> AnyFloats:
         return 1.0 + self.ratio * (self.of.hessian_diagonal() - 1.0)
 
 

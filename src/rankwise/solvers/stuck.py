@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import Field, replace
 from typing import Any, ClassVar, Protocol, TypeGuard
 
-from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import E, Expandable, Function, Scalable
 from rankwise.objective.objective import Objective
 from rankwise.solvers.base import Callback, Result, Step, converged_by, gap_scale
@@ -28,7 +28,7 @@ class Run(Protocol):
     history: list[Step]
 
 
-Stage = Callable[[Function, Floats, Callback], Result]
+Stage = Callable[[Function, AnyFloats, Callback], Result]
 
 
 class Rescue(Protocol):

@@ -9,8 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import length_of
+from rankwise.foundation.devices import AnyFloats, length_of
 from rankwise.foundation.functions import Function
 from rankwise.solvers.base import (
     SHRINKS,
@@ -50,7 +49,7 @@ class TrustRegion:
     rescue: Rescue | None = None  # of the Newton's method that takes over from a sample
 
     def __call__(
-        self, objective: Function, start: Floats | Start | None = None, callback: Callback | None = None
+        self, objective: Function, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result:
         began = time.perf_counter()
         preconditioner = make_preconditioner(self.precondition, objective)
