@@ -9,14 +9,13 @@ from functools import partial
 from inspect import Parameter, signature
 from typing import Protocol, cast
 
-from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import library_of
+from rankwise.foundation.devices import AnyFloats, library_of
 from rankwise.foundation.registry import Registry
 from rankwise.objective.losses import Loss, hinge
 from rankwise.objective.objective import Objective
 from rankwise.objective.stored import Features, is_stored
 from rankwise.solvers.automatic import automatic, automatic_name, smoothing
-from rankwise.solvers.base import Callback, Result
+from rankwise.solvers.base import Callback, Result, Start
 from rankwise.solvers.dual import DualCoordinateAscent, bounded
 from rankwise.solvers.newton import Newton
 from rankwise.solvers.stochastic import Stochastic
@@ -25,7 +24,7 @@ from rankwise.solvers.trust_region import TrustRegion
 
 class Solver(Protocol):
     def __call__(
-        self, objective: Objective, start: Floats | None = None, callback: Callback | None = None
+        self, objective: Objective, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result: ...
 
 
