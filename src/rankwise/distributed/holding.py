@@ -10,12 +10,14 @@ import pickle
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from rankwise.distributed.client import Worker
 from rankwise.distributed.rows import Reduced, in_band
 from rankwise.distributed.tree import Nodes, add, merge
 from rankwise.foundation.arrays import Array
+
+Content: TypeAlias = Any  # what `spread` was told to build of a partition's rows
 
 KEPT = 2  # states: where a solver stands, and where it tries to go
 
@@ -48,7 +50,7 @@ class Reply:
 
 @dataclass(eq=False)
 class Partition:
-    content: Any
+    content: Content
     nbytes: int
     states: OrderedDict[str, object] = field(default_factory=OrderedDict)
 
@@ -71,7 +73,7 @@ class Partition:
         return in_band(Partition, self.content, self.nbytes)
 
 
-def content_of(partition: Partition) -> Any:
+def content_of(partition: Partition) -> Content:
     return partition.content
 
 

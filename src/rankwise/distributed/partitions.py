@@ -10,10 +10,10 @@ import itertools
 import pickle
 import uuid
 from collections.abc import Callable, Iterable
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from rankwise.distributed.client import Client, Future, gone_scheduler, telling
-from rankwise.distributed.holding import Partition, Post, Reply, Request, answer, content_of
+from rankwise.distributed.holding import Content, Partition, Post, Reply, Request, answer, content_of
 from rankwise.distributed.tree import Nodes, merge, missing, total
 from rankwise.foundation.arrays import Array
 
@@ -71,7 +71,7 @@ class Partitions:
         self.children.append(Partitions(self.client, futures, self.traffic))
         return self.children[-1]
 
-    def contents(self) -> list[Any]:
+    def contents(self) -> list[Content]:
         """What they hold, brought to the client."""
         with telling(self.client):
             return list(self.client.gather(self.client.map(content_of, self.futures, pure=False)))

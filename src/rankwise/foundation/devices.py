@@ -27,13 +27,14 @@ if TYPE_CHECKING:  # none of these is imported for its types alone
 else:
     Tensor = CupyArray = SparseMatrix = Any
 
+_Array: TypeAlias = NDArray[Any]
 DeviceArray: TypeAlias = Tensor | CupyArray  # of another library, on a GPU or not
-AnyArray: TypeAlias = NDArray[Any] | DeviceArray
-HostMatrix: TypeAlias = NDArray[Any] | SparseMatrix  # rows of features, as NumPy and SciPy have them
+AnyArray: TypeAlias = _Array | DeviceArray
+HostMatrix: TypeAlias = _Array | SparseMatrix  # rows of features, as NumPy and SciPy have them
 Matrix: TypeAlias = HostMatrix | DeviceArray  # or torch and CuPy, which have sparse ones of their own
 AnyFloats: TypeAlias = NDArray[np.float64] | DeviceArray  # float64, on the device of the rows
 Numbers: TypeAlias = ArrayLike | DeviceArray  # as users give them: also a list or a column of a data frame
-Selection: TypeAlias = NDArray[Any] | slice  # which rows or queries
+Selection: TypeAlias = _Array | slice  # which rows or queries
 
 LIBRARIES = ("torch", "cupy")
 
@@ -114,9 +115,9 @@ def some_rows(x: AnyArray, rows: Selection) -> AnyArray:
     return namespace(x).take(x, on_device_of(x, rows), axis=0)
 
 
-def to_host(x: Numbers) -> NDArray[Any]:
+def to_host(x: Numbers) -> _Array:
     """x as NumPy has it."""
-    on_host: NDArray[Any]
+    on_host: _Array
     if _is_torch(x):
         on_host = x.detach().cpu().numpy()
     elif _is_cupy(x):

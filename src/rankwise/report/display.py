@@ -8,7 +8,7 @@ from html import escape
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from rankwise.foundation.texts import counted, visible
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+
+Style: TypeAlias = dict[str, Any]  # keyword arguments of matplotlib
 
 FORMATS = (".png", ".svg", ".pdf")
 HTML_DPI = 100  # of the picture in a notebook
@@ -148,7 +150,7 @@ def dress(ax: "Axes", xlabel: str, ylabel: str, grid: Literal["both", "x", "y"] 
     ax.set_axisbelow(True)
 
 
-def line_style(i: int) -> dict[str, Any]:
+def line_style(i: int) -> Style:
     """The i-th line's colour and marker."""
     marker = {"marker": MARKERS[i % len(MARKERS)], "markersize": 4, "markeredgewidth": 0}
     return {"color": COLOURS[i % len(COLOURS)], "linewidth": 1.6, **marker}
@@ -156,8 +158,8 @@ def line_style(i: int) -> dict[str, Any]:
 
 def legend(ax: "Axes") -> None:
     """Above the axes, where it hides nothing, in as many columns as fit."""
-    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "frameon": False}
-    tight: dict[str, Any] = {"fontsize": "small", "handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.1}
+    place: Style = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "frameon": False}
+    tight: Style = {"fontsize": "small", "handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.1}
     wide = 1.13 * ax.get_window_extent().width  # a layout will make the axes somewhat wider yet
     for columns in range(len(ax.get_legend_handles_labels()[1]), 0, -1):
         drawn = ax.legend(ncols=columns, **place, **tight)
