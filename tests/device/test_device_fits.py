@@ -169,3 +169,10 @@ def test_without_torch_a_sentence_says_what_to_install(monkeypatch):
     X, y, q, _ = make(20)
     with pytest.raises(ValueError, match=r"device 'cuda' needs torch: pip install 'rankwise\[torch\]'"):
         RankSVM(device="cuda").fit(X, y, q)
+
+
+def test_compiled_kernels_do_not_take_rows_on_a_device(put):
+    X, y, q, _ = make()
+    objective = building.build(put(X), put(y), put(q), loss=losses.squared_hinge(), C=0.3)
+    with pytest.raises(TypeError, match="compiled kernels take arrays of NumPy only"):
+        _ = objective.rows.arrays

@@ -8,10 +8,11 @@ import pytest
 from scipy import optimize
 
 from rankwise import make_ranking
+from rankwise.foundation.functions import Certified, Located, Sampleable, Scalable, Searchable
 from rankwise.objective import losses
 from rankwise.objective.building import build
 from rankwise.solvers import SOLVERS as REGISTERED
-from rankwise.solvers import Newton, Smoothing, TrustRegion, cheapest
+from rankwise.solvers import Newton, Smoothing, Start, TrustRegion, cheapest
 
 RNG = np.random.default_rng(0)
 SOLVERS = {name: REGISTERED[name] for name in ("newton", "newton-cg", "newton-minres", "trust-region")}  # need no more
@@ -127,6 +128,22 @@ def test_a_mismatch_is_a_sentence():
     assert TrustRegion()(NoMatrix()).converged
     with pytest.raises(TypeError, match=r"solver 'newton' needs an objective that offers 'hessian_matrix'"):
         Newton()(NoMatrix())
+
+
+def test_what_an_objective_may_offer_beyond_the_least():
+    data = make_ranking(5, 4, 3, random_state=0)
+    objective = build(data.X, data.y, data.qid, loss=losses.squared_hinge(), C=1.0)
+    expansion = objective.at(objective.zero)
+    offers = Located, Searchable, Sampleable, Scalable
+    assert all(isinstance(objective, one) for one in offers)
+    assert isinstance(expansion, Certified)
+    assert isinstance(expansion, Scalable)
+    assert not any(isinstance(Valley(), one) for one in offers)
+    assert not isinstance(Valley().at(np.zeros(3)), Certified)
+    with pytest.raises(TypeError, match="needs an objective that offers 'sampled'"):
+        TrustRegion(precondition="sampled")(Valley())
+    with pytest.raises(TypeError, match="needs an objective that offers 'times'"):
+        Start(Valley().at(np.zeros(3)), (1.0, 1.0)).times(2.0)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

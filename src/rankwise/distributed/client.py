@@ -1,8 +1,34 @@
 """Dask's client: which one to use, tasks that leave nothing behind, and failures of a cluster in one sentence."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+
+if TYPE_CHECKING:  # Dask is imported where it is used
+    import dask.array
+    import dask.dataframe
+    import dask.delayed
+    import distributed
+
+    Client: TypeAlias = distributed.Client
+    Future: TypeAlias = distributed.Future
+    Worker: TypeAlias = distributed.Worker
+    Delayed: TypeAlias = dask.delayed.Delayed
+    Collection: TypeAlias = dask.array.Array | dask.dataframe.DataFrame | dask.dataframe.Series
+else:
+    Client = Future = Worker = Delayed = Collection = Any
+
+Path: TypeAlias = str | PathLike[str]
+Table: TypeAlias = Collection | Path | Sequence[Path]  # what X may be
+Column: TypeAlias = Collection | str | None  # what y, qid and weights may be: beside X, or the name of a column
+Given: TypeAlias = tuple[Table, Column, Column, Column]  # X, y, qid, weights
+
+
+class OnDevice(Protocol):
+    """An estimator that could be told to compute on a device."""
+
+    device: str | None
 
 
 def require_dask() -> None:
@@ -13,7 +39,7 @@ def require_dask() -> None:
         raise ImportError("rankwise.distributed needs two packages: pip install 'rankwise[dask]'") from None
 
 
-def current_client(given: Any = None) -> Any:
+def current_client(given: Client | None = None) -> Client:
     """The client given, or the latest one."""
     import distributed
 
@@ -25,19 +51,19 @@ def current_client(given: Any = None) -> Any:
         raise ValueError("there is no Dask cluster: make a distributed.Client first") from None
 
 
-def check_device(ranker: Any) -> None:
+def check_device(ranker: OnDevice) -> None:
     if ranker.device is not None:
         raise ValueError(f"device is {ranker.device!r}: the workers of a cluster compute on their CPUs, leave it out")
 
 
-def gone_scheduler(client: Any) -> ConnectionError:
+def gone_scheduler(client: Client) -> ConnectionError:
     address = getattr(client.scheduler, "address", None)
     where = f" at {address}" if address else ""
     return ConnectionError(f"the Dask scheduler{where} does not answer any more: start a cluster and fit again")
 
 
 @contextmanager
-def telling(client: Any) -> Iterator[None]:
+def telling(client: Client) -> Iterator[None]:
     """A context in which the failures of a cluster are told in one sentence; others pass."""
     from concurrent.futures import CancelledError
 
@@ -62,22 +88,22 @@ def telling(client: Any) -> Iterator[None]:
 class Errand:
     """A context that submits tasks and releases all of them at its end, whatever happens."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Client) -> None:
         self.client = client
-        self.futures: list[Any] = []
+        self.futures: list[Future] = []
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
-    def submit(self, work: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    def submit(self, work: Callable[..., object], *arguments: object, **options: object) -> Future:
         """The future of work(*arguments)."""
         self.futures.append(self.client.submit(work, *arguments, pure=False, **options))
         return self.futures[-1]
 
-    def compute(self, parts: list[Any]) -> list[Any]:
+    def compute(self, parts: list[Delayed]) -> list[Future]:
         """The futures of Dask's delayed objects."""
         futures = list(self.client.compute(parts))
         self.futures += futures

@@ -1,17 +1,21 @@
 """What the estimators on a cluster share: the client, what they know of the data, predictions of collections."""
 
 import warnings
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.distributed.client import current_client
+from rankwise.distributed.client import Client, Collection, Column, current_client
 from rankwise.distributed.spread import Spread
 from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.devices import AnyArray, HostMatrix, Matrix
 from rankwise.foundation.names import by_number
 from rankwise.metrics.defaults import default_measure
 from rankwise.objective.rows import MemoryRows
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 
 class OnCluster:
@@ -20,18 +24,18 @@ class OnCluster:
     local: ClassVar[Any]
     coef_: Floats
     n_features_in_: int
-    _client: Any = None
+    _client: Client | None = None
 
     @property
-    def client(self) -> Any:
+    def client(self) -> Client:
         """The `distributed.Client` that was set, or the latest one."""
         return current_client(self._client)
 
     @client.setter
-    def client(self, client: Any) -> None:
+    def client(self, client: Client | None) -> None:
         self._client = client
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Collection | Matrix) -> Collection | AnyArray:
         """Scores, one per row: a Dask Series of a Dask DataFrame, a Dask array of an array; others as in memory."""
         check_is_fitted(self)
         if not hasattr(X, "dask"):
@@ -41,10 +45,13 @@ class OnCluster:
             return _scores_of_frame(X, names, self.coef_)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} features, the model has {self.n_features_in_}")
-        whole = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+        whole: Collection = X
+        whole = whole.rechunk({1: -1}) if whole.numblocks[1] > 1 else whole
         return whole.map_blocks(scores_of_block, self.coef_, drop_axis=1, dtype=np.float64)
 
-    def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Collection | Matrix, y: Column = None, qid: Column = None, sample_weight: Column = None
+    ) -> float:
         """NDCG@10 where the lowest and highest label of the fit are grades, else pairwise accuracy."""
         from rankwise.distributed.evaluation import evaluate
 
@@ -76,7 +83,7 @@ class OnCluster:
             self.feature_names_in_ = np.array(data.columns.names, dtype=object)
 
 
-def _scores_of_frame(X: Any, names: Array | None, coef: Floats) -> Any:
+def _scores_of_frame(X: Collection, names: Array | None, coef: Floats) -> Collection:
     import pandas as pd
 
     own = list(X.columns)
@@ -94,11 +101,11 @@ def _scores_of_frame(X: Any, names: Array | None, coef: Floats) -> Any:
     return X[chosen].map_partitions(scores_of_frame, coef, meta=meta)
 
 
-def scores_of_frame(frame: Any, coef: Floats) -> Any:
+def scores_of_frame(frame: "DataFrame", coef: Floats) -> "Series":
     import pandas as pd
 
     return pd.Series(scores_of_block(frame.to_numpy(), coef), index=frame.index, name="score")
 
 
-def scores_of_block(block: Any, coef: Floats) -> Floats:
+def scores_of_block(block: HostMatrix, coef: Floats) -> Floats:
     return MemoryRows(block).scores(coef) if block.shape[0] else np.zeros(0)

@@ -2,11 +2,10 @@
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from rankwise.distributed.client import current_client
+from rankwise.distributed.client import Client, Collection, Column, Given, current_client
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.spread import Columns, spread
 from rankwise.foundation.arrays import Floats
@@ -16,15 +15,19 @@ from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.queries import one_type
 
 
-def evaluate(y: Any, scores: Any, qid: Any = None, measures: Measures = ("ndcg@10",), client: Any = None) -> Evaluation:
+def evaluate(
+    y: Column,
+    scores: Collection,
+    qid: Column = None,
+    measures: Measures = ("ndcg@10",),
+    client: Client | None = None,
+) -> Evaluation:
     """`rankwise.evaluate` of Dask Series or arrays, cut alike; queries may lie in several partitions."""
     column = scores.to_frame("score") if hasattr(scores, "to_frame") else scores[:, None]
     return judged(current_client(client), (column, y, qid, None), np.ones(1), measures)
 
 
-def judged(
-    client: Any, given: tuple[Any, ...], coef: Floats, measures: Measures, like: Columns | None = None
-) -> Evaluation:
+def judged(client: Client, given: Given, coef: Floats, measures: Measures, like: Columns | None = None) -> Evaluation:
     """How well the scores X coef rank the data given (X, y, qid, weight); `like`: the columns that coef is for."""
     asked = parse_all(measures)
     data = spread(client, given, judge, coef, asked, like=like)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from rankwise.objective.executors import State
 from rankwise.objective.losses import Loss
 from rankwise.objective.objective import Objective, divisor
 from rankwise.objective.sums import Sum
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ class Cluster:
             totals[places] = found
         return totals
 
-    def state(self, make: Callable[..., Any], *given: Any) -> "ClusterState":
+    def state(self, make: Callable[..., object], *given: object) -> "ClusterState":
         return ClusterState(self.data.partitions.state(state_of, self.loss, make, *given))
 
     def with_loss(self, loss: Loss) -> "Cluster":
@@ -71,35 +73,36 @@ class ClusterState:
 
     state: PartitionState
 
-    def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
+    def total(self, question: Callable[..., Array], *given: object, size: int) -> Array:
         return self.state.ask(total_of, question, given, size)
 
-    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any, size: int) -> Any:
+    def merged(self, question: Callable[..., T], merge: Callable[[T, T], T], *given: object, size: int) -> T:
         """By partition where it is, then here."""
         state = self.state
-        return reduce(merge, state.of.each(merged_of, state.made_of, question, merge, given, size))
+        parts: list[T] = state.of.each(merged_of, state.made_of, question, merge, given, size)
+        return reduce(merge, parts)
 
 
-def state_of(content: Content, loss: Loss, make: Callable[..., Any], *given: Any) -> State:
+def state_of(content: Content, loss: Loss, make: Callable[..., object], *given: object) -> State:
     return content.unit.sum.with_loss(loss).executor.state(make, *given)
 
 
-def total_of(state: State, question: Callable[..., Array], given: tuple[Any, ...], size: int) -> Array:
+def total_of(state: State, question: Callable[..., Array], given: tuple[object, ...], size: int) -> Array:
     return state.total(question, *given, size=size)
 
 
 def merged_of(
     content: Content,
-    made_of: tuple[Any, ...],
-    question: Callable[..., Any],
-    merge: Callable[[Any, Any], Any],
-    given: tuple[Any, ...],
+    made_of: tuple[Loss, Callable[..., object], *tuple[object, ...]],
+    question: Callable[..., T],
+    merge: Callable[[T, T], T],
+    given: tuple[object, ...],
     size: int,
-) -> Any:
+) -> T:
     return state_of(content, *made_of).merged(question, merge, *given, size=size)
 
 
-def itself(content: Any) -> Any:
+def itself(content: Content) -> Content:
     return content
 
 
@@ -114,8 +117,8 @@ def totals_of(content: Content) -> Floats:
 def build_rows(rows: Rows, _: Columns, loss: Loss, pairing: Pairing, n_jobs: int | None) -> Content:
     """The content of a partition."""
     data = rows.data
-    options: Any = {"loss": loss, "C": 1.0, "pairing": pairing, "n_jobs": threads(n_jobs)}
-    return Content(build(data.X, data.y, data.qid, rows.weight, **options), rows)
+    unit = build(data.X, data.y, data.qid, rows.weight, loss=loss, C=1.0, pairing=pairing, n_jobs=threads(n_jobs))
+    return Content(unit, rows)
 
 
 def distributed_objective(data: Spread, loss: Loss, C: float, normalize: str) -> Objective:

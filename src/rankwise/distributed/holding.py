@@ -10,11 +10,14 @@ import pickle
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
-from rankwise.distributed.rows import in_band
+from rankwise.distributed.client import Worker
+from rankwise.distributed.rows import Reduced, in_band
 from rankwise.distributed.tree import Nodes, add, merge
 from rankwise.foundation.arrays import Array
+
+Content: TypeAlias = Any  # what `spread` was told to build of a partition's rows
 
 KEPT = 2  # states: where a solver stands, and where it tries to go
 
@@ -25,10 +28,10 @@ class Request:
 
     n_leaves: int
     state: str
-    make: Callable[..., Any]
-    made_of: tuple[Any, ...] | None  # None: as before
+    make: Callable[..., object]
+    made_of: tuple[object, ...] | None  # None: as before
     question: Callable[..., Array]
-    asked: tuple[Any, ...]
+    asked: tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -47,9 +50,9 @@ class Reply:
 
 @dataclass(eq=False)
 class Partition:
-    content: Any
+    content: Content
     nbytes: int
-    states: OrderedDict[str, Any] = field(default_factory=OrderedDict)
+    states: OrderedDict[str, object] = field(default_factory=OrderedDict)
 
     def answer(self, request: Request) -> Array | None:
         """None where the state is not known and cannot be made."""
@@ -66,15 +69,15 @@ class Partition:
     def __sizeof__(self) -> int:  # Dask decides by it what to spill and where to work
         return self.nbytes
 
-    def __reduce__(self) -> Any:  # without the states: they are made again
+    def __reduce__(self) -> Reduced:  # without the states: they are made again
         return in_band(Partition, self.content, self.nbytes)
 
 
-def content_of(partition: Partition) -> Any:
+def content_of(partition: Partition) -> Content:
     return partition.content
 
 
-async def answer(message: bytes, dask_worker: Any) -> Reply:
+async def answer(message: bytes, dask_worker: Worker) -> Reply:
     """What this worker, and those it passes the request on to, know of the sum; the message is a request and a post."""
     request, post = pickle.loads(message)
     others = [asyncio.ensure_future(_pass_on(dask_worker, to, below, request)) for to, below in post.below.items()]
@@ -91,7 +94,7 @@ async def answer(message: bytes, dask_worker: Any) -> Reply:
     return Reply(nodes, sum(one.nbytes for one in nodes.values()) + sum(reply.sent for reply in replies))
 
 
-async def _pass_on(worker: Any, address: str, post: Post, request: Request) -> Reply:
+async def _pass_on(worker: Worker, address: str, post: Post, request: Request) -> Reply:
     from distributed.core import clean_exception
 
     message = pickle.dumps((request, post))

@@ -10,12 +10,14 @@ import itertools
 import pickle
 import uuid
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Self, TypeVar
 
-from rankwise.distributed.client import gone_scheduler, telling
-from rankwise.distributed.holding import Post, Reply, Request, answer, content_of
+from rankwise.distributed.client import Client, Future, gone_scheduler, telling
+from rankwise.distributed.holding import Content, Partition, Post, Reply, Request, answer, content_of
 from rankwise.distributed.tree import Nodes, merge, missing, total
 from rankwise.foundation.arrays import Array
+
+T = TypeVar("T")
 
 FAN_OUT = 8  # workers that the client, or a worker, sends a request to
 CHECK = 1.0  # seconds after which to see whether a worker that has not answered still lives
@@ -33,7 +35,7 @@ class Traffic:
 class Partitions:
     """Futures of `holding.Partition`s; a context that lets go of them at its end."""
 
-    def __init__(self, client: Any, futures: list[Any], traffic: Traffic | None = None) -> None:
+    def __init__(self, client: Client, futures: list[Future], traffic: Traffic | None = None) -> None:
         self.client = client
         self.futures = futures
         self.traffic = Traffic() if traffic is None else traffic
@@ -45,7 +47,7 @@ class Partitions:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
     def release(self) -> None:
@@ -63,29 +65,29 @@ class Partitions:
         """Some of them, which still belong to this context."""
         return Partitions(self.client, [self.futures[i] for i in which], self.traffic)
 
-    def derived(self, make: Callable[..., Any], arguments: dict[int, tuple[Any, ...]]) -> "Partitions":
+    def derived(self, make: Callable[..., object], arguments: dict[int, tuple[object, ...]]) -> "Partitions":
         """make(partition, *arguments) of some of them, where they are; they too belong to this context."""
         futures = [self.client.submit(make, self.futures[i], *given, pure=False) for i, given in arguments.items()]
         self.children.append(Partitions(self.client, futures, self.traffic))
         return self.children[-1]
 
-    def contents(self) -> list[Any]:
+    def contents(self) -> list[Content]:
         """What they hold, brought to the client."""
         with telling(self.client):
             return list(self.client.gather(self.client.map(content_of, self.futures, pure=False)))
 
-    def each(self, question: Callable[..., Any], *asked: Any) -> list[Any]:
+    def each(self, question: Callable[..., T], *asked: object) -> list[T]:
         """question(content, *asked) of every partition, not added up."""
         self.traffic.rounds += 1
         with telling(self.client):
             answers = self.client.map(_about, self.futures, question=question, asked=asked, pure=False)
             return list(self.client.gather(answers))
 
-    def state(self, make: Callable[..., Any], *made_of: Any) -> "State":
+    def state(self, make: Callable[..., object], *made_of: object) -> "State":
         """make(content, *made_of) of every partition, not yet made."""
         return State(self, f"{self.name}-{next(self.states)}", make, made_of)
 
-    def ask(self, state: "State", question: Callable[..., Array], *asked: Any) -> Array:
+    def ask(self, state: "State", question: Callable[..., Array], *asked: object) -> Array:
         """The sum over the partitions of question(state, *asked)."""
         n = len(self.futures)
         nodes: Nodes = {}
@@ -110,7 +112,7 @@ class Partitions:
                 raise reply
         return [reply for reply in replies.values() if isinstance(reply, Reply)]
 
-    async def _send(self, request: Request, posts: dict[str, Post]) -> dict[str, Any]:
+    async def _send(self, request: Request, posts: dict[str, Post]) -> dict[str, Reply | BaseException]:
         """What each worker answers, or why it did not."""
         tasks = {}
         for address, post in posts.items():
@@ -152,7 +154,7 @@ class Partitions:
                     self.owners[i] = min(owners)
             unknown = [i for i in unknown if not found.get(self.futures[i].key)]
 
-    def _wait(self, futures: list[Any]) -> None:
+    def _wait(self, futures: list[Future]) -> None:
         import distributed
 
         while True:
@@ -171,18 +173,18 @@ class Partitions:
                 return
 
 
-def _about(partition: Any, question: Callable[..., Any], asked: tuple[Any, ...]) -> Any:
+def _about(partition: Partition, question: Callable[..., T], asked: tuple[object, ...]) -> T:
     return question(content_of(partition), *asked)
 
 
 class State:
     """What questions are about; `made` once every partition has had it."""
 
-    def __init__(self, of: Partitions, name: str, make: Callable[..., Any], made_of: tuple[Any, ...]) -> None:
+    def __init__(self, of: Partitions, name: str, make: Callable[..., object], made_of: tuple[object, ...]) -> None:
         self.of, self.name, self.make, self.made_of = of, name, make, made_of
         self.made = False
 
-    def ask(self, question: Callable[..., Array], *asked: Any) -> Array:
+    def ask(self, question: Callable[..., Array], *asked: object) -> Array:
         return self.of.ask(self, question, *asked)
 
 

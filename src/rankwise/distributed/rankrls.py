@@ -1,9 +1,9 @@
 """RankRLS on a Dask cluster."""
 
 import warnings
-from typing import Any, Self
+from typing import Self
 
-from rankwise.distributed.client import check_device
+from rankwise.distributed.client import Column, Table, check_device
 from rankwise.distributed.cluster import OnCluster
 from rankwise.distributed.executor import Cluster, Content
 from rankwise.distributed.results import with_traffic
@@ -27,7 +27,7 @@ class DaskRankRLS(OnCluster, RankRLS):
 
     local = RankRLS
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Table, y: Column = None, qid: Column = None, sample_weight: Column = None) -> Self:
         """Learn `coef_` from data on the workers; arguments as in `DaskRankSVM.fit`."""
         positive("alpha", self.alpha)
         if self.solver not in SOLVERS:
@@ -49,6 +49,5 @@ class DaskRankRLS(OnCluster, RankRLS):
 def build_regression(rows: Rows, _: Columns, ties: str, scaling: str, n_jobs: int | None) -> Content:
     """The content of a partition."""
     data = rows.data
-    options: Any = {"ties": ties, "scaling": scaling, "n_jobs": threads(n_jobs)}
-    executor = build(data.X, data.y, data.qid, rows.weight, **options)
+    executor = build(data.X, data.y, data.qid, rows.weight, ties=ties, scaling=scaling, n_jobs=threads(n_jobs))
     return Content(Regression(executor).objective(0.5), None)

@@ -1,11 +1,11 @@
 """RankSVM on a Dask cluster."""
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import NoReturn, Self
 
 import numpy as np
 
-from rankwise.distributed.client import check_device
+from rankwise.distributed.client import Column, Table, check_device
 from rankwise.distributed.cluster import OnCluster
 from rankwise.distributed.executor import build_rows, distributed_objective
 from rankwise.distributed.results import with_traffic
@@ -28,10 +28,10 @@ class DaskRankSVM(OnCluster, RankSVM):
     local = RankSVM
 
     @property
-    def partial_fit(self) -> Any:
+    def partial_fit(self) -> NoReturn:
         raise AttributeError("partial_fit takes new queries in memory: to_local() gives a RankSVM that has it")
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]
+    def fit(self, X: Table, y: Column = None, qid: Column = None, sample_weight: Column = None) -> Self:  # type: ignore[override]
         """Learn `coef_` from data on the workers.
 
         Parameters

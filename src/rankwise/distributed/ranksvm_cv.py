@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
+from rankwise.distributed.client import Column, Table
 from rankwise.distributed.cluster import OnCluster
 from rankwise.distributed.evaluation import settled
 from rankwise.distributed.executor import Content, build_rows, distributed_objective, itself
@@ -35,7 +36,7 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
 
     local = RankSVMCV
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Table, y: Column = None, qid: Column = None, sample_weight: Column = None) -> Self:
         """Choose `C_` and learn `coef_` from data on the workers; arguments as in `DaskRankSVM.fit`."""
         self.Cs_, measure = check_strengths("Cs", self.Cs), parse(self.measure)
         check_rule(self.rule)

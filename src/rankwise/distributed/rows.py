@@ -1,9 +1,9 @@
 """The rows of one partition as a worker reads them, and what the client must know of them before they are used."""
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +11,11 @@ from scipy import sparse
 from rankwise.data.columns import Known, matched
 from rankwise.data.records import RankingData, joined
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.devices import HostMatrix, is_sparse
 from rankwise.pairs.queries import Queries
+
+T = TypeVar("T")
+Reduced: TypeAlias = tuple[Callable[..., object], tuple[object, ...]]  # what pickle calls, and with what
 
 
 def owned(array: Array) -> Array:
@@ -22,12 +26,12 @@ def owned(array: Array) -> Array:
     return np.require(array, requirements=["C", "A", "W"])
 
 
-def in_band(make: Any, *arguments: Any) -> Any:
+def in_band(make: Callable[..., object], *arguments: object) -> Reduced:
     """What `__reduce__` returns for make(*arguments), whose arrays will then be `owned` wherever they are sent."""
     return _revived, (make, pickle.dumps(arguments, protocol=4))  # 5 would leave them in the message's buffer
 
 
-def _revived(make: Any, arguments: bytes) -> Any:
+def _revived(make: Callable[..., T], arguments: bytes) -> T:
     return make(*pickle.loads(arguments))
 
 
@@ -43,13 +47,13 @@ class Rows:
     def __len__(self) -> int:
         return len(self.data)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> Reduced:
         return in_band(Rows, self.data, self.weight, self.where, self.zeros_left_out)
 
     def __sizeof__(self) -> int:
         return nbytes(self.data.X) + self.data.y.nbytes + self.data.qid.nbytes
 
-    def select(self, rows: Any) -> "Rows":
+    def select(self, rows: Array) -> "Rows":
         return replace(self, data=self.data.select(rows), weight=None if self.weight is None else self.weight[rows])
 
     def gathered(self) -> "Rows":
@@ -134,8 +138,8 @@ def together(pieces: Sequence[Rows], where: str) -> Rows:
     return Rows(data, weight, where).gathered()
 
 
-def nbytes(X: Any) -> int:
-    return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) if sparse.issparse(X) else int(X.nbytes)
+def nbytes(X: HostMatrix) -> int:
+    return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) if is_sparse(X) else int(X.nbytes)
 
 
 def _check(rows: Rows) -> None:

@@ -2,24 +2,32 @@
 
 import glob
 import os
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Hashable, Sequence
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from rankwise.data.formats import format_of, get_format, read_data
 from rankwise.data.records import RankingData
-from rankwise.distributed.client import Errand
+from rankwise.distributed.client import Collection, Column, Delayed, Errand, Future, Path, Table
 from rankwise.distributed.rows import Rows, owned, threads
 from rankwise.foundation.arrays import Array, exact
+from rankwise.foundation.devices import HostMatrix
 from rankwise.pairs.queries import one_column
 
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+else:
+    DataFrame = Series = Any
+
+Besides: TypeAlias = dict[str, Array | Series | None]  # labels, query ids and weights of a partition
 QUERY = "qid"  # a column of this name holds the query ids, as in XGBoost
 
 
-def load(errand: Errand, X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
+def load(errand: Errand, X: Table, y: Column, qid: Column, weight: Column) -> list[Future]:
     """Futures of the `Rows` of each partition; a worker reads what it is to keep.
 
     X        a Dask DataFrame or array; or a path, a pattern or a list of paths of ranking files or Parquet folders
@@ -36,13 +44,13 @@ def load(errand: Errand, X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
     )
 
 
-def _is_files(X: Any) -> bool:
+def _is_files(X: object) -> TypeGuard[Path | Sequence[Path]]:
     if isinstance(X, str | os.PathLike):
         return True
     return isinstance(X, Sequence) and bool(X) and all(isinstance(one, str | os.PathLike) for one in X)
 
 
-def _load_files(errand: Errand, X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
+def _load_files(errand: Errand, X: Path | Sequence[Path], y: Column, qid: Column, weight: Column) -> list[Future]:
     if weight is not None or not isinstance(y, str | None) or not isinstance(qid, str | None):
         raise ValueError("with files, y and qid are names of columns of theirs, and there are no weights")
     columns = {key: name for key, name in (("label", y), ("qid", qid)) if name is not None}
@@ -60,17 +68,17 @@ def _load_files(errand: Errand, X: Any, y: Any, qid: Any, weight: Any) -> list[A
     ]
 
 
-def list_files(given: list[str]) -> list[tuple[Any, str]]:
+def list_files(given: list[str]) -> list[tuple[object, str]]:
     """(what to read, its format) for each file, or part of a folder, that the patterns and folders stand for.
 
     A worker looks them up, because it reads them.
     """
-    parts: list[tuple[Any, str]] = []
+    parts: list[tuple[object, str]] = []
     for one in given:
         paths = [one] if os.path.exists(one) else sorted(glob.glob(one))
         if not paths:
             raise FileNotFoundError(f"{one}: the workers see no such file")
-        for path in map(Path, paths):
+        for path in map(FilePath, paths):
             format = format_of(path)
             parts += [(part, format.name) for part in (format.split(path) if format.split else [path])]
     return parts
@@ -83,7 +91,7 @@ def read_file(source: Any, format: str, columns: dict[str, str]) -> Rows:
     return Rows(data, None, str(source), zeros_left_out=zeros_left_out)
 
 
-def _of_frame(X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
+def _of_frame(X: Collection, y: Column, qid: Column, weight: Column) -> list[Delayed]:
     from dask import delayed
 
     header = [str(name) for name in X.columns]
@@ -108,15 +116,17 @@ def _of_frame(X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
     ]
 
 
-def rows_of_frame(frame: Any, features: list[Any], columns: dict[str, str], besides: dict[str, Any], i: int) -> Rows:
+def rows_of_frame(
+    frame: DataFrame, features: list[Hashable], columns: dict[str, str], besides: Besides, i: int
+) -> Rows:
     """Of a pandas DataFrame, with the other columns in it or beside it."""
-    found: dict[str, Any] = {name: frame[column] for name, column in columns.items()} | besides
+    beside_rows = {name: frame[column] for name, column in columns.items()} | besides
     X = owned(_floats(frame[features].to_numpy()))
     names = [str(name) for name in features]
-    return _rows(X, found, names, f"partition {i}")
+    return _rows(X, beside_rows, names, f"partition {i}")
 
 
-def _of_array(X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
+def _of_array(X: Collection, y: Column, qid: Column, weight: Column) -> list[Delayed]:
     from dask import delayed
 
     if X.ndim != 2:
@@ -128,9 +138,14 @@ def _of_array(X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
         raise ValueError(_ONE_QUERY.format(n))
     if y is None:
         raise ValueError("y is missing: give a Dask array of labels")
-    given = {"y": y, "qid": qid, "sample_weight": weight}
+    given: dict[str, Collection | None] = {"y": y, "qid": qid, "sample_weight": weight}
     for name, one in given.items():
-        if hasattr(one, "rechunk") and not np.isnan(X.chunks[0] + one.chunks[0]).any() and one.chunks[0] != X.chunks[0]:
+        if (
+            one is not None
+            and hasattr(one, "rechunk")
+            and not np.isnan(X.chunks[0] + one.chunks[0]).any()
+            and one.chunks[0] != X.chunks[0]
+        ):
             given[name] = one.rechunk({0: X.chunks[0]})
     besides = {name: _delayed(one, n, name) for name, one in given.items()}
     blocks = X.to_delayed().ravel()
@@ -140,7 +155,7 @@ def _of_array(X: Any, y: Any, qid: Any, weight: Any) -> list[Any]:
     ]
 
 
-def rows_of_block(block: Any, besides: dict[str, Any], i: int) -> Rows:
+def rows_of_block(block: HostMatrix, besides: Besides, i: int) -> Rows:
     """Of an array or CSR matrix."""
     if sparse.issparse(block):
         X = sparse.csr_array(block)
@@ -150,7 +165,7 @@ def rows_of_block(block: Any, besides: dict[str, Any], i: int) -> Rows:
     return _rows(X, besides, None, f"block {i}")
 
 
-def _rows(X: Any, besides: dict[str, Any], names: list[str] | None, where: str) -> Rows:
+def _rows(X: HostMatrix, besides: Besides, names: list[str] | None, where: str) -> Rows:
     for name, one in besides.items():
         if one is not None and len(one) != X.shape[0]:
             raise ValueError(f"{where} of {name} has {len(one)} rows, that of X {X.shape[0]}: they must be cut alike")
@@ -166,16 +181,16 @@ def _rows(X: Any, besides: dict[str, Any], names: list[str] | None, where: str) 
 _ONE_QUERY = "qid is missing: without it all rows are one query, and they lie in {} partitions: give the query ids"
 
 
-def _ids(given: Any) -> Array:
+def _ids(given: ArrayLike) -> Array:
     ids = np.asarray(given)
     return one_column(ids, ids.size) if ids.dtype == object else ids
 
 
-def _floats(X: Any) -> Any:
+def _floats(X: Array) -> Array:
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
-def _delayed(given: Any, n: int, name: str) -> list[Any]:
+def _delayed(given: Collection | None, n: int, name: str) -> list[Delayed | None]:
     """One part for each partition of X."""
     if given is None:
         return [None] * n

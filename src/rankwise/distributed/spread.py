@@ -7,12 +7,11 @@ one; if these are few, as where a file ends in the middle of a query, in one par
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from rankwise.data.columns import places
-from rankwise.distributed.client import Errand, telling
+from rankwise.distributed.client import Client, Errand, Future, Given, telling
 from rankwise.distributed.holding import Partition
 from rankwise.distributed.partitions import Partitions
 from rankwise.distributed.rows import Facts, Rows, facts_of, fitted, nbytes, parted, together
@@ -91,10 +90,10 @@ def part_of(partition: Partition, queries: Ints) -> Partition:
 
 
 def spread(
-    client: Any,
-    given: tuple[Any, ...],
-    build: Callable[..., Any],
-    *options: Any,
+    client: Client,
+    given: Given,
+    build: Callable[..., object],
+    *options: object,
     like: Columns | None = None,
     fold_of: Callable[[int], Ints] | None = None,
 ) -> Spread:
@@ -127,7 +126,7 @@ def spread(
 
 
 def make(
-    rows: Rows, queries: Array, columns: Columns, build: Callable[..., Any], options: tuple[Any, ...]
+    rows: Rows, queries: Array, columns: Columns, build: Callable[..., object], options: tuple[object, ...]
 ) -> Partition:
     """A partition of whole queries: those for which `queries` is true."""
     if not queries.all():
@@ -179,7 +178,9 @@ def _columns(facts: list[Facts], like: Columns | None) -> Columns:
     return replace(columns, labels=labels)
 
 
-def _whole_queries(errand: Errand, read: list[Any], census: Census, columns: Columns) -> tuple[list[Any], list[Ints]]:
+def _whole_queries(
+    errand: Errand, read: list[Future], census: Census, columns: Columns
+) -> tuple[list[Future], list[Ints]]:
     """Futures of rows of whole queries, and which queries; nothing moves where every query lies in one partition."""
     if not census.split.any():
         filled = [i for i, codes in enumerate(census.codes) if codes.size]

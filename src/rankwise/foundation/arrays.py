@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.foundation.devices import library_of, namespace, to_host
+from rankwise.foundation.devices import AnyFloats, Numbers, is_device_array, namespace, to_host
 
-Array = NDArray[Any]
+Array = NDArray[Any]  # of NumPy, of any numbers; for other libraries' see `rankwise.foundation.devices`
 Floats = NDArray[np.float64]
 Ints = NDArray[Any]  # int32 or int64
 
@@ -17,14 +17,14 @@ _DECIMAL = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 LARGEST_EXACT = 2**53  # up to here float64 tells all integers apart
 
 
-def exact(given: Any, name: str, by_order: bool = False) -> Any:
+def exact(given: Numbers, name: str, by_order: bool = False) -> Numbers:
     """Numbers as they were given, if float64 can hold their integers (all others it rounds, as always).
 
     If it cannot, as with times in nanoseconds, different ones could become equal: they are replaced by their ranks
     where only their order counts, and refused in one sentence where their values do. So are dates, whose values depend
     on their unit.
     """
-    if np.ma.is_masked(given):
+    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
         row = int(np.flatnonzero(np.ma.getmaskarray(given))[0])
         raise ValueError(f"{name} must be finite: {name}[{row}] is masked")
     numbers = _numbers(given, name, by_order)
@@ -42,12 +42,12 @@ def exact(given: Any, name: str, by_order: bool = False) -> Any:
     )
 
 
-def _numbers(given: Any, name: str, by_order: bool) -> Array | None:
+def _numbers(given: Numbers, name: str, by_order: bool) -> Array | None:
     """The numbers as they are, integers of any size, where some of them are large; else None."""
-    if library_of(given) and "int" not in str(given.dtype):  # floats stay where they are
+    if is_device_array(given) and "int" not in str(given.dtype):  # floats stay where they are
         return None
     try:
-        array = to_host(given) if library_of(given) else np.asarray(given)
+        array = to_host(given)
     except ValueError:  # rows of different lengths: refused where the shape is checked
         return None
     kind = array.dtype.kind
@@ -82,24 +82,24 @@ def is_rounded_integer(written: bytes) -> bool:
     return digits.isdigit() and bool(LARGEST_EXACT <= value < np.inf) and int(digits) != value
 
 
-def _is_rounded(number: Any) -> bool:
+def _is_rounded(number: object) -> bool:
     try:
         return isinstance(number, Integral) and int(float(number)) != number
     except OverflowError:
         return True
 
 
-def finite(given: Any, name: str, n: int | None = None) -> Floats:
+def finite(given: Numbers, name: str, n: int | None = None) -> AnyFloats:
     """`given` as a float64 vector where it lies, of length n where n is said; what is wrong with it is told in one
     sentence.
     """
-    xp: Any = np if library_of(given) is None else namespace(given)
+    xp = namespace(given) if is_device_array(given) else np
     given = exact(given, name)
     if xp is np and np.iscomplexobj(given):
         raise ValueError(f"{name} must hold one real number per document; got complex ones")
     try:
         plain = np.asarray(given) if xp is np else given  # pandas would make numbers of dates with a time zone
-        values: Any = xp.asarray(plain, dtype=xp.float64)
+        values: AnyFloats = xp.asarray(plain, dtype=xp.float64)
     except (TypeError, ValueError, OverflowError):
         what = "an array" if isinstance(given, np.ndarray) else f"a {type(given).__name__}"
         raise ValueError(f"{name} must hold one number per document; got {what} of other objects") from None
@@ -109,4 +109,4 @@ def finite(given: Any, name: str, n: int | None = None) -> Floats:
     if not xp.isfinite(values).all():
         row = int(xp.nonzero(~xp.isfinite(values))[0][0])
         raise ValueError(f"{name} must be finite: {name}[{row}] is {float(values[row])}")
-    return values  # type: ignore[no-any-return]
+    return values

@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.texts import visible
 
-Columns = Mapping[str, Sequence[Any] | Array]  # of equal length, in plain numbers and texts
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Columns = Mapping[str, Sequence[object] | Array]  # of equal length, in plain numbers and texts
 SHOWN = 20  # rows of an HTML table
 
 
@@ -22,7 +25,7 @@ class Tabular:
         """One line: what the table is of."""
         return type(self).__name__
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """The table as a pandas DataFrame."""
         return data_frame(self.table_columns())
 
@@ -30,7 +33,7 @@ class Tabular:
         return f"<p>{escape(visible(self.summary()))}</p>{html_table(self.table_columns())}"
 
 
-def data_frame(columns: Columns) -> Any:
+def data_frame(columns: Columns) -> "DataFrame":
     try:
         pandas = import_module("pandas")
     except ImportError:

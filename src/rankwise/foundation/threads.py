@@ -5,11 +5,14 @@ thread, and results come back in the order of the pieces. Threads live for one c
 """
 
 import os
-from _thread import allocate_lock, start_new_thread
+from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 Piece = TypeVar("Piece")
 Outcome = TypeVar("Outcome")
@@ -27,7 +30,12 @@ def thread_count(n_jobs: int | None = None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
-_BLAS: dict[str, Any] = {"lock": allocate_lock(), "inside": 0, "limit": None}
+class _Blas:
+    """Who keeps BLAS to one thread: how many contexts are open, and what lifts the limit."""
+
+    lock = allocate_lock()
+    inside = 0
+    limit: "ThreadpoolController"
 
 
 @contextmanager
@@ -36,20 +44,20 @@ def one_blas_thread() -> Iterator[None]:
 
     The limit holds for the whole process: the first to enter sets it, the last to leave lifts it.
     """
-    with _BLAS["lock"]:
-        _BLAS["inside"] += 1
-        if _BLAS["inside"] == 1:
-            _BLAS["limit"] = _libraries().limit(limits=1, user_api="blas")
+    with _Blas.lock:
+        _Blas.inside += 1
+        if _Blas.inside == 1:
+            _Blas.limit = _libraries().limit(limits=1, user_api="blas")
     try:
         yield
     finally:
-        with _BLAS["lock"]:
-            _BLAS["inside"] -= 1
-            if _BLAS["inside"] == 0:
-                _BLAS["limit"].restore_original_limits()
+        with _Blas.lock:
+            _Blas.inside -= 1
+            if _Blas.inside == 0:
+                _Blas.limit.restore_original_limits()
 
 
-def enough_blas_threads(width: int) -> Any:
+def enough_blas_threads(width: int) -> AbstractContextManager[None]:
     """A context for factorising one matrix of this width: by one thread, where several cost more than they save.
 
     On busy cores they cost a hundred times as much. The narrowest matrices are given to one thread by BLAS itself.
@@ -58,7 +66,7 @@ def enough_blas_threads(width: int) -> Any:
 
 
 @cache
-def _libraries() -> Any:
+def _libraries() -> "ThreadpoolController":
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()  # finding the libraries takes a millisecond or two
@@ -85,7 +93,7 @@ def share(work: Callable[[Piece], Outcome], pieces: Iterable[Piece], n_threads: 
     # Bare threads: threading.Thread costs more than some of the work, and its bookkeeping can swallow a Ctrl-C.
     at_work = [allocate_lock() for _ in range(min(n_threads, len(todo)) - 1)]
 
-    def help_out(done: Any) -> None:
+    def help_out(done: LockType) -> None:
         try:
             labour()
         finally:

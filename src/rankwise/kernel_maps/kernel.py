@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from rankwise.foundation.arrays import Floats, Ints
+
+Objects: TypeAlias = Any  # rows of an array or of a sparse matrix, or a list of anything that a kernel takes
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,11 @@ class Kernel:
     def precomputed(self) -> bool:
         return not callable(self.function) and self.function == "precomputed"
 
-    def references(self, objects: Any, chosen: Ints) -> Any:
+    def references(self, objects: Objects, chosen: Ints) -> Objects:
         """The chosen training objects as references."""
         return chosen if self.precomputed else take(objects, chosen)
 
-    def matrix(self, objects: Any, references: Any) -> Floats:
+    def matrix(self, objects: Objects, references: Objects) -> Floats:
         """k(object, reference), one row an object."""
         if self.precomputed:
             return np.ascontiguousarray(objects[:, references], dtype=np.float64)
@@ -46,13 +48,13 @@ class Kernel:
         values = pairwise_kernels(objects, references, metric=self.function, filter_params=True, **self.params)
         return np.ascontiguousarray(values, dtype=np.float64)
 
-    def gram(self, objects: Any, references: Any) -> Floats:
+    def gram(self, objects: Objects, references: Objects) -> Floats:
         """k between the references themselves, in an array of its own; `objects` are the training objects."""
         if self.precomputed:
             return np.ascontiguousarray(objects[np.ix_(references, references)], dtype=np.float64)
         return self.matrix(references, references)
 
-    def diagonal(self, objects: Any) -> Floats:
+    def diagonal(self, objects: Objects) -> Floats:
         """k(x, x) of training objects."""
         if self.precomputed:
             return np.array(objects.diagonal(), dtype=np.float64)
@@ -61,7 +63,7 @@ class Kernel:
         parts = (objects[i : min(i + step, n)] for i in range(0, n, step))
         return np.concatenate([self.matrix(part, part).diagonal() for part in parts])
 
-    def _one_by_one(self, function: Callable[..., float], objects: Any, references: Any) -> Floats:
+    def _one_by_one(self, function: Callable[..., float], objects: Objects, references: Objects) -> Floats:
         symmetric = objects is references
         out = np.empty((count(objects), count(references)))
         for i in range(out.shape[0]):
@@ -74,10 +76,10 @@ class Kernel:
         return out
 
 
-def count(objects: Any) -> int:
+def count(objects: Objects) -> int:
     return int(objects.shape[0]) if hasattr(objects, "shape") else len(objects)
 
 
-def take(objects: Any, chosen: Ints) -> Any:
+def take(objects: Objects, chosen: Ints) -> Objects:
     """The chosen objects, of a list or of an array."""
     return objects[chosen] if hasattr(objects, "shape") else [objects[i] for i in chosen]

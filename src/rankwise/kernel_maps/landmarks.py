@@ -1,24 +1,22 @@
 """Landmarks: the few objects in whose span Nyström's approximation looks for the ranker."""
 
-from typing import Any
-
 import numpy as np
 from scipy import linalg, sparse
 
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.kernel_maps.factor import EPS, Triangular
-from rankwise.kernel_maps.kernel import Kernel, count
+from rankwise.kernel_maps.kernel import Kernel, Objects, count
 
 LANDMARKS = ("random", "kmeans", "leverage")
 
 
-def at_random(n: int, m: int, rng: Any) -> Ints:
+def at_random(n: int, m: int, rng: np.random.RandomState) -> Ints:
     """m of n places, in order."""
     places: Ints = np.sort(rng.permutation(n)[:m])
     return places
 
 
-def centres(kernel: Kernel, objects: Any, m: int, rng: Any) -> Floats:
+def centres(kernel: Kernel, objects: Objects, m: int, rng: np.random.RandomState) -> Floats:
     """Centres of m clusters of the rows."""
     if kernel.precomputed or not (isinstance(objects, np.ndarray) or sparse.issparse(objects)):
         raise ValueError("landmarks='kmeans' needs rows of features: take 'random' or 'leverage' for other objects")
@@ -29,7 +27,7 @@ def centres(kernel: Kernel, objects: Any, m: int, rng: Any) -> Floats:
     return found
 
 
-def by_leverage(kernel: Kernel, objects: Any, m: int, rng: Any, block: int) -> Ints:
+def by_leverage(kernel: Kernel, objects: Objects, m: int, rng: np.random.RandomState, block: int) -> Ints:
     """m places drawn by approximate ridge leverage, k(x, x) - k(x, S) (K_SS + λI)⁻¹ k(S, x), for a random pilot S.
 
     λ is the mean of the smaller half of the eigenvalues of K_SS: what m landmarks cannot be expected to reach. An

@@ -6,17 +6,16 @@ some landmarks it is Nyström's approximation. Weights w of the features are coe
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from rankwise.foundation.arrays import Floats, Ints
-from rankwise.foundation.devices import library_of, on_device_of, some_rows, to_host
+from rankwise.foundation.devices import DeviceArray, is_device_array, on_device_of, some_rows, to_host
 from rankwise.foundation.memory import memory_at_hand
 from rankwise.kernel_maps import on_device
 from rankwise.kernel_maps.factor import factorise
-from rankwise.kernel_maps.kernel import Kernel, count, take
+from rankwise.kernel_maps.kernel import Kernel, Objects, count, take
 from rankwise.kernel_maps.landmarks import LANDMARKS, at_random, by_leverage, centres
 
 BLOCK_VALUES = 1 << 23  # kernel values held at a time while objects are mapped or scored: 64 MiB
@@ -30,11 +29,15 @@ class KernelMap:
     chosen      the places of the references among the training objects; None where they are centres of clusters
     """
 
-    references: Any
+    references: Objects
     chosen: Ints | None
 
     def __init__(
-        self, kernel: Kernel, n_components: int | None = None, landmarks: str = "random", random_state: Any = None
+        self,
+        kernel: Kernel,
+        n_components: int | None = None,
+        landmarks: str = "random",
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         if landmarks not in LANDMARKS:
             raise ValueError(f"landmarks is {landmarks!r}: there are {', '.join(map(repr, LANDMARKS))}")
@@ -43,9 +46,9 @@ class KernelMap:
         self.landmarks = landmarks
         self.random_state = random_state
 
-    def fit_transform(self, objects: Any) -> Floats:
+    def fit_transform(self, objects: Objects) -> Floats:
         """Learn the map; the features of the training objects, where these lie."""
-        if library_of(objects):
+        if is_device_array(objects):
             return self._fit_on_device(objects)
         if self.n_components is None:
             check_room(count(objects))
@@ -55,7 +58,7 @@ class KernelMap:
         self.chosen = None if chosen is None else chosen[needed]
         return features if self.n_components is None else self.transform(objects)
 
-    def transform(self, objects: Any) -> Floats:
+    def transform(self, objects: Objects) -> Floats:
         """ψ(x), one row an object."""
         return self._by_blocks(objects, self.basis.features)
 
@@ -63,15 +66,15 @@ class KernelMap:
         """β with ψ(x)·w = k(x, Z) β; for a vector or a matrix of columns."""
         return self.basis.coefficients(w)
 
-    def scores(self, objects: Any, coefficients: Floats) -> Floats:
+    def scores(self, objects: Objects, coefficients: Floats) -> Floats:
         """k(x, Z) β."""
-        if library_of(objects) and on_device.possible(self.kernel, objects):
+        if is_device_array(objects) and on_device.possible(self.kernel, objects):
             scores: Floats = on_device.times(self.kernel, objects, self.references, coefficients)
             return scores
-        objects = to_host(objects) if library_of(objects) else objects
+        objects = to_host(objects) if is_device_array(objects) else objects
         return self._by_blocks(objects, lambda values: values @ coefficients)
 
-    def _fit_on_device(self, X: Any) -> Floats:
+    def _fit_on_device(self, X: DeviceArray) -> Floats:
         n, m = count(X), self.n_components
         if m is None or m >= n or self.landmarks != "random" or not on_device.possible(self.kernel, X):
             at_host: Floats = on_device_of(X, self.fit_transform(to_host(X)))
@@ -84,7 +87,7 @@ class KernelMap:
         features: Floats = on_device.times(self.kernel, X, self.references, to_features)
         return features
 
-    def _candidates(self, objects: Any) -> tuple[Any, Ints | None]:
+    def _candidates(self, objects: Objects) -> tuple[Objects, Ints | None]:
         n = count(objects)
         rng = check_random_state(self.random_state)
         m = n if self.n_components is None else min(self.n_components, n)
@@ -96,7 +99,7 @@ class KernelMap:
             chosen = at_random(n, m, rng) if m < n else np.arange(n)
         return self.kernel.references(objects, chosen), chosen
 
-    def _by_blocks(self, objects: Any, work: Callable[[Floats], Floats]) -> Floats:
+    def _by_blocks(self, objects: Objects, work: Callable[[Floats], Floats]) -> Floats:
         n, step = count(objects), _block(count(self.references))
         out = np.empty(0)
         for first in range(0, n, step):

@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.foundation.devices import is_sparse, namespace, on_device_of
-from rankwise.kernel_maps.kernel import Kernel
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import ArrayFunctions, DeviceArray, is_sparse, namespace, on_device_of
+from rankwise.kernel_maps.kernel import Kernel, Objects
 
 BLOCK_VALUES = 1 << 27  # kernel values held at a time: 1 GiB
 
 
-def possible(kernel: Kernel, X: Any) -> bool:
+def possible(kernel: Kernel, X: DeviceArray) -> bool:
     """Whether kernel values of these rows can be computed where they lie; else that is done at the host."""
     return not is_sparse(X) and isinstance(kernel.function, str) and kernel.function in _OF_PRODUCTS
 
 
-def times(kernel: Kernel, X: Any, references: Any, factor: Any) -> Any:
+def times(kernel: Kernel, X: DeviceArray, references: Objects, factor: Floats) -> DeviceArray:
     """k(X, Z) F, for a vector or a matrix F."""
     xp = namespace(X)
     Z, F = on_device_of(X, np.asarray(references, np.float64)), on_device_of(X, factor)
@@ -38,24 +39,24 @@ class _Params:
         self.degree, self.coef0 = given.get("degree", 3), given.get("coef0", 1)
 
 
-def _linear(xp: Any, X: Any, Z: Any, params: _Params) -> Any:
+def _linear(xp: ArrayFunctions, X: DeviceArray, Z: DeviceArray, params: _Params) -> DeviceArray:
     return X @ Z.T
 
 
-def _polynomial(xp: Any, X: Any, Z: Any, params: _Params) -> Any:
+def _polynomial(xp: ArrayFunctions, X: DeviceArray, Z: DeviceArray, params: _Params) -> DeviceArray:
     return (params.gamma * (X @ Z.T) + params.coef0) ** params.degree
 
 
-def _sigmoid(xp: Any, X: Any, Z: Any, params: _Params) -> Any:
+def _sigmoid(xp: ArrayFunctions, X: DeviceArray, Z: DeviceArray, params: _Params) -> DeviceArray:
     return xp.tanh(params.gamma * (X @ Z.T) + params.coef0)
 
 
-def _rbf(xp: Any, X: Any, Z: Any, params: _Params) -> Any:
+def _rbf(xp: ArrayFunctions, X: DeviceArray, Z: DeviceArray, params: _Params) -> DeviceArray:
     squares = (X * X).sum(1)[:, None] + (Z * Z).sum(1)[None, :] - 2.0 * (X @ Z.T)
     return xp.exp(-params.gamma * xp.where(squares > 0, squares, xp.zeros_like(squares)))
 
 
-_OF_PRODUCTS: dict[str, Callable[..., Any]] = {
+_OF_PRODUCTS: dict[str, Callable[[ArrayFunctions, DeviceArray, DeviceArray, _Params], DeviceArray]] = {
     "linear": _linear,
     "poly": _polynomial,
     "polynomial": _polynomial,

@@ -14,11 +14,12 @@ Means are taken of differences to the first document of the query, so a large of
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.devices import Selection
 from rankwise.pairs.queries import Queries
 
 TIES = ("include", "exclude")
@@ -51,18 +52,19 @@ class Comparisons:
     own: Floats
     against: Floats
 
-    def select(self, queries: Any, rows: Any) -> "Comparisons":
+    def select(self, queries: Selection, rows: Selection) -> "Comparisons":
         """Those of some queries alone, whose documents are `rows`: two slices, or two arrays of numbers."""
         if isinstance(queries, slice):
             first, last, _ = queries.indices(self.factor.size)
-            slots: Any = slice(int(self.starts[first]), int(self.starts[last]))
-            slot, starts = self.slot[rows] - slots.start, self.starts[first : last + 1] - slots.start
+            low = int(self.starts[first])
+            slots: Selection = slice(low, int(self.starts[last]))
+            slot, starts = self.slot[rows] - low, self.starts[first : last + 1] - low
         else:
             counts = np.diff(self.starts)[queries]
             starts = np.concatenate(([0], np.cumsum(counts)))
             slots = np.arange(starts[-1]) + np.repeat(self.starts[queries] - starts[:-1], counts)
             place = np.zeros(self.own.size, np.int32)
-            place[slots] = np.arange(slots.size)
+            place[slots] = np.arange(starts[-1])
             slot = place[self.slot[rows]]
         weights = self.weights[rows]
         return Comparisons(slot, starts, weights, self.factor[queries], self.own[slots], self.against[slots])

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.threads import one_blas_thread, share
 from rankwise.least_squares.comparisons import Comparisons, Shifts
 from rankwise.least_squares.squared_gaps import SquaredGapExpansion, SquaredGapRisk
@@ -100,7 +101,7 @@ class Part:
     def _beside(self, place: slice) -> Floats:
         Xy = np.empty((place.stop - place.start, self.width))
         X = self.rows.select(place, 1).loaded().X
-        Xy[:, :-1] = X.toarray() if sparse.issparse(X) else X
+        Xy[:, :-1] = X.toarray() if is_sparse(X) else X
         Xy[:, -1] = self.risk.targets[place]
         return Xy
 

@@ -9,12 +9,21 @@ products with the Hessian.
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rankwise.foundation.arrays import Floats, Ints
-from rankwise.foundation.devices import device_of, library_of, namespace, on_device_of, some_rows, to_host
+from rankwise.foundation.devices import (
+    AnyArray,
+    DeviceArray,
+    device_of,
+    is_device_array,
+    namespace,
+    on_device_of,
+    some_rows,
+    to_host,
+)
 from rankwise.foundation.threads import thread_count
 from rankwise.least_squares.comparisons import Comparisons, check_options, compare
 from rankwise.least_squares.parts import HEIGHT, Facts, Part, moved_of, narrowed, part_of, stacked
@@ -24,11 +33,11 @@ from rankwise.least_squares.units import Units
 from rankwise.objective.executors import Executor, Threads
 from rankwise.objective.objective import Objective
 from rankwise.objective.risks import PairwiseRisk
-from rankwise.objective.rows import MemoryRows
-from rankwise.objective.stored import StoredRows, is_stored
+from rankwise.objective.rows import MemoryRows, Rows
+from rankwise.objective.stored import Features, Source, StoredRows
 from rankwise.objective.sums import Sum, SumExpansion
 from rankwise.pairs.preferences import Preferences
-from rankwise.pairs.queries import Queries
+from rankwise.pairs.queries import Queries, QueryIds
 
 PRODUCTS = 200  # products with XᵀLX that conjugate gradients typically take
 MATRIX_GAIN = 8  # how many times faster an operation is inside a matrix product
@@ -190,7 +199,14 @@ def added_twofold(total: Floats, other: Floats) -> Floats:
 
 
 def regression(
-    X: Any, labels: Any, queries: Any, weights: Any, *, ties: str, scaling: str, n_jobs: int | None
+    X: Features,
+    labels: Floats,
+    queries: QueryIds | None,
+    weights: Floats | None,
+    *,
+    ties: str,
+    scaling: str,
+    n_jobs: int | None,
 ) -> Regression:
     """The problem of rows X, in units chosen from the data if these are in memory."""
     executor = build(X, labels, queries, weights, ties=ties, scaling=scaling, n_jobs=n_jobs)
@@ -205,17 +221,26 @@ def regression(
     return Regression(Threads(scaled, replace(risk, labels=risk.labels * units.y)), units)
 
 
-def build(X: Any, labels: Any, queries: Any, weights: Any, *, ties: str, scaling: str, n_jobs: int | None) -> Threads:
+def build(
+    X: Features,
+    labels: Floats,
+    queries: QueryIds | None,
+    weights: Floats | None,
+    *,
+    ties: str,
+    scaling: str,
+    n_jobs: int | None,
+) -> Threads:
     """Rows of any kind (NumPy or SciPy, on disk, torch or CuPy) with the risk of RankRLS.
 
     Rows are copied only where those of a query do not lie together.
     """
     check_options(ties, scaling)
     groups = Queries(queries, X.shape[0])
-    if library_of(X):
+    if is_device_array(X):
         return _on_device(X, labels, groups, weights, ties, scaling)
     n_threads = thread_count(n_jobs)
-    rows = StoredRows(X, 0, X.shape[0], n_threads) if is_stored(X) else MemoryRows(X, n_threads)
+    rows = StoredRows(X, 0, X.shape[0], n_threads) if isinstance(X, Source) else MemoryRows(X, n_threads)
     if groups.rows is not None:
         rows, labels = rows.select(groups.rows, n_threads), labels[groups.rows]
         weights = None if weights is None else weights[groups.rows]
@@ -224,7 +249,9 @@ def build(X: Any, labels: Any, queries: Any, weights: Any, *, ties: str, scaling
     return Threads(rows, SquaredGapRisk(comparisons, labels, groups.starts))
 
 
-def _on_device(X: Any, y: Any, groups: Queries, weights: Any, ties: str, scaling: str) -> Threads:
+def _on_device(
+    X: DeviceArray, y: AnyArray, groups: Queries, weights: AnyArray | None, ties: str, scaling: str
+) -> Threads:
     """By sums over pairs with the margins y_i - y_j, which the device has code for.
 
     Where ties are included, all documents of a query are compared: then any order of them does for preferences.
@@ -232,9 +259,9 @@ def _on_device(X: Any, y: Any, groups: Queries, weights: Any, ties: str, scaling
     from rankwise.objective.device_sparse import rows_on_device
 
     xp = namespace(y)
-    rows: Any = rows_on_device(X)
+    rows: Rows = rows_on_device(X)
     if groups.rows is not None:
-        rows, y = rows.select(groups.rows), some_rows(y, groups.rows)
+        rows, y = rows.select(groups.rows, 1), some_rows(y, groups.rows)
         weights = None if weights is None else some_rows(weights, groups.rows)
         groups = groups.gathered()
     if scaling == "query":

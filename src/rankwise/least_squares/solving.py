@@ -7,7 +7,7 @@ that is off by δ, is g·(ZᵀZ + αI)⁻¹g for the gradient g. If its estimate
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -196,7 +196,7 @@ class Scaled(NamedTuple):
     smallest  LAPACK's estimate of 1 / |inverse|₁, which is at most the smallest eigenvalue
     """
 
-    factor: Any
+    factor: tuple[Floats, bool]  # as SciPy's cho_factor returns it
     scale: Floats
     smallest: float
 

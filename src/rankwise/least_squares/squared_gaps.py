@@ -7,11 +7,11 @@ With the Laplacian L = R Rᵀ of their graph (see `comparisons`) and the gaps e 
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.devices import Selection
 from rankwise.least_squares.comparisons import Comparisons
 from rankwise.objective import losses
 from rankwise.objective.losses import Loss
@@ -55,7 +55,7 @@ class SquaredGapRisk:
             raise ValueError(f"RankRLS is least squares on differences of labels: loss {loss} is not for it")
         return self
 
-    def select(self, queries: Any, rows: Any, n_threads: int) -> "SquaredGapRisk":
+    def select(self, queries: Selection, rows: Selection, n_threads: int) -> "SquaredGapRisk":
         sizes = np.diff(self.starts)[queries]
         return SquaredGapRisk(self.comparisons.select(queries, rows), self.labels[rows], _ends(sizes))
 

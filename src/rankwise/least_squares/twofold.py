@@ -1,12 +1,11 @@
 """Products with X in twice the usual precision: results are two rows of doubles that are to be added."""
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.threads import share
 from rankwise.objective.rows import MemoryRows, lanes
 
@@ -25,10 +24,10 @@ class TwofoldRows:
         self.bases = np.repeat(starts[:-1], np.diff(starts))  # for each row, the first of its query
 
     @cached_property
-    def rows(self) -> Any:
+    def rows(self) -> tuple[Array, ...]:
         """X as `twofold_kernels` take it."""
         X = self.features.X
-        return (X.toarray(),) if self.dense and sparse.issparse(X) else self.features.arrays
+        return (X.toarray(),) if self.dense and is_sparse(X) else self.features.arrays
 
     def dot(self, w: Floats) -> tuple[Floats, Floats]:
         """X w."""

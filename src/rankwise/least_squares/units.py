@@ -1,11 +1,11 @@
 """Powers of 2 by which X and y are multiplied so that no square of them leaves the range of float64."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import HostMatrix, is_sparse
 
 WITHIN = 200  # the largest |x| and |y| are within 2^±WITHIN
 LEAST, MOST = float(np.finfo(float).tiny), float(np.finfo(float).max)
@@ -26,9 +26,10 @@ class Units(NamedTuple):
         highest = max(labels.max(initial=0.0), -labels.min(initial=0.0))
         return cls(_unit(float(largest.max(initial=0.0))), _unit(float(highest)))
 
-    def alpha(self, alpha: Any) -> Any:
+    def alpha(self, alpha: float | Floats) -> Floats:
         """α x², the α of the scaled problem, within the range of float64."""
-        return np.clip(alpha * self.x * self.x, LEAST, MOST)
+        scaled: Floats = np.clip(alpha * self.x * self.x, LEAST, MOST)
+        return scaled
 
     def weights(self, w: Floats) -> Floats:
         return w * self.x / self.y
@@ -47,12 +48,12 @@ def _unit(largest: float) -> float:
     return float(2.0 ** (min(max(exponent, -WITHIN), WITHIN) - exponent))
 
 
-def largest_values(X: Any) -> Floats:
+def largest_values(X: HostMatrix) -> Floats:
     """max |x_ij| of each feature."""
     from rankwise.least_squares import kernels
 
     out = np.zeros(X.shape[1])
-    if sparse.issparse(X):
+    if is_sparse(X):
         kernels.largest(X.data, X.indices, out)
     else:
         kernels.largest_dense(X, out)

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.strict_json import Json
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import Rows, counted, latex_table, latex_text, markdown_table, table, visible
 from rankwise.metrics.evaluation import Evaluation
@@ -113,7 +113,7 @@ class Comparison(Tabular):
             columns |= {f"{name} {measure}": one.per_query[measure] for name, one in self.evaluations.items()}
         return columns
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, lists and texts, as JSON has them: NaN becomes None."""
         return {
             "baseline": self.baseline,
@@ -124,7 +124,7 @@ class Comparison(Tabular):
 
     def table_columns(self) -> Columns:
         """One row per measure and ranker."""
-        columns: dict[str, list[Any]] = {}
+        columns: dict[str, list[object]] = {}
         for one in self.contrasts:
             for name, value in vars(one).items():
                 parts = {f"{name}_from": value[0], f"{name}_to": value[1]} if "interval" in name else {name: value}
@@ -208,7 +208,7 @@ def _chance(p: float) -> str:
     return f"{p:.4f}" if p >= LEAST_SHOWN else f"<{LEAST_SHOWN:.4f}"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -4,17 +4,21 @@ import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, finite
 from rankwise.foundation.devices import library_of, to_host
+from rankwise.foundation.strict_json import Json
 from rankwise.foundation.tabular import Columns, Tabular, data_frame
 from rankwise.foundation.texts import counted
 from rankwise.metrics.defaults import default_measure
 from rankwise.metrics.measures import Measure, OfQuery, parse, parse_all, void
 from rankwise.pairs.queries import Queries
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Measures = str | Measure | OfQuery | Iterable[str | Measure | OfQuery]
 
@@ -65,10 +69,10 @@ class Evaluation(Tabular, Mapping[str, float]):
         """measure -> how many queries count."""
         return {name: int(np.count_nonzero(~np.isnan(values))) for name, values in self.per_query.items()}
 
-    def to_dict(self, per_query: bool = False) -> dict[str, Any]:
+    def to_dict(self, per_query: bool = False) -> dict[str, Json]:
         """Plain numbers, lists and texts, as JSON has them: NaN becomes None."""
         counted = self.counted
-        plain: dict[str, Any] = {
+        plain: dict[str, Json] = {
             "documents": self.n_documents,
             "queries": int(self.query_ids.size),
             "measures": {name: {"mean": _plain(m), "queries": counted[name]} for name, m in self.means.items()},
@@ -91,7 +95,7 @@ class Evaluation(Tabular, Mapping[str, float]):
         judged = self.counted
         return {"measure": list(self.means), "mean": list(self.means.values()), "queries": list(judged.values())}
 
-    def to_frame(self, per_query: bool = False) -> Any:
+    def to_frame(self, per_query: bool = False) -> "DataFrame":
         """A pandas DataFrame with one row per measure, or one row per query and one column per measure."""
         return data_frame({"query": self.query_ids, **self.per_query} if per_query else self.table_columns())
 

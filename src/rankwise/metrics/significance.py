@@ -12,6 +12,7 @@ A query whose value is NaN does not count. All tests are two-sided.
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankwise.foundation.arrays import Array, Floats
 
@@ -150,7 +151,7 @@ def _bca(means: Floats, values: Floats, weights: Floats, confidence: float) -> t
     return float(low), float(high)
 
 
-def holm(p_values: Any) -> Floats:
+def holm(p_values: ArrayLike) -> Floats:
     """Holm's adjusted p: the k-th smallest of m times m - k + 1, at most 1 and no smaller than the one before.
 
     Whoever keeps those below α makes one false discovery or more with a chance of at most α. NaN is no test at all.

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from rankwise.foundation.arrays import Floats, Ints, finite
+from rankwise.foundation.devices import SparseMatrix
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.threads import share, thread_count
 from rankwise.metrics import Measure, OfQuery, parse
@@ -42,7 +42,7 @@ class LearningCurve(Tabular):
 
 def learning_curve(
     estimator: Estimator,
-    X: Any,
+    X: ArrayLike | SparseMatrix,
     y: ArrayLike,
     qid: ArrayLike,
     *,

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from sklearn.base import clone
 
 from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.devices import is_sparse, library_of, some_rows, to_host
+from rankwise.foundation.devices import AnyArray, HostMatrix, is_device_array, is_sparse, library_of, some_rows, to_host
 from rankwise.foundation.threads import thread_count
 from rankwise.metrics import Measure, evaluate
 from rankwise.model_selection.path import follow
@@ -18,17 +18,17 @@ from rankwise.model_selection.validation import Estimator, fit, predicted
 from rankwise.objective.device_sparse import csr_of, rows_on_device
 from rankwise.objective.objective import Objective
 from rankwise.objective.rows import MemoryRows
-from rankwise.objective.stored import Source, StoredRows, is_stored
-from rankwise.solvers import Callback
+from rankwise.objective.stored import Features, Source, StoredRows, is_stored
+from rankwise.solvers import Callback, Solver
 
 
 class Documents(NamedTuple):
     """Rows of features (arrays and sparse matrices of NumPy, SciPy, torch or CuPy, or rows on disk), with labels."""
 
-    X: Any
-    y: Array
+    X: Features
+    y: AnyArray
     qid: Array | None = None
-    weight: Array | None = None
+    weight: AnyArray | None = None
 
     def splits(self, cv: Folds) -> list[Split]:
         """The folds that `cv` stands for; a splitter is shown the shape of rows that are not in memory."""
@@ -44,8 +44,8 @@ class Documents(NamedTuple):
         return Workers.of(MemoryRows(self.X).nbytes, n_folds, n_jobs)
 
     def select(self, rows: Ints) -> "Documents":
-        qid, weight = (None if one is None else _select(one, rows) for one in (self.qid, self.weight))
-        return Documents(_select(self.X, rows), _select(self.y, rows), qid, weight)
+        qid, weight = (None if one is None else some_rows(one, rows) for one in (self.qid, self.weight))
+        return Documents(_select(self.X, rows), some_rows(self.y, rows), qid, weight)
 
     def halves(self, split: Split) -> tuple["Documents", "Documents"]:
         """Those to train on, and those held out."""
@@ -53,7 +53,7 @@ class Documents(NamedTuple):
 
     def scores(self, coef: Array, n_threads: int) -> Floats:
         """X coef, at the host."""
-        if is_stored(self.X):
+        if isinstance(self.X, Source):
             return StoredRows(self.X, 0, self.X.shape[0], n_threads).scores(to_host(coef))
         if library_of(self.X):
             scores: Floats = to_host(rows_on_device(self.X).scores(coef))
@@ -81,7 +81,7 @@ Halves = Callable[[], tuple[Documents, Documents]]  # to train on and held out; 
 class Problem(Protocol):
     """A linear ranker but for its C: from documents to the solver, and to the objective at C = 1."""
 
-    def __call__(self, documents: Documents) -> tuple[Any, Objective]: ...
+    def __call__(self, documents: Documents) -> tuple[Solver, Objective]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,16 +138,16 @@ class SomeRows:
     @property
     def size(self) -> int:
         """How many numbers there are, about."""
-        return int(self.source.size * self.numbers.size // max(self.source.shape[0], 1))  # type: ignore[attr-defined]
+        return int(self.source.size * self.numbers.size // max(self.source.shape[0], 1))
 
-    def load(self, low: int, high: int) -> Any:
+    def load(self, low: int, high: int) -> HostMatrix:
         rows = StoredRows(self.source, 0, self.source.shape[0], 1)
         return rows.select(self.numbers[low:high], 1).X
 
 
-def _select(x: Any, rows: Ints) -> Any:
-    if is_stored(x):
+def _select(x: Features, rows: Ints) -> Features:
+    if isinstance(x, Source):
         return SomeRows(x, rows)
-    if library_of(x) is None:
-        return x[rows]
-    return csr_of(x).some_rows(rows).matrix if is_sparse(x) else some_rows(x, rows)
+    if is_device_array(x):
+        return csr_of(x).some_rows(rows).matrix if is_sparse(x) else some_rows(x, rows)
+    return x[rows]

@@ -8,17 +8,16 @@ Upwards, from the smallest C, is the default: the first problem is the easiest (
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.foundation.arrays import Floats
 from rankwise.objective.objective import Objective
-from rankwise.solvers import Callback, Result, Start
+from rankwise.solvers import Callback, Result, Solver, Start
 
 
 def follow(
-    solver: Any, unit: Objective, Cs: Iterable[float], start: Floats | None, callback: Callback | None
+    solver: Solver, unit: Objective, Cs: Iterable[float], start: Floats | None, callback: Callback | None
 ) -> Iterator[Result]:
     """`walk` for an objective at C = 1 that is built already. Each solver starts from what the last one knew."""
     begin: Floats | Start | None = start
@@ -26,7 +25,7 @@ def follow(
     for C in Cs:
         if isinstance(begin, Start):
             begin = begin.times(float(C) / last)
-        result: Result = solver(unit.times(float(C)), begin, callback)
+        result = solver(unit.times(float(C)), begin, callback)
         begin, last = result.end or result.point, float(C)
         if not result.converged:
             warnings.warn(f"RankSVM did not converge at C = {C:g}: {result.message}", ConvergenceWarning, stacklevel=2)

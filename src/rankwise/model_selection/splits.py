@@ -13,6 +13,7 @@ from sklearn.model_selection import BaseCrossValidator, KFold
 from sklearn.utils import check_random_state
 
 from rankwise.foundation.arrays import Floats, Ints, finite
+from rankwise.foundation.devices import HostMatrix, SparseMatrix
 from rankwise.pairs.queries import Queries
 
 STRATIFY = (None, "length", "labels")
@@ -59,7 +60,11 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
         return self.n_splits
 
     def split(
-        self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None, qid: ArrayLike | None = None
+        self,
+        X: ArrayLike | SparseMatrix,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
     ) -> Iterator[Split]:
         """(rows to train on, rows to judge) of each fold; `groups` or `qid` holds the query ids."""
         fold = self._fold_of_each_row(np.shape(X)[0], y, qid if groups is None else groups)
@@ -105,7 +110,7 @@ def _trait(queries: Queries, stratify: str, y: ArrayLike | None) -> Floats:
     return np.bincount(queries.codes, labels, minlength=len(queries)) / queries.sizes
 
 
-def splits_of(cv: Folds, X: Any, y: ArrayLike | None, qid: ArrayLike | None, seed: int = 0) -> list[Split]:
+def splits_of(cv: Folds, X: HostMatrix, y: ArrayLike | None, qid: ArrayLike | None, seed: int = 0) -> list[Split]:
     """The folds that `cv` stands for: a number of them, a splitter, or the splits themselves.
 
     A number gives folds of whole queries, shuffled by `seed`; a single query is split by documents.

@@ -12,12 +12,15 @@ from sklearn.base import clone
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from rankwise.foundation.arrays import Array, Floats, finite
+from rankwise.foundation.devices import HostMatrix, SparseMatrix
+from rankwise.foundation.strict_json import Json
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.threads import share, thread_count
 from rankwise.metrics import Evaluation, Measure, OfQuery, evaluate, parse_all
 from rankwise.metrics.evaluation import Measures
 from rankwise.model_selection.choice import means_and_errors
 from rankwise.model_selection.splits import Folds, Split, splits_of
+from rankwise.objective.stored import Features
 from rankwise.pairs.queries import Queries
 
 
@@ -75,13 +78,13 @@ class CrossValidation(Tabular):
     def score_seconds(self) -> Floats:
         return np.array([fold.score_seconds for fold in self.folds])
 
-    def to_dict(self, per_query: bool = False) -> dict[str, Any]:
+    def to_dict(self, per_query: bool = False) -> dict[str, Json]:
         """Plain numbers, lists and texts, as JSON has them."""
         measures = {
             name: {"mean": self.mean(name), "spread": self.spread(name), "folds": self.by_fold(name).tolist()}
             for name in self.measures
         }
-        plain: dict[str, Any] = {"measures": measures, "fit_seconds": self.fit_seconds.tolist()}
+        plain: dict[str, Json] = {"measures": measures, "fit_seconds": self.fit_seconds.tolist()}
         plain["score_seconds"] = self.score_seconds.tolist()
         if per_query:
             plain["per_query"] = [fold.evaluation.to_dict(True)["per_query"] for fold in self.folds]
@@ -104,7 +107,7 @@ class CrossValidation(Tabular):
 
 def cross_validate(
     estimator: Estimator,
-    X: Any,
+    X: ArrayLike | SparseMatrix,
     y: ArrayLike,
     qid: ArrayLike | None = None,
     *,
@@ -118,31 +121,33 @@ def cross_validate(
     cv         a number of folds (whole queries, shuffled, always the same), a splitter, or a list of (train, valid)
     n_jobs     folds side by side, in threads; a ranker uses threads of its own
     """
-    X, y = rows_of(X), finite(y, "y")
+    rows, labels = rows_of(X), finite(y, "y")
     asked = parse_all(measures)
     ids = None if qid is None else np.asarray(qid)
 
     def judged(split: Split) -> Fold:
         train, valid = split
         began = time.perf_counter()
-        fitted = fit(estimator, X[train], y[train], None if ids is None else ids[train])
+        fitted = fit(estimator, rows[train], labels[train], None if ids is None else ids[train])
         fit_seconds = time.perf_counter() - began
-        evaluation = judge(fitted, X[valid], y[valid], None if ids is None else ids[valid], asked)
+        evaluation = judge(fitted, rows[valid], labels[valid], None if ids is None else ids[valid], asked)
         queries = 1 if ids is None else len(Queries(ids[train], train.size))
         return Fold(evaluation, queries, fit_seconds, time.perf_counter() - began - fit_seconds)
 
-    folds = share(judged, splits_of(cv, X, y, ids), thread_count(n_jobs))
+    folds = share(judged, splits_of(cv, rows, labels, ids), thread_count(n_jobs))
     return CrossValidation(folds, [str(one) for one in asked])
 
 
-def rows_of(X: Any) -> Any:
+def rows_of(X: ArrayLike | SparseMatrix) -> HostMatrix:
     """X such that X[rows] selects rows: arrays and sparse matrices as they are, frames by their values."""
     if hasattr(X, "tocsr"):
         return X.tocsr()
     return X if isinstance(X, np.ndarray) else np.asarray(X)
 
 
-def fit(estimator: Estimator, X: Any, y: Array, qid: Array | None = None, weight: Array | None = None) -> Estimator:
+def fit(
+    estimator: Estimator, X: Features, y: Array, qid: Array | None = None, weight: Array | None = None
+) -> Estimator:
     """A fitted clone; metadata routing is on meanwhile, so that qid reaches every step of a pipeline."""
     given = {"qid": qid, "sample_weight": weight}
     with config_context(enable_metadata_routing=True):
@@ -150,7 +155,7 @@ def fit(estimator: Estimator, X: Any, y: Array, qid: Array | None = None, weight
     return fitted
 
 
-def predicted(fitted: Estimator, X: Any, qid: Array | None = None) -> Array:
+def predicted(fitted: Estimator, X: Features, qid: Array | None = None) -> Array:
     """Scores of the rows; `predict` gets qid if it takes it, as that of a scaler within queries does."""
     with config_context(enable_metadata_routing=True):
         takes_ids = qid is not None and bool(get_routing_for_object(fitted).consumes("predict", ["qid"]))
@@ -158,6 +163,6 @@ def predicted(fitted: Estimator, X: Any, qid: Array | None = None) -> Array:
     return scores
 
 
-def judge(fitted: Estimator, X: Any, y: Array, qid: Array | None, measures: Iterable[Measure]) -> Evaluation:
+def judge(fitted: Estimator, X: Features, y: Array, qid: Array | None, measures: Iterable[Measure]) -> Evaluation:
     """The measures of the fitted ranker's predictions."""
     return evaluate(y, predicted(fitted, X, qid), qid, measures)

@@ -1,24 +1,36 @@
 """From what a user gives (rows, labels, query ids or pairs, weights, costs) to the objective a solver minimises."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints, exact, finite
-from rankwise.foundation.devices import library_of, on_device_of, some_rows, to_host
+from rankwise.foundation.devices import (
+    HostMatrix,
+    Numbers,
+    SparseMatrix,
+    is_device_array,
+    is_sparse,
+    library_of,
+    on_device_of,
+    some_rows,
+    to_host,
+)
 from rankwise.foundation.threads import thread_count
 from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
 from rankwise.objective.objective import Objective, divisor
 from rankwise.objective.risks import ListedRisk, PairwiseRisk
 from rankwise.objective.rows import MemoryRows, Rows
-from rankwise.objective.stored import StoredRows, is_stored
+from rankwise.objective.stored import Features, Source, StoredRows
 from rankwise.objective.sums import Sum
 from rankwise.pairs import costs as costs_of
+from rankwise.pairs.costs import Costs
 from rankwise.pairs.preferences import Preferences
-from rankwise.pairs.queries import Queries
+from rankwise.pairs.queries import Queries, QueryIds
 from rankwise.pairs.schemes import Scheme, check_scheme
 
 RESCALINGS = ("slack", "margin")
@@ -41,7 +53,7 @@ class Pairing:
 
     scheme: str | Scheme = "auto"
     scope: str = "all"
-    costs: Any = None
+    costs: Costs | None = None
     rescaling: str = "slack"
     normalize: str = "sum"
 
@@ -54,10 +66,10 @@ class Pairing:
 
 
 def build(
-    X: Any,
-    labels: Any,
-    queries: Any = None,
-    weights: Any = None,
+    X: Features,
+    labels: Numbers,
+    queries: QueryIds | None = None,
+    weights: Numbers | None = None,
     *,
     loss: Loss,
     C: float,
@@ -78,7 +90,7 @@ def build(
     if groups.rows is not None:
         features, labels = features.select(groups.rows, features.n_threads), some_rows(labels, groups.rows)
         weights = None if weights is None else some_rows(on_device_of(labels, weights), groups.rows)
-        costs = np.asarray(costs)[groups.rows] if np.ndim(costs) == 1 else costs
+        costs = np.asarray(costs)[groups.rows] if np.asarray(costs).ndim == 1 else costs
         groups = groups.gathered()
     features = features.centred(groups.starts)
     margins = None
@@ -86,9 +98,9 @@ def build(
         margins, costs = costs_of.per_document(costs, to_host(labels)), None
         margins = on_device_of(labels, margins)
 
-    def preferences_of(weights: Any) -> Preferences:
-        options: Any = {"scope": pairing.scope, "scheme": pairing.scheme, "n_jobs": n_jobs}
-        return Preferences(labels, groups, weights, costs=costs, **options)
+    def preferences_of(weights: Numbers | None) -> Preferences:
+        scope, scheme = pairing.scope, pairing.scheme
+        return Preferences(labels, groups, weights, scope=scope, costs=costs, scheme=scheme, n_jobs=n_jobs)
 
     preferences = preferences_of(weights)
     if pairing.normalize != "sum":
@@ -102,7 +114,14 @@ def build(
 
 
 def build_from_pairs(
-    X: Any, pairs: Any, weights: Any = None, *, loss: Loss, C: float, normalize: str = "sum", n_jobs: int | None = None
+    X: HostMatrix,
+    pairs: ArrayLike,
+    weights: Numbers | None = None,
+    *,
+    loss: Loss,
+    C: float,
+    normalize: str = "sum",
+    n_jobs: int | None = None,
 ) -> Objective:
     """The objective over the pairs given: an integer array of shape (n_pairs, 2), each row (better, worse)."""
     listed = np.asarray(pairs)
@@ -127,24 +146,23 @@ def build_from_pairs(
     return _of_listed(X, risk, C, n_jobs)
 
 
-def rows_of(X: Any, n_jobs: int | None) -> Rows:
+def rows_of(X: Features, n_jobs: int | None) -> Rows:
     """X and its products, wherever it is stored."""
-    if library_of(X):
+    if is_device_array(X):
         from rankwise.objective.device_sparse import rows_on_device
 
-        on_device: Any = rows_on_device(X)
-        return on_device  # type: ignore[no-any-return]
+        return rows_on_device(X)
     n_threads = _threads(X, n_jobs)
-    return StoredRows(X, 0, X.shape[0], n_threads) if is_stored(X) else MemoryRows(X, n_threads)
+    return StoredRows(X, 0, X.shape[0], n_threads) if isinstance(X, Source) else MemoryRows(X, n_threads)
 
 
-def _threads(X: Any, n_jobs: int | None) -> int:
+def _threads(X: HostMatrix | Source, n_jobs: int | None) -> int:
     """As many as asked for, or one where there is so little to do that they would only wait for each other."""
     n_threads = thread_count(n_jobs)
     return n_threads if 8 * X.size + PAIR_WORK * X.shape[0] >= WORTH_THREADS else 1
 
 
-def query_weights(given: Any, queries: Queries) -> Floats:
+def query_weights(given: Numbers | dict[Hashable, float], queries: Queries) -> Floats:
     """For each row, what makes a pair of its query weigh as asked: given a row, or as a dict by query id."""
     if isinstance(given, dict):
         ids = queries.ids.tolist()
@@ -177,7 +195,14 @@ def _needs_list(pairing: Pairing, labels: Floats, groups: Queries) -> bool:
 
 
 def _build_listed(
-    X: Any, labels: Floats, groups: Queries, weights: Any, loss: Loss, C: float, pairing: Pairing, n_jobs: int | None
+    X: HostMatrix,
+    labels: Floats,
+    groups: Queries,
+    weights: Numbers | None,
+    loss: Loss,
+    C: float,
+    pairing: Pairing,
+    n_jobs: int | None,
 ) -> Objective:
     if pairing.scheme not in ("auto", "explicit"):
         raise ValueError(
@@ -203,15 +228,15 @@ def _build_listed(
     return _of_listed(X, ListedRisk(_differences(better, worse, labels.size), scales, margins, loss), C, n_jobs)
 
 
-def _of_listed(X: Any, risk: ListedRisk, C: float, n_jobs: int | None) -> Objective:
+def _of_listed(X: HostMatrix, risk: ListedRisk, C: float, n_jobs: int | None) -> Objective:
     features = MemoryRows(X, thread_count(n_jobs)).centred(risk.starts)
     return Objective(Sum(Threads(features, risk)), C)
 
 
-def _listed_costs(costs: Any, labels: Floats, groups: Queries, better: Ints, worse: Ints) -> Floats:
+def _listed_costs(costs: Costs, labels: Floats, groups: Queries, better: Ints, worse: Ints) -> Floats:
     if callable(costs):
         found = finite(costs(better, worse), "what costs returns")
-    elif sparse.issparse(costs):
+    elif is_sparse(costs):
         if costs.shape != (labels.size, labels.size):
             raise ValueError(f"costs has the shape {costs.shape}: for {labels.size} rows it must be n × n")
         found = finite(np.asarray(costs.tocsr()[better, worse]).ravel(), "costs")
@@ -233,7 +258,7 @@ def _reciprocals(totals: Floats) -> Floats:
     return 1.0 / np.where(totals > 0, totals, 1.0)
 
 
-def _differences(better: Array, worse: Array, n_rows: int) -> Any:
+def _differences(better: Array, worse: Array, n_rows: int) -> SparseMatrix:
     n = better.size
     ends = np.empty(2 * n, np.int64)
     ends[::2], ends[1::2] = better, worse

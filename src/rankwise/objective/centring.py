@@ -5,12 +5,11 @@ column is shifted in each query by its value in the query's first row. Values th
 rounding, so the shifted column holds exactly the differences the data have.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.devices import AnyArray, HostMatrix, SparseMatrix
 from rankwise.foundation.jit import kernel
 from rankwise.foundation.threads import share
 
@@ -20,7 +19,7 @@ GROUP = 64  # columns of a sparse X that are looked at as a dense array
 BLOCK_ROWS = 1 << 14
 
 
-def shifted(X: Any, starts: Ints, n_threads: int = 1) -> Any:
+def shifted(X: HostMatrix, starts: Ints, n_threads: int = 1) -> HostMatrix:
     """X with such columns shifted, or X itself where there are none; queries begin at the rows `starts`."""
     enough = worth_a_look(starts)
     return _shifted_sparse(X, starts, enough) if sparse.issparse(X) else _shifted_dense(X, starts, enough, n_threads)
@@ -32,7 +31,7 @@ def worth_a_look(starts: Ints) -> float:
     return float(np.sqrt(HARMLESS / (np.finfo(float).eps * max(float(sizes @ sizes), 1.0))))
 
 
-def offsets(largest: Any, spread: Any, enough: float) -> Any:
+def offsets(largest: AnyArray, spread: AnyArray, enough: float) -> AnyArray:
     """Which columns are to be shifted, from their largest values and their largest differences within queries."""
     return (largest > RATIO * spread) & (largest > enough)
 
@@ -55,7 +54,7 @@ def _shifted_dense(X: Array, starts: Ints, enough: float, n_threads: int) -> Arr
     return moved
 
 
-def _shifted_sparse(X: Any, starts: Ints, enough: float) -> Any:
+def _shifted_sparse(X: SparseMatrix, starts: Ints, enough: float) -> SparseMatrix:
     largest = np.zeros(X.shape[1])
     np.maximum.at(largest, X.indices, np.abs(X.data))
     candidates = np.flatnonzero(largest > enough)

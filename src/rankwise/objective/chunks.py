@@ -6,8 +6,8 @@ value = risk(X w),   gradient = Xᵀ g,   Hessian v = Xᵀ H (X v)
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
-from rankwise.foundation.arrays import Array, Floats
-from rankwise.foundation.devices import namespace
+from rankwise.foundation.arrays import Array
+from rankwise.foundation.devices import AnyFloats, namespace
 from rankwise.foundation.functions import Expansion
 from rankwise.objective.losses import Loss
 from rankwise.objective.risks import Risk, RiskExpansion
@@ -20,11 +20,11 @@ class Summand(Expansion, Protocol):
     """An expansion that is one of many to be added up."""
 
     @property
-    def sums(self) -> Floats:
+    def sums(self) -> AnyFloats:
         """The gradient, and behind it the value, the moment and the terms (see `risks.RiskExpansion`)."""
         ...
 
-    def sizes(self) -> Floats:
+    def sizes(self) -> AnyFloats:
         """What rounding grows with: see `sizes`."""
         ...
 
@@ -32,7 +32,7 @@ class Summand(Expansion, Protocol):
 class Slope(Protocol):
     """The derivative of a function on a ray, one of many to be added up."""
 
-    def slope(self, t: float) -> Array: ...
+    def slope(self, t: float) -> AnyFloats: ...
 
 
 class Chunk(Protocol):
@@ -46,8 +46,8 @@ class Chunk(Protocol):
         ...
 
     def with_loss(self, loss: Loss) -> Self: ...
-    def at(self, w: Floats) -> Summand: ...
-    def along(self, start: Floats, direction: Floats) -> Slope: ...
+    def at(self, w: AnyFloats) -> Summand: ...
+    def along(self, start: AnyFloats, direction: AnyFloats) -> Slope: ...
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class PlainChunk:
     def with_loss(self, loss: Loss) -> "PlainChunk":
         return self if loss is self.risk.loss else replace(self, risk=self.risk.with_loss(loss))
 
-    def at(self, w: Floats) -> "ChunkExpansion":
+    def at(self, w: AnyFloats) -> "ChunkExpansion":
         rows = self.rows.loaded()
         risk = self.risk.at(rows.dot(w))
         gradient = rows.transposed_dot(risk.gradient)
@@ -69,44 +69,44 @@ class PlainChunk:
         sums = xp.concat((gradient, xp.stack((risk.value, risk.moment, risk.terms))))
         return ChunkExpansion(w, self.rows, risk, sums)
 
-    def along(self, start: Floats, direction: Floats) -> "ChunkRay":
+    def along(self, start: AnyFloats, direction: AnyFloats) -> "ChunkRay":
         rows = self.rows.loaded()
         return ChunkRay(self.risk, rows.dot(start), rows.dot(direction))
 
 
 @dataclass(frozen=True)
 class ChunkExpansion:
-    point: Floats
+    point: AnyFloats
     rows: Rows
     risk: RiskExpansion
-    sums: Floats
+    sums: AnyFloats
 
     @property
     def value(self) -> float:
         return float(self.sums[-SCALARS])
 
     @property
-    def gradient(self) -> Floats:
+    def gradient(self) -> AnyFloats:
         return self.sums[:-SCALARS]
 
-    def hessian(self, v: Array) -> Floats:
+    def hessian(self, v: AnyFloats) -> AnyFloats:
         rows = self.rows.loaded()
         return rows.transposed_dot(self.risk.hessian(rows.dot(v)))
 
-    def hessian_matrix(self) -> Floats:
+    def hessian_matrix(self) -> AnyFloats:
         """By matrix products, a group of columns at a time."""
         rows = self.rows.loaded()
         width, d = rows.width, rows.n_features
         groups = [(j, min(j + width, d)) for j in range(0, d, width)]
         columns = [rows.transposed_dot(self.risk.half_hessian(rows.columns(*group))) for group in groups]
-        half: Floats = namespace(columns[0]).concat(columns, axis=1)
+        half: AnyFloats = namespace(columns[0]).concat(columns, axis=1)
         return half + half.T
 
-    def hessian_diagonal(self) -> Floats:
+    def hessian_diagonal(self) -> AnyFloats:
         """The diagonal of Xᵀ D X, D the diagonal of H: near that of Xᵀ H X, for one pass over X."""
         return self.rows.loaded().squared_transposed_dot(self.risk.hessian_diagonal())
 
-    def sizes(self) -> Floats:
+    def sizes(self) -> AnyFloats:
         return sizes(self.rows, self.risk.sizes(), self.point)
 
 
@@ -115,15 +115,15 @@ class ChunkRay:
     """The scores at the start of a ray, and by how much they change: X is not read again."""
 
     risk: Risk
-    scores: Floats
-    changes: Floats
+    scores: AnyFloats
+    changes: AnyFloats
 
-    def slope(self, t: float) -> Array:
+    def slope(self, t: float) -> AnyFloats:
         slope: Array = self.risk.at(self.scores + t * self.changes).gradient @ self.changes
         return slope
 
 
-def sizes(rows: Rows, curvatures: Floats, w: Floats) -> Floats:
+def sizes(rows: Rows, curvatures: AnyFloats, w: AnyFloats) -> AnyFloats:
     """What rounding of the gradient and of the value grows with, without a factor ε, at the weights w.
 
     `curvatures` are the sums of |b| + |c| over the pairs of each document. A score is off by ε size_i, where
@@ -136,4 +136,5 @@ def sizes(rows: Rows, curvatures: Floats, w: Floats) -> Floats:
     added = curvatures * scores
     in_gradient = rows.absolute_transposed_dot(added)
     xp = namespace(in_gradient)
-    return xp.concat((in_gradient, xp.stack((added @ scores, scores @ scores))))  # type: ignore[no-any-return]
+    joined: AnyFloats = xp.concat((in_gradient, xp.stack((added @ scores, scores @ scores))))
+    return joined

@@ -4,11 +4,21 @@ float32 values are read as they are and summed in float64: on a GPU under torch 
 """
 
 from functools import cached_property
-from typing import Any
+from typing import Self
 
 import numpy as np
 
-from rankwise.foundation.devices import device_of, fused, memory_left, namespace, on_device_of
+from rankwise.foundation.arrays import Array, Ints
+from rankwise.foundation.devices import (
+    ArrayFunctions,
+    DeviceArray,
+    Selection,
+    device_of,
+    fused,
+    memory_left,
+    namespace,
+    on_device_of,
+)
 
 PART_BYTES = 1 << 33  # of X, whose queries are gone through at once
 BLOCK_BYTES = 1 << 28  # of X, turned into float64 at once
@@ -20,45 +30,49 @@ class DeviceRows:
     """What dense and sparse X share; `X` is an array of theirs, by which to know the library and the device."""
 
     n_threads = 1
-    X: Any
+    X: DeviceArray
 
     def __init__(self, n_rows: int, n_features: int, nbytes: int) -> None:
         self.n_rows, self.n_features, self.nbytes = n_rows, n_features, nbytes
         self.block_rows = max(1, PART_BYTES * n_rows // max(nbytes, 1))
 
     @property
-    def xp(self) -> Any:
+    def xp(self) -> ArrayFunctions:
         return namespace(self.X)
 
     @property
-    def zero(self) -> Any:
+    def zero(self) -> DeviceArray:
         """A vector of weights, all 0."""
         return self.xp.zeros(self.n_features, dtype=self.xp.float64, device=device_of(self.X))
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        raise TypeError("compiled kernels take arrays of NumPy only")
 
     @cached_property
     def width(self) -> int:
         """So many columns at once leave room for sums over pairs."""
         return max(8, int(MEMORY_SHARE * memory_left(self.X)) // (8 * COPIES * max(self.n_rows, 1)))
 
-    def loaded(self) -> Any:
+    def loaded(self) -> Self:
         return self
 
-    def select(self, rows: Any, n_threads: int = 1) -> Any:
+    def select(self, rows: Selection, n_threads: int = 1) -> Self:
         """Some of the rows; a slice of them is not copied."""
         raise NotImplementedError
 
-    def subset(self, rows: Any, n_threads: int) -> Any:
+    def subset(self, rows: Ints, n_threads: int) -> Self:
         return self.select(rows, n_threads)
 
-    def centred(self, starts: Any) -> Any:
+    def centred(self, starts: Ints) -> Self:
         """The same differences within queries, which begin at the rows `starts`, without large common offsets."""
         return self
 
-    def dot(self, v: Any) -> Any:
+    def dot(self, v: DeviceArray) -> DeviceArray:
         """X v, for a vector or a matrix of columns."""
         raise NotImplementedError
 
-    def scores(self, w: Any) -> Any:
+    def scores(self, w: DeviceArray) -> DeviceArray:
         """X w."""
         return self.dot(w)
 
@@ -66,16 +80,16 @@ class DeviceRows:
 class DenseRows(DeviceRows):
     """X, an (n, d) array of float32 or float64."""
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: DeviceArray) -> None:
         self.X = X
         self._wide = X.dtype == namespace(X).float64
         n, d = map(int, X.shape)
         super().__init__(n, d, n * d * (8 if self._wide else 4))
 
-    def select(self, rows: Any, n_threads: int = 1) -> "DenseRows":
+    def select(self, rows: Selection, n_threads: int = 1) -> "DenseRows":
         return DenseRows(self.X[rows] if isinstance(rows, slice) else self.xp.take(self.X, on_device_of(self.X, rows)))
 
-    def centred(self, starts: Any) -> "DenseRows":
+    def centred(self, starts: Ints) -> "DenseRows":
         from rankwise.objective.centring import offsets, worth_a_look
 
         xp, X = self.xp, self.X
@@ -92,13 +106,13 @@ class DenseRows(DeviceRows):
         moved[:, columns] = xp.astype(part, moved.dtype)
         return DenseRows(moved)
 
-    def _extents(self, rows: slice, first: Any) -> tuple[Any, Any]:
+    def _extents(self, rows: slice, first: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
         """For each column, the largest value and the largest difference to the first row of the query."""
         xp, block = self.xp, self._block(rows)
         origin = xp.astype(xp.take(self.X, first[rows]), xp.float64)
         return xp.amax(abs(block), 0), xp.amax(abs(block - origin), 0)
 
-    def dot(self, v: Any) -> Any:
+    def dot(self, v: DeviceArray) -> DeviceArray:
         """X v, for a vector or a matrix of columns."""
         if self._wide:
             return self.X @ v
@@ -108,7 +122,7 @@ class DenseRows(DeviceRows):
             return dot(self.X, v)
         return self.xp.concat([self._block(rows) @ v for rows in self.blocks()])
 
-    def transposed_dot(self, g: Any) -> Any:
+    def transposed_dot(self, g: DeviceArray) -> DeviceArray:
         """Xᵀ g, for a vector or a matrix of columns."""
         if self._fused(g):
             from rankwise.pairs.device_kernels import transposed_dot
@@ -116,26 +130,26 @@ class DenseRows(DeviceRows):
             return transposed_dot(self.X, g)
         return sum(self._block(rows).T @ g[rows] for rows in self.blocks())
 
-    def squared_transposed_dot(self, g: Any) -> Any:
+    def squared_transposed_dot(self, g: DeviceArray) -> DeviceArray:
         """(X ∘ X)ᵀ g."""
         return sum((self._block(rows) ** 2).T @ g[rows] for rows in self.blocks())
 
-    def absolute_dot(self, v: Any) -> Any:
+    def absolute_dot(self, v: DeviceArray) -> DeviceArray:
         """|X| v, absolute value by absolute value."""
         return self.xp.concat([abs(self._block(rows)) @ v for rows in self.blocks()])
 
-    def absolute_transposed_dot(self, g: Any) -> Any:
+    def absolute_transposed_dot(self, g: DeviceArray) -> DeviceArray:
         """|X|ᵀ g."""
         return sum(abs(self._block(rows)).T @ g[rows] for rows in self.blocks())
 
-    def columns(self, first: int, last: int) -> Any:
+    def columns(self, first: int, last: int) -> DeviceArray:
         """Columns first, ..., last - 1 in float64."""
         return self.xp.astype(self.X[:, first:last], self.xp.float64)
 
-    def _fused(self, v: Any) -> bool:
+    def _fused(self, v: DeviceArray) -> bool:
         return v.ndim == 1 and not self._wide and fused(self.X)
 
-    def _block(self, rows: slice) -> Any:
+    def _block(self, rows: slice) -> DeviceArray:
         return self.X[rows] if self._wide else self.xp.astype(self.X[rows], self.xp.float64)
 
     def blocks(self) -> list[slice]:

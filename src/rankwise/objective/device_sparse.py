@@ -6,9 +6,20 @@ each in all.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from rankwise.foundation.devices import device_of, is_sparse, library_of, namespace, on_device_of, to_host, torch_csr
+from rankwise.foundation.arrays import Ints
+from rankwise.foundation.devices import (
+    DeviceArray,
+    Selection,
+    SparseMatrix,
+    device_of,
+    is_sparse,
+    library_of,
+    namespace,
+    on_device_of,
+    to_host,
+    torch_csr,
+)
 from rankwise.objective.device_rows import DenseRows, DeviceRows
 
 
@@ -16,13 +27,13 @@ from rankwise.objective.device_rows import DenseRows, DeviceRows
 class Csr:
     """A CSR matrix as three arrays; row i owns values[ends[i]:ends[i + 1]]."""
 
-    values: Any
-    columns: Any
-    ends: Any
+    values: DeviceArray
+    columns: DeviceArray
+    ends: DeviceArray
     shape: tuple[int, int]
 
     @cached_property
-    def matrix(self) -> Any:
+    def matrix(self) -> SparseMatrix | DeviceArray:
         """As the library has it, for products."""
         if library_of(self.values) == "torch":
             return torch_csr(self.ends, self.columns, self.values, self.shape)
@@ -33,7 +44,7 @@ class Csr:
         return csr_matrix((self.values, self.columns, self.ends), shape=self.shape)
 
     @cached_property
-    def rows(self) -> Any:
+    def rows(self) -> DeviceArray:
         """The row of each value."""
         xp = namespace(self.values)
         numbers = xp.arange(self.shape[0], dtype=self.columns.dtype, device=device_of(self.values))
@@ -47,7 +58,7 @@ class Csr:
         ends = xp.astype(xp.searchsorted(columns, bounds), self.ends.dtype)
         return Csr(xp.take(self.values, order), xp.take(self.rows, order), ends, self.shape[::-1])
 
-    def some_rows(self, chosen: Any) -> "Csr":
+    def some_rows(self, chosen: Selection) -> "Csr":
         """Of a slice of the rows, or of those that an array numbers."""
         if isinstance(chosen, slice):
             first, last, _ = chosen.indices(self.shape[0])
@@ -73,10 +84,10 @@ class SparseRows(DeviceRows):
     def transposed(self) -> Csr:
         return self.csr.transposed()
 
-    def select(self, rows: Any, n_threads: int = 1) -> "SparseRows":
+    def select(self, rows: Selection, n_threads: int = 1) -> "SparseRows":
         return SparseRows(self.csr.some_rows(rows))
 
-    def centred(self, starts: Any) -> "SparseRows":
+    def centred(self, starts: Ints) -> "SparseRows":
         from scipy.sparse import csr_array
 
         from rankwise.objective.centring import shifted, worth_a_look
@@ -86,7 +97,7 @@ class SparseRows(DeviceRows):
             return self
         parts = tuple(to_host(one) for one in (stored, self.csr.columns, self.csr.ends))
         rows = csr_array(parts, shape=self.csr.shape)
-        moved = shifted(rows, starts)
+        moved: SparseMatrix = shifted(rows, starts)
         if moved is rows:
             return self
         values, columns, ends = (on_device_of(stored, one) for one in (moved.data, moved.indices, moved.indptr))
@@ -94,28 +105,28 @@ class SparseRows(DeviceRows):
         columns, ends = (xp.astype(one, xp.int64) for one in (columns, ends))
         return SparseRows(Csr(values, columns, ends, self.csr.shape))
 
-    def dot(self, v: Any) -> Any:
+    def dot(self, v: DeviceArray) -> DeviceArray:
         """X v, for a vector or a matrix of columns."""
         return self.csr.matrix @ v
 
-    def transposed_dot(self, g: Any) -> Any:
+    def transposed_dot(self, g: DeviceArray) -> DeviceArray:
         """Xᵀ g, for a vector or a matrix of columns."""
         return self.transposed.matrix @ g
 
-    def squared_transposed_dot(self, g: Any) -> Any:
+    def squared_transposed_dot(self, g: DeviceArray) -> DeviceArray:
         """(X ∘ X)ᵀ g."""
         t = self.transposed
         return Csr(t.values**2, t.columns, t.ends, t.shape).matrix @ g
 
-    def absolute_dot(self, v: Any) -> Any:
+    def absolute_dot(self, v: DeviceArray) -> DeviceArray:
         """|X| v, absolute value by absolute value."""
         return _absolute(self.csr).matrix @ v
 
-    def absolute_transposed_dot(self, g: Any) -> Any:
+    def absolute_transposed_dot(self, g: DeviceArray) -> DeviceArray:
         """|X|ᵀ g."""
         return _absolute(self.transposed).matrix @ g
 
-    def columns(self, first: int, last: int) -> Any:
+    def columns(self, first: int, last: int) -> DeviceArray:
         """Columns first, ..., last - 1 as a dense array."""
         xp, part = self.xp, self.transposed.some_rows(slice(first, last))
         dense = xp.zeros((last - first) * self.n_rows, dtype=xp.float64, device=device_of(self.X))
@@ -127,12 +138,12 @@ def _absolute(csr: Csr) -> Csr:
     return Csr(abs(csr.values), csr.columns, csr.ends, csr.shape)
 
 
-def rows_on_device(X: Any) -> DeviceRows:
+def rows_on_device(X: DeviceArray) -> DenseRows | SparseRows:
     """X and its products, dense or sparse, where it lies."""
     return SparseRows(csr_of(X)) if is_sparse(X) else DenseRows(X)
 
 
-def csr_of(X: Any) -> Csr:
+def csr_of(X: SparseMatrix | DeviceArray) -> Csr:
     """X, a sparse matrix of torch, CuPy or SciPy, in float64."""
     if library_of(X) == "torch":
         X = X.to_sparse_csr()

@@ -8,11 +8,12 @@ import operator
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import reduce
-from typing import Any, Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
-from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.threads import one_blas_thread, share
 from rankwise.objective.chunks import SCALARS, Chunk, PlainChunk
 from rankwise.objective.losses import Loss
@@ -20,17 +21,19 @@ from rankwise.objective.risks import PairwiseRisk, Risk
 from rankwise.objective.rows import Rows, in_order, lanes
 from rankwise.pairs.queries import cut
 
+T = TypeVar("T")
+
 LARGE = 2  # a chunk larger than this many blocks is worked on by all threads together
 
 
 class State(Protocol):
     """Something made of every chunk."""
 
-    def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
+    def total(self, question: Callable[..., AnyFloats], *given: object, size: int) -> AnyFloats:
         """The sum of question(state, *given), an array of that size, over the chunks."""
         ...
 
-    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any, size: int) -> Any:
+    def merged(self, question: Callable[..., T], merge: Callable[[T, T], T], *given: object, size: int) -> T:
         """The answers question(state, *given), of about that size, put together by merge(one, next), first to last.
 
         For what is more than a sum; `merge` may write into its first argument.
@@ -42,7 +45,7 @@ class Executor(Protocol):
     @property
     def loss(self) -> Loss: ...
     @property
-    def zero(self) -> Floats:
+    def zero(self) -> AnyFloats:
         """The origin of weight space, on the device where the rows are."""
         ...
 
@@ -60,7 +63,7 @@ class Executor(Protocol):
         """The same chunks with another loss."""
         ...
 
-    def state(self, make: Callable[..., Any], *given: Any) -> State:
+    def state(self, make: Callable[..., object], *given: object) -> State:
         """make(chunk, *given) of every chunk, made when a question is first asked."""
         ...
 
@@ -86,7 +89,7 @@ class Threads:
         return self.risk.loss
 
     @property
-    def zero(self) -> Floats:
+    def zero(self) -> AnyFloats:
         return self.rows.zero
 
     @property
@@ -100,7 +103,7 @@ class Threads:
     def with_loss(self, loss: Loss) -> "Threads":
         return Threads(self.rows, self.risk.with_loss(loss), [chunk.with_loss(loss) for chunk in self.chunks])
 
-    def state(self, make: Callable[..., Any], *given: Any) -> "ThreadState":
+    def state(self, make: Callable[..., object], *given: object) -> "ThreadState":
         return ThreadState(self, make, given)
 
     def select(self, queries: Ints) -> "Threads":
@@ -118,20 +121,20 @@ class Threads:
 
 
 class ThreadState:
-    def __init__(self, executor: Threads, make: Callable[..., Any], given: tuple[Any, ...]) -> None:
+    def __init__(self, executor: Threads, make: Callable[..., object], given: tuple[object, ...]) -> None:
         self._chunks, self._n_threads = executor.chunks, executor.rows.n_threads
         self._n_features = executor.rows.n_features
         self._make, self._given = make, given
-        self._made: list[Any] = [None] * len(self._chunks)  # filled by whichever thread has the chunk
+        self._made: list[object] = [None] * len(self._chunks)  # filled by whichever thread has the chunk
 
-    def total(self, question: Callable[..., Array], *given: Any, size: int) -> Array:
+    def total(self, question: Callable[..., AnyFloats], *given: object, size: int) -> AnyFloats:
         small, large = self._lanes(size)
         work = self._work(question, given, operator.add, operator.iadd)  # the first answer is not ours to write into
         matrices = size > self._n_features + SCALARS  # whose products keep to the thread that calls for them
         with one_blas_thread() if matrices else nullcontext():
             return in_order(share(work, small, self._n_threads) + [work(lane) for lane in large])
 
-    def merged(self, question: Callable[..., Any], merge: Callable[[Any, Any], Any], *given: Any, size: int) -> Any:
+    def merged(self, question: Callable[..., T], merge: Callable[[T, T], T], *given: object, size: int) -> T:
         small, large = self._lanes(size)
         work = self._work(question, given, merge, merge)
         with one_blas_thread():
@@ -144,18 +147,24 @@ class ThreadState:
         return lanes(small, sum(self._chunks[i].rows.nbytes for i in small), size), large
 
     def _work(
-        self, question: Callable[..., Any], given: tuple[Any, ...], first: Callable[..., Any], then: Callable[..., Any]
-    ) -> Callable[[list[int]], Any]:
+        self,
+        question: Callable[..., T],
+        given: tuple[object, ...],
+        first: Callable[[T, T], T],
+        then: Callable[[T, T], T],
+    ) -> Callable[[list[int]], T]:
         """From the chunks of a lane to their answers, put together one by one: `first` the first two."""
         chunks, made = self._chunks, self._made
 
-        def work(lane: list[int]) -> Any:
-            result = None
-            for place, i in enumerate(lane):
-                if made[i] is None:
-                    made[i] = self._make(chunks[i], *self._given)
-                answer = question(made[i], *given)
-                result = answer if place == 0 else (first if place == 1 else then)(result, answer)
+        def answer(i: int) -> T:
+            if made[i] is None:
+                made[i] = self._make(chunks[i], *self._given)
+            return question(made[i], *given)
+
+        def work(lane: list[int]) -> T:
+            result = answer(lane[0])
+            for place, i in enumerate(lane[1:]):
+                result = (then if place else first)(result, answer(i))
             return result
 
         return work

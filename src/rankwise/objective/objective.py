@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.devices import half_square, length_of
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.devices import AnyFloats, half_square, length_of
 from rankwise.objective import losses
 from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
@@ -47,7 +47,7 @@ class Objective:
         return int(self.zero.shape[0])
 
     @property
-    def zero(self) -> Floats:
+    def zero(self) -> AnyFloats:
         """The origin, on the device where w is stored."""
         return self.sum.executor.zero
 
@@ -86,7 +86,7 @@ class Objective:
         sizes = np.diff(self.risk.starts).astype(np.float64)
         return float(sizes @ (sizes - 1.0)) / 2
 
-    def at(self, w: Floats) -> "ObjectiveExpansion":
+    def at(self, w: AnyFloats) -> "ObjectiveExpansion":
         return ObjectiveExpansion(w, self.C, self.sum.at(w), self.loss)
 
     def times(self, factor: float) -> "Objective":
@@ -115,7 +115,7 @@ class Objective:
         """An estimate of f from about `n_rows` of the rows, drawn at random."""
         return Objective(self.sum.sampled(n_rows, seed), self.C, self.normalize)
 
-    def along(self, start: Floats, direction: Floats) -> "ObjectiveRay":
+    def along(self, start: AnyFloats, direction: AnyFloats) -> "ObjectiveRay":
         """f on the ray start + t · direction; X is read once and not again."""
         at_start, bend = float(start @ direction), float(direction @ direction)
         return ObjectiveRay(at_start, bend, self.C, self.sum.along(start, direction))
@@ -125,7 +125,7 @@ class Objective:
 class ObjectiveExpansion:
     """What is known of f at w."""
 
-    point: Floats
+    point: AnyFloats
     C: float
     sum: SumExpansion
     loss: Loss
@@ -138,18 +138,18 @@ class ObjectiveExpansion:
         return 0.5 * float(self.point @ self.point) + self.C * risk
 
     @cached_property
-    def gradient(self) -> Floats:
+    def gradient(self) -> AnyFloats:
         return self.point + self.C * self.sum.gradient
 
-    def hessian(self, v: Array) -> Floats:
+    def hessian(self, v: AnyFloats) -> AnyFloats:
         return v + self.C * self.sum.hessian(v)
 
-    def hessian_matrix(self) -> Floats:
+    def hessian_matrix(self) -> AnyFloats:
         matrix = self.C * self.sum.hessian_matrix()
         matrix.reshape(-1)[:: matrix.shape[0] + 1] += 1.0
         return matrix
 
-    def hessian_diagonal(self) -> Floats:
+    def hessian_diagonal(self) -> AnyFloats:
         return 1.0 + self.C * self.sum.hessian_diagonal()
 
     def times(self, factor: float) -> "ObjectiveExpansion":
@@ -167,7 +167,7 @@ class Certificate:
     """Proven bounds at one point, with all that rounding may have hidden; `sizes` are those of `chunks.sizes`."""
 
     at: ObjectiveExpansion
-    sizes: Floats
+    sizes: AnyFloats
 
     def gap(self) -> float:
         """A bound on f(w) - min f: ½|∇f|², as f is 1-strongly convex, and what rounding may have hidden."""

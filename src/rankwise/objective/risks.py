@@ -10,12 +10,12 @@ and a loss is the sum over its pieces. The margin τ is 1, or 0 where margins of
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 
-from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.devices import device_of, namespace
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.devices import AnyFloats, DeviceArray, Selection, SparseMatrix, device_of, namespace
 from rankwise.foundation.functions import Expansion
 from rankwise.objective.losses import Loss, Piece
 from rankwise.pairs.graph import PairGraph
@@ -36,11 +36,11 @@ class RiskExpansion(Expansion, Protocol):
         """The sum of the sizes of what was added up for the value, which its rounding grows with."""
         ...
 
-    def half_hessian(self, v: Array) -> Floats:
+    def half_hessian(self, v: AnyFloats) -> AnyFloats:
         """M v, where M + Mᵀ is the Hessian, for a matrix of columns."""
         ...
 
-    def sizes(self) -> Floats:
+    def sizes(self) -> AnyFloats:
         """For each document, the size of all that is added up for it."""
         ...
 
@@ -65,9 +65,9 @@ class Risk(Protocol):
         """Where each query begins among the rows, and the end."""
         ...
 
-    def at(self, scores: Floats) -> RiskExpansion: ...
+    def at(self, scores: AnyFloats) -> RiskExpansion: ...
     def with_loss(self, loss: Loss) -> Self: ...
-    def select(self, queries: Any, rows: Any, n_threads: int) -> Self:
+    def select(self, queries: Selection, rows: Selection, n_threads: int) -> Self:
         """The share of these queries, whose rows are `rows`."""
         ...
 
@@ -84,39 +84,39 @@ class Risk(Protocol):
 class PairwiseExpansion:
     """Pieces with the graphs of their active pairs: the Hessian is the sum of c L over them."""
 
-    point: Floats
+    point: AnyFloats
     value: float
-    gradient: Floats
+    gradient: AnyFloats
     moment: float
     terms: float
     pieces: tuple[tuple[Piece, PairGraph], ...]
 
-    def hessian(self, v: Array) -> Floats:
-        total = namespace(v).zeros_like(v)
+    def hessian(self, v: AnyFloats) -> AnyFloats:
+        total: AnyFloats = namespace(v).zeros_like(v)
         for curvature, graph in self._curved:
             product = graph.laplacian(v)
             product *= curvature
             total += product
-        return total  # type: ignore[no-any-return]
+        return total
 
-    def half_hessian(self, v: Array) -> Floats:
+    def half_hessian(self, v: AnyFloats) -> AnyFloats:
         """c (½ D v - below(v)) has one sum where L v has two."""
-        total = namespace(v).zeros_like(v)
+        total: AnyFloats = namespace(v).zeros_like(v)
         for curvature, graph in self._curved:
             sums = graph.below(v)
             sums -= v * (0.5 * graph.degree)[:, None]
             sums *= -curvature
             total += sums
-        return total  # type: ignore[no-any-return]
+        return total
 
-    def hessian_matrix(self) -> Floats:
+    def hessian_matrix(self) -> AnyFloats:
         return self.hessian(_identity(self.point))
 
-    def hessian_diagonal(self) -> Floats:
+    def hessian_diagonal(self) -> AnyFloats:
         (first, *others) = [piece.curvature * graph.degree for piece, graph in self.pieces]
         return sum(others, first)
 
-    def sizes(self) -> Floats:
+    def sizes(self) -> AnyFloats:
         (first, *others) = [(abs(piece.slope) + abs(piece.curvature)) * graph.degree for piece, graph in self.pieces]
         return sum(others, first)
 
@@ -125,9 +125,10 @@ class PairwiseExpansion:
         return [(piece.curvature, graph) for piece, graph in self.pieces if piece.curvature]
 
 
-def _identity(point: Floats) -> Floats:
+def _identity(point: AnyFloats) -> AnyFloats:
     xp = namespace(point)
-    return xp.eye(point.shape[0], dtype=point.dtype, device=device_of(point))  # type: ignore[no-any-return]
+    identity: AnyFloats = xp.eye(point.shape[0], dtype=point.dtype, device=device_of(point))
+    return identity
 
 
 @dataclass(frozen=True)
@@ -139,9 +140,9 @@ class PairwiseRisk:
 
     preferences: Preferences
     loss: Loss
-    margins: Floats | None = None
+    margins: AnyFloats | None = None
 
-    def at(self, scores: Floats) -> PairwiseExpansion:
+    def at(self, scores: AnyFloats) -> PairwiseExpansion:
         tau = self.tau
         asked = scores if self.margins is None else scores - self.margins
         ranking = self.preferences.ranked(asked)
@@ -152,8 +153,8 @@ class PairwiseRisk:
             N, d = graph.total, graph.balance
             # Only differences count, and s·d and s·Ls would lose digits to an offset common to the documents in pairs.
             s = self.preferences.centred(asked, graph.degree)
-            sd = s @ d
-            sLs: Any = 0.0
+            sd: float | DeviceArray = s @ d
+            sLs: float | DeviceArray = 0.0  # on the scores' device, as are the other sums
             gradient -= (b + tau * c) * d
             if c:
                 Ls = graph.laplacian(s)
@@ -186,7 +187,7 @@ class PairwiseRisk:
     def with_loss(self, loss: Loss) -> "PairwiseRisk":
         return self if loss is self.loss else replace(self, loss=loss)
 
-    def select(self, queries: Any, rows: Any, n_threads: int) -> "PairwiseRisk":
+    def select(self, queries: Selection, rows: Selection, n_threads: int) -> "PairwiseRisk":
         margins = None if self.margins is None else self.margins[rows]
         return PairwiseRisk(self.preferences.select(queries, rows, n_threads), self.loss, margins)
 
@@ -207,7 +208,7 @@ class ListedRisk:
     +1 at the better and -1 at the worse document of each pair.
     """
 
-    differences: Any
+    differences: SparseMatrix
     weights: Floats
     margins: Floats
     loss: Loss
@@ -242,7 +243,7 @@ class ListedRisk:
     def with_loss(self, loss: Loss) -> "ListedRisk":
         return self if loss is self.loss else replace(self, loss=loss)
 
-    def select(self, queries: Any, rows: Any, n_threads: int) -> "ListedRisk":
+    def select(self, queries: Selection, rows: Selection, n_threads: int) -> "ListedRisk":
         return self
 
     def sampled(self, n_rows: int, seed: int, n_threads: int) -> tuple["ListedRisk", Ints]:
@@ -262,16 +263,16 @@ class ListedExpansion:
     gradient: Floats
     moment: float
     terms: float
-    differences: Any
+    differences: SparseMatrix
     curvatures: Floats
     pair_sizes: Floats
 
-    def hessian(self, v: Array) -> Floats:
+    def hessian(self, v: Floats) -> Floats:
         scale = self.curvatures if v.ndim == 1 else self.curvatures[:, None]
         product: Floats = self.differences.T @ (scale * (self.differences @ v))
         return product
 
-    def half_hessian(self, v: Array) -> Floats:
+    def half_hessian(self, v: Floats) -> Floats:
         return 0.5 * self.hessian(v)
 
     def hessian_matrix(self) -> Floats:

@@ -4,13 +4,17 @@ float32 values are read as they are and summed in float64. A large matrix is gon
 depend on the number of threads. This is the only place that knows how X is stored.
 """
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.devices import AnyFloats, HostMatrix, Selection, is_sparse
 from rankwise.foundation.threads import share
+
+Block = TypeVar("Block")
 
 BLOCK_BYTES = 1 << 22  # the largest block of rows: small enough to stay in cache
 LEAST_BLOCK = 1 << 19  # the smallest: large enough to hide the calls; between them, an eighth of X
@@ -44,7 +48,7 @@ class Rows(Protocol):
         ...
 
     @property
-    def zero(self) -> Floats:
+    def zero(self) -> AnyFloats:
         """A vector of weights, all 0."""
         ...
 
@@ -52,7 +56,7 @@ class Rows(Protocol):
         """With the rows in memory."""
         ...
 
-    def select(self, rows: Any, n_threads: int) -> "Rows":
+    def select(self, rows: Selection, n_threads: int) -> "Rows":
         """Some of the rows; a slice of them is not copied."""
         ...
 
@@ -64,31 +68,31 @@ class Rows(Protocol):
         """The same differences within queries, which begin at the rows `starts`, without large common offsets."""
         ...
 
-    def dot(self, v: Array) -> Floats:
+    def dot(self, v: AnyFloats) -> AnyFloats:
         """X v, for a vector or a matrix of columns."""
         ...
 
-    def transposed_dot(self, g: Array) -> Floats:
+    def transposed_dot(self, g: AnyFloats) -> AnyFloats:
         """Xᵀ g, for a vector or a matrix of columns."""
         ...
 
-    def squared_transposed_dot(self, g: Floats) -> Floats:
+    def squared_transposed_dot(self, g: AnyFloats) -> AnyFloats:
         """(X ∘ X)ᵀ g."""
         ...
 
-    def absolute_dot(self, v: Floats) -> Floats:
+    def absolute_dot(self, v: AnyFloats) -> AnyFloats:
         """|X| v, absolute value by absolute value."""
         ...
 
-    def absolute_transposed_dot(self, g: Floats) -> Floats:
+    def absolute_transposed_dot(self, g: AnyFloats) -> AnyFloats:
         """|X|ᵀ g."""
         ...
 
-    def columns(self, first: int, last: int) -> Floats:
+    def columns(self, first: int, last: int) -> AnyFloats:
         """Columns first, ..., last - 1 as a dense float64 array."""
         ...
 
-    def scores(self, w: Floats) -> Floats:
+    def scores(self, w: AnyFloats) -> AnyFloats:
         """X w row by row: equal rows get equal scores wherever they are."""
         ...
 
@@ -96,9 +100,9 @@ class Rows(Protocol):
 class MemoryRows:
     """X, an (n, d) C-ordered ndarray or CSR matrix of float32 or float64."""
 
-    def __init__(self, X: Any, n_threads: int = 1) -> None:
-        self.X = X
-        nbytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
+    def __init__(self, X: HostMatrix, n_threads: int = 1) -> None:
+        self._X = X
+        nbytes = X.data.nbytes + X.indices.nbytes if is_sparse(X) else X.nbytes
         self._settle(X.shape, int(nbytes), n_threads)
 
     def _settle(self, shape: tuple[int, int], nbytes: int, n_threads: int) -> None:
@@ -110,8 +114,12 @@ class MemoryRows:
         self.width = max(8, BLOCK_BYTES // (2 * max(self.n_rows, 1)))  # columns that sums over pairs take at once
 
     @property
+    def X(self) -> HostMatrix:
+        return self._X
+
+    @property
     def arrays(self) -> tuple[Array, ...]:
-        return (self.X.data, self.X.indices, self.X.indptr) if sparse.issparse(self.X) else (self.X,)
+        return (self.X.data, self.X.indices, self.X.indptr) if is_sparse(self.X) else (self.X,)
 
     @property
     def zero(self) -> Floats:
@@ -120,7 +128,7 @@ class MemoryRows:
     def loaded(self) -> "MemoryRows":
         return self
 
-    def select(self, rows: Any, n_threads: int) -> "MemoryRows":
+    def select(self, rows: Selection, n_threads: int) -> "MemoryRows":
         return MemoryRows(_slice(self.X, rows) if isinstance(rows, slice) else self.X[rows], n_threads)
 
     def subset(self, rows: Ints, n_threads: int) -> "MemoryRows":
@@ -155,7 +163,7 @@ class MemoryRows:
             for rows in blocks:
                 if g.ndim == 2:
                     X = self.X[rows]
-                    total += (X if sparse.issparse(X) else _dense(X)).T @ g[rows]
+                    total += (X if is_sparse(X) else _dense(X)).T @ g[rows]
                 else:
                     row_kernels.add_transposed(self.arrays, rows.start, rows.stop, g, total)
             return total
@@ -164,7 +172,7 @@ class MemoryRows:
 
     def scores(self, w: Floats) -> Floats:
         """X w row by row: equal rows get equal scores wherever they stand, which a matrix product does not promise."""
-        scores: Floats = self.X @ w if sparse.issparse(self.X) else np.einsum("ij,j->i", self.X, w)
+        scores: Floats = self.X @ w if is_sparse(self.X) else np.einsum("ij,j->i", self.X, w)
         return scores
 
     def squared_transposed_dot(self, g: Floats) -> Floats:
@@ -184,7 +192,7 @@ class MemoryRows:
 
         return self._added_up(add_absolute, g)
 
-    def _added_up(self, add: Any, g: Floats) -> Floats:
+    def _added_up(self, add: Callable[[tuple[Array, ...], int, int, Floats, Floats], None], g: Floats) -> Floats:
         """The sum over all rows of what a kernel adds for each."""
 
         def add_up(blocks: list[slice]) -> Floats:
@@ -205,7 +213,7 @@ class MemoryRows:
         return [slice(first, min(first + step, self.n_rows)) for first in range(0, self.n_rows, step)]
 
 
-def lanes(blocks: list[Any], nbytes: int, size: int) -> list[list[Any]]:
+def lanes(blocks: list[Block], nbytes: int, size: int) -> list[list[Block]]:
     """The blocks dealt into runs, each with a sum of this size of its own: so few that they cost less than X itself."""
     most = int(np.clip(nbytes // (32 * max(size, 1)), *LANES))
     step = max(1, -(-len(blocks) // most))
@@ -222,9 +230,9 @@ def in_order(parts: list[Floats]) -> Floats:
     return total
 
 
-def _slice(X: Any, rows: slice) -> Any:
+def _slice(X: HostMatrix, rows: slice) -> HostMatrix:
     """X[rows], a view for CSR too."""
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return X[rows]
     first, last, _ = rows.indices(X.shape[0])
     start, end = X.indptr[first], X.indptr[last]
@@ -232,5 +240,5 @@ def _slice(X: Any, rows: slice) -> Any:
     return sparse.csr_array(stored, shape=(last - first, X.shape[1]), copy=False)
 
 
-def _dense(X: Any) -> Floats:
-    return np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+def _dense(X: HostMatrix) -> Floats:
+    return np.ascontiguousarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)

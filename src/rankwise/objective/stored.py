@@ -4,30 +4,37 @@ A part's rows are read once for scores, pair sums and the way back to features, 
 point is a few numbers per document. Where the rows come from is the source's business (see `rankwise.data.chunks`).
 """
 
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from scipy import sparse
 
-from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.devices import HostMatrix, Matrix, Selection
 from rankwise.objective.rows import MemoryRows
 
 
+@runtime_checkable
 class Source(Protocol):
     """Rows on disk."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
     @property
+    def size(self) -> int: ...
+    @property
     def nbytes(self) -> int: ...
-    def load(self, low: int, high: int) -> Any:
+    def load(self, low: int, high: int) -> HostMatrix:
         """Rows low, ..., high - 1, in arrays that the next load of the same thread may use again."""
         ...
 
 
-def is_stored(X: Any) -> bool:
+Features: TypeAlias = Matrix | Source  # wherever it is stored
+
+
+def is_stored(X: object) -> bool:
     """Whether X is rows on disk, as `rankwise.open_chunks` gives them."""
-    return hasattr(X, "load")
+    return isinstance(X, Source)
 
 
 class StoredRows(MemoryRows):
@@ -52,7 +59,7 @@ class StoredRows(MemoryRows):
         self._settle((n_rows, n_features), source.nbytes * n_rows // max(total, 1), n_threads)
 
     @property
-    def X(self) -> Any:
+    def X(self) -> HostMatrix:
         rows = self.source.load(self.low, self.high)
         return rows if self.picked is None else rows[self.picked]
 
@@ -63,7 +70,7 @@ class StoredRows(MemoryRows):
         rows = MemoryRows(self.X, self.n_threads)
         return rows if self.starts is None else rows.centred(self.starts)
 
-    def select(self, rows: Any, n_threads: int) -> MemoryRows:
+    def select(self, rows: Selection, n_threads: int) -> MemoryRows:
         """Some of the rows: a slice of them stays on disk, single ones are read."""
         if not isinstance(rows, slice):
             return MemoryRows(self._read(rows), n_threads)
@@ -86,7 +93,7 @@ class StoredRows(MemoryRows):
         parts = [slice(i, i + self.block_rows) for i in range(0, self.n_rows, self.block_rows)]
         return np.concatenate([self.select(rows, 1).loaded().scores(w) for rows in parts])
 
-    def _read(self, rows: Ints) -> Array:
+    def _read(self, rows: Ints) -> HostMatrix:
         """Rows by their numbers, run after run of neighbours."""
         rows = rows if self.picked is None else self.picked[rows]
         begins = np.flatnonzero(np.diff(rows, prepend=-2) != 1)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from math import prod
 from operator import attrgetter, methodcaller
 
-from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.arrays import Ints
+from rankwise.foundation.devices import AnyFloats
 from rankwise.objective import losses
 from rankwise.objective.chunks import SCALARS
 from rankwise.objective.executors import Executor, State
@@ -27,7 +28,7 @@ class Sum:
     def loss(self) -> Loss:
         return self.executor.loss
 
-    def at(self, w: Floats) -> "SumExpansion":
+    def at(self, w: AnyFloats) -> "SumExpansion":
         state = self.executor.state(methodcaller("at", w))
         return SumExpansion(self, w, state, state.total(attrgetter("sums"), size=w.shape[0] + SCALARS))
 
@@ -42,7 +43,7 @@ class Sum:
         """An estimate from about `n_rows` of the rows, drawn at random."""
         return Sum(self.executor.sampled(n_rows, seed))
 
-    def along(self, start: Floats, direction: Floats) -> "Ray":
+    def along(self, start: AnyFloats, direction: AnyFloats) -> "Ray":
         """The risk on the ray start + t · direction; X is read once and not again."""
         return Ray(self.executor.state(methodcaller("along", start, direction)))
 
@@ -52,12 +53,12 @@ class SumExpansion:
     """The sum of the chunks' expansions."""
 
     of: Sum
-    point: Floats
+    point: AnyFloats
     state: State
-    sums: Floats
+    sums: AnyFloats
 
     @property
-    def gradient(self) -> Floats:
+    def gradient(self) -> AnyFloats:
         return self.sums[:-SCALARS]
 
     @property
@@ -72,16 +73,16 @@ class SumExpansion:
     def terms(self) -> float:
         return float(self.sums[-1])
 
-    def hessian(self, v: Array) -> Floats:
+    def hessian(self, v: AnyFloats) -> AnyFloats:
         return self.state.total(methodcaller("hessian", v), size=prod(v.shape))
 
-    def hessian_matrix(self) -> Floats:
+    def hessian_matrix(self) -> AnyFloats:
         return self.state.total(methodcaller("hessian_matrix"), size=self.point.shape[0] ** 2)
 
-    def hessian_diagonal(self) -> Floats:
+    def hessian_diagonal(self) -> AnyFloats:
         return self.state.total(methodcaller("hessian_diagonal"), size=self.point.shape[0])
 
-    def sizes(self) -> Floats:
+    def sizes(self) -> AnyFloats:
         """The sizes of what was added up, which rounding grows with: see `chunks.sizes`.
 
         A hinge has its slope up to the corner, so that pairs which rounding alone puts beyond it count too.
@@ -99,6 +100,6 @@ class Ray:
 
     state: State
 
-    def slope(self, t: float) -> Array:
+    def slope(self, t: float) -> AnyFloats:
         """The derivative with respect to t."""
         return self.state.total(methodcaller("slope", t), size=1)

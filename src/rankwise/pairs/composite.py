@@ -6,12 +6,11 @@ An edge weight δ_ij = Σ_r left_ir · right_jr needs r sums instead of one, wha
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from rankwise.foundation.arrays import Array, Floats
-from rankwise.foundation.devices import namespace, to_host
+from rankwise.foundation.arrays import Array
+from rankwise.foundation.devices import AnyFloats, namespace, to_host
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
 
 
@@ -22,7 +21,7 @@ class SumEngine:
     layout: Layout
     engines: tuple[Engine, ...]
 
-    def ranked(self, scores: Floats) -> "SumRanking":
+    def ranked(self, scores: AnyFloats) -> "SumRanking":
         return SumRanking(self.layout, tuple(engine.ranked(scores) for engine in self.engines))
 
 
@@ -41,10 +40,10 @@ class SumGraph(PairGraph):
         self.xp = graphs[0].xp
         self.graphs = graphs
 
-    def below(self, v: Array) -> Floats:
+    def below(self, v: AnyFloats) -> AnyFloats:
         return sum((graph.below(v) for graph in self.graphs[1:]), self.graphs[0].below(v))
 
-    def above(self, v: Array) -> Floats:
+    def above(self, v: AnyFloats) -> AnyFloats:
         return sum((graph.above(v) for graph in self.graphs[1:]), self.graphs[0].above(v))
 
 
@@ -54,10 +53,10 @@ class CostEngine:
 
     engine: Engine
     layout: Layout
-    left: Floats
-    right: Floats
+    left: AnyFloats
+    right: AnyFloats
 
-    def ranked(self, scores: Floats) -> "CostRanking":
+    def ranked(self, scores: AnyFloats) -> "CostRanking":
         return CostRanking(self, self.engine.ranked(scores))
 
 
@@ -81,19 +80,19 @@ class CostGraph(PairGraph):
     def countable(self) -> bool:
         return False
 
-    def below(self, v: Array) -> Floats:
+    def below(self, v: AnyFloats) -> AnyFloats:
         return _in_products(self.graph.below, self.costs.left, self.costs.right, v)
 
-    def above(self, v: Array) -> Floats:
+    def above(self, v: AnyFloats) -> AnyFloats:
         return _in_products(self.graph.above, self.costs.right, self.costs.left, v)
 
 
-def _in_products(sums: Any, outer: Floats, inner: Floats, v: Array) -> Floats:
+def _in_products(sums: Callable[[Array], AnyFloats], outer: AnyFloats, inner: AnyFloats, v: AnyFloats) -> AnyFloats:
     """Σ_r outer_r · sums(inner_r · v)."""
     if v.ndim == 1:
-        product: Floats = (outer * sums(inner * v[:, None])).sum(1)
+        product: AnyFloats = (outer * sums(inner * v[:, None])).sum(1)
         return product
-    total: Floats = namespace(v).zeros_like(v)
+    total: AnyFloats = namespace(v).zeros_like(v)
     for r in range(outer.shape[1]):
         total += outer[:, r, None] * sums(inner[:, r, None] * v)
     return total

@@ -8,18 +8,22 @@ a vector δ     (δ_i - δ_j)²
 a k × k table  table[a, b] for the a-th and b-th of the k distinct labels, counted from the smallest
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from rankwise.foundation.arrays import Floats, finite
+from rankwise.foundation.arrays import Floats, Ints, finite
+from rankwise.foundation.devices import SparseMatrix
 from rankwise.pairs.queries import Queries
 
+Costs: TypeAlias = str | ArrayLike | SparseMatrix | Callable[[Ints, Ints], ArrayLike]
 NAMES = ("gain", "dcg", "ndcg")
 LARGEST_LABEL = 60  # 2^y beyond it swamps every other label
 
 
-def per_document(costs: Any, labels: Floats) -> Floats | None:
+def per_document(costs: Costs, labels: Floats) -> Floats | None:
     """The vector δ with δ_ij = (δ_i - δ_j)², where the costs are of that form."""
     if isinstance(costs, str):
         return _gains(labels) if costs == "gain" else None
@@ -35,7 +39,7 @@ def rises(delta: Floats, labels: Floats, queries: Queries) -> bool:
     return not (same_query & higher & (delta[order[1:]] < delta[order[:-1]])).any()
 
 
-def separable(costs: Any, labels: Floats, queries: Queries) -> tuple[Floats, Floats]:
+def separable(costs: Costs, labels: Floats, queries: Queries) -> tuple[Floats, Floats]:
     """left and right, one row per document."""
     delta = per_document(costs, labels)
     one = np.ones(labels.size)
@@ -48,7 +52,7 @@ def separable(costs: Any, labels: Floats, queries: Queries) -> tuple[Floats, Flo
     return _table(np.asarray(costs, dtype=np.float64), labels)
 
 
-def known(costs: Any) -> bool:
+def known(costs: Costs) -> bool:
     """Whether the costs can be written in products; a callable or an n × n matrix cannot."""
     if isinstance(costs, str):
         if costs not in NAMES:

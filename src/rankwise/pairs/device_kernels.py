@@ -4,12 +4,12 @@ X v and Xᵀ g read float32 rows once, as they are, and add up in float64, in a 
 GPU are not: there the last digits of a fit may change from run to run.)
 """
 
-from contextlib import nullcontext
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 import triton
 import triton.language as tl
+from torch import Tensor
 
 ROWS = 8  # of X that a program has at hand at a time
 COLUMNS, WIDE = 32, 256  # and columns, in X v and in Xᵀ g at most
@@ -17,7 +17,7 @@ PROGRAMS = 8448  # that share the rows of X in Xᵀ g, each with sums of its own
 ELEMENTS = 1024  # of a vector that a program does
 
 
-def dot(X: Any, v: Any) -> Any:
+def dot(X: Tensor, v: Tensor) -> Tensor:
     """X v."""
     n, d = X.shape
     out = torch.empty(n, dtype=torch.float64, device=X.device)
@@ -26,7 +26,7 @@ def dot(X: Any, v: Any) -> Any:
     return out
 
 
-def transposed_dot(X: Any, g: Any) -> Any:
+def transposed_dot(X: Tensor, g: Tensor) -> Tensor:
     """Xᵀ g."""
     n, d = X.shape
     rows = max(ROWS, ROWS * triton.cdiv(n, PROGRAMS * ROWS))
@@ -39,7 +39,7 @@ def transposed_dot(X: Any, g: Any) -> Any:
     return sums.sum(0)
 
 
-def add_differences(total: Any, prefix: Any, start: Any, end: Any) -> None:
+def add_differences(total: Tensor, prefix: Tensor, start: Tensor, end: Tensor) -> None:
     """total += prefix[end[j]] - prefix[start[j]] for each j, by rows."""
     n, width = total.shape[0], 1 if total.ndim == 1 else total.shape[1]
     columns = 1 if width == 1 else 64
@@ -50,7 +50,7 @@ def add_differences(total: Any, prefix: Any, start: Any, end: Any) -> None:
             _add_differences[grid](total, prefix, start, end, n, width, *start.stride(), start.shape[0], rows, columns)
 
 
-def bisect(scores: Any, first: Any, last: Any, threshold: float, upward: bool, steps: int) -> Any:
+def bisect(scores: Tensor, first: Tensor, last: Tensor, threshold: float, upward: bool, steps: int) -> Tensor:
     """See `pairs.portable.Ranking.bisect`."""
     n = scores.shape[0]
     out = torch.empty_like(first)
@@ -61,7 +61,7 @@ def bisect(scores: Any, first: Any, last: Any, threshold: float, upward: bool, s
     return out
 
 
-def _current(x: Any) -> Any:
+def _current(x: Tensor) -> AbstractContextManager[None]:
     """A context in which kernels run where x lies; to enter one takes longer than some kernels do."""
     here: bool = torch.cuda.current_device() == x.device.index
     return nullcontext() if here else torch.cuda.device(x.device)

@@ -1,16 +1,15 @@
 """What a layout needs to know of labels that lie on a device, found there."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from rankwise.foundation.arrays import Ints
-from rankwise.foundation.devices import device_of, namespace, on_device_of
+from rankwise.foundation.devices import AnyArray, device_of, namespace, on_device_of
 from rankwise.pairs.queries import Queries
 
 
-def levels(labels: Any, queries: Queries, few: int) -> tuple[Any, Ints]:
+def levels(labels: AnyArray, queries: Queries, few: int) -> tuple[AnyArray, Ints]:
     """An int32 a row that orders the labels within a query, and for each query a bound above all of its own.
 
     Up to `few` distinct labels are counted once for all queries; more of them within each query.
@@ -40,16 +39,16 @@ def levels(labels: Any, queries: Queries, few: int) -> tuple[Any, Ints]:
 class Grouping:
     """Rows that lie by query, on a device: where each query begins, and which is each row's."""
 
-    starts: Any
-    query: Any
+    starts: AnyArray
+    query: AnyArray
 
     @classmethod
-    def of(cls, like: Any, starts: Ints) -> "Grouping":
+    def of(cls, like: AnyArray, starts: Ints) -> "Grouping":
         xp = namespace(like)
         numbers = xp.arange(starts.shape[0] - 1, dtype=xp.int32, device=device_of(like))
         return cls(on_device_of(like, starts[:-1]), xp.repeat(numbers, on_device_of(like, np.diff(starts))))
 
-    def differ(self, level: Any, weights: Any) -> bool:
+    def differ(self, level: AnyArray, weights: AnyArray | None) -> bool:
         """Whether two documents of one query and of positive weight differ in level."""
         xp, query = namespace(level), self.query
         if weights is not None:
@@ -57,7 +56,7 @@ class Grouping:
             level, query = xp.take(level, counts), xp.take(query, counts)
         return bool(xp.any((level[1:] != level[:-1]) & (query[1:] == query[:-1])))
 
-    def centred(self, scores: Any, weights: Any) -> Any:
+    def centred(self, scores: AnyArray, weights: AnyArray) -> AnyArray:
         """The scores less, in each query, that of its first document of positive weight."""
         xp = namespace(scores)
         counted = xp.cumulative_sum(xp.astype(weights > 0, xp.int32), dtype=xp.int32, include_initial=True)

@@ -1,9 +1,8 @@
 """Levels written in digits, for `portable`: what does not depend on the scores, and one digit's sort."""
 
 from dataclasses import dataclass
-from typing import Any
 
-from rankwise.foundation.devices import device_of, namespace, on_device_of
+from rankwise.foundation.devices import AnyArray, device_of, namespace, on_device_of
 from rankwise.pairs.graph import Layout
 
 BASE = 8  # sides at a digit, where there are more levels; up to so many levels are one digit
@@ -12,7 +11,7 @@ BASE = 8  # sides at a digit, where there are more levels; up to so many levels 
 class Fixed:
     """What does not depend on the scores. Places 0, 1, ... count through the queries."""
 
-    def __init__(self, layout: Layout, like: Any) -> None:
+    def __init__(self, layout: Layout, like: AnyArray) -> None:
         self.layout = layout
         self.xp = xp = namespace(like)
         n, n_queries = layout.n_rows, layout.starts.shape[0] - 1
@@ -33,11 +32,11 @@ class Fixed:
         self.bounds = [self._bounds(shift) for shift in self.shifts]
         self.weights = None if layout.weights is None else self._scaled(on_device_of(like, layout.weights))
 
-    def grouped(self, by_row: Any) -> Any:
+    def grouped(self, by_row: AnyArray) -> AnyArray:
         """Values by row, query after query."""
         return by_row if self.rows is None else self.xp.take(by_row, self.rows, axis=0)
 
-    def order(self, keys: Any) -> Any:
+    def order(self, keys: AnyArray) -> AnyArray:
         """The places that sort grouped keys within each query."""
         xp = self.xp
         order = xp.argsort(keys, stable=True)
@@ -52,7 +51,7 @@ class Fixed:
         below = [xp.sum(xp.astype(digit < k, xp.int64)) for k in range(1, self.base)]
         return [0, *(int(one) for one in below), self.layout.n_rows]
 
-    def _scaled(self, weights: Any) -> tuple[Any, Any]:
+    def _scaled(self, weights: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Weights, by row, to multiply by before and after a sum; those before are at most about 1 in each query.
 
         The scales are powers of 2, so that nothing is rounded.
@@ -77,13 +76,13 @@ class Digit:
     bounds  how many documents have a digit below 0, 1, ...
     """
 
-    moved: Any
-    digits: Any
-    to: Any
+    moved: AnyArray
+    digits: AnyArray
+    to: AnyArray
     bounds: list[int]
 
     @classmethod
-    def of(cls, fixed: Fixed, digits: Any, bounds: list[int]) -> "Digit":
+    def of(cls, fixed: Fixed, digits: AnyArray, bounds: list[int]) -> "Digit":
         xp, base = fixed.xp, fixed.base
         sides = xp.arange(base, dtype=digits.dtype, device=device_of(digits))
         counted = xp.zeros((base, digits.shape[0] + 1), dtype=xp.int8, device=device_of(digits))
@@ -92,7 +91,7 @@ class Digit:
         moved = xp.astype(xp.argsort(xp.astype(digits, xp.int8), stable=True), fixed.ints)
         return cls(moved, digits, to, bounds)
 
-    def side(self, k: int) -> Any:
+    def side(self, k: int) -> AnyArray:
         """The part of `to` for digit k."""
         width = self.digits.shape[0] + 1
         return self.to[k * width : (k + 1) * width]

@@ -8,12 +8,12 @@ each is the transpose of the other, and all else follows from them.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.devices import namespace
+from rankwise.foundation.arrays import Ints
+from rankwise.foundation.devices import AnyArray, AnyFloats, ArrayFunctions, DeviceArray, namespace
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Layout:
 
     starts: Ints
     rows: Ints | None
-    level: Ints
+    level: AnyArray
     n_levels: Ints
-    weights: Floats | None
+    weights: AnyFloats | None
 
     @property
     def n_rows(self) -> int:
@@ -47,37 +47,37 @@ class Ranking(Protocol):
 class Engine(Protocol):
     """One way to sum over pairs: made once for a layout, asked at many scores."""
 
-    def ranked(self, scores: Floats) -> Ranking: ...
+    def ranked(self, scores: AnyFloats) -> Ranking: ...
 
 
 class PairGraph(ABC):
     """G(t). Takes and returns one value per row, or one row of values per row: v of shape (n,) or (n, m)."""
 
     layout: Layout
-    xp: Any = np  # the arrays' namespace
+    xp: ArrayFunctions = np  # the arrays' namespace
 
     @abstractmethod
-    def below(self, v: Array) -> Floats:
+    def below(self, v: AnyFloats) -> AnyFloats:
         """For each i, the sum of v_j over the active j that i is preferred to."""
 
     @abstractmethod
-    def above(self, v: Array) -> Floats:
+    def above(self, v: AnyFloats) -> AnyFloats:
         """For each j, the sum of v_i over the active i preferred to j."""
 
-    def sums(self, v: Array) -> tuple[Floats, Floats]:
+    def sums(self, v: AnyFloats) -> tuple[AnyFloats, AnyFloats]:
         """below(v), above(v)."""
         return self.below(v), self.above(v)
 
-    def adjacency(self, v: Array) -> Floats:
+    def adjacency(self, v: AnyFloats) -> AnyFloats:
         """below(v) + above(v)."""
         below, above = self.sums(v)
         below += above
         return below
 
-    def laplacian(self, v: Array) -> Floats:
+    def laplacian(self, v: AnyFloats) -> AnyFloats:
         """degree * v - below(v) - above(v)."""
         degree = self.degree if v.ndim == 1 else self.degree[:, None]
-        out: Floats = degree * v
+        out: AnyFloats = degree * v
         out -= self.adjacency(v)
         return out
 
@@ -95,26 +95,26 @@ class PairGraph(ABC):
         return int(self.xp.sum(self.xp.astype(below, self.xp.int64)))  # exact where a float64 sum is not
 
     @property
-    def total(self) -> Any:
+    def total(self) -> float | DeviceArray:
         """`n_pairs` as a float64 that stays where the arrays are."""
         return self._counts[0]
 
     @property
-    def balance(self) -> Floats:
+    def balance(self) -> AnyFloats:
         """below(1) - above(1)."""
         return self._counts[1]
 
     @property
-    def degree(self) -> Floats:
+    def degree(self) -> AnyFloats:
         """below(1) + above(1)."""
         return self._counts[2]
 
     @cached_property
-    def _counts(self) -> tuple[Any, Floats, Floats]:
+    def _counts(self) -> tuple[float | DeviceArray, AnyFloats, AnyFloats]:
         below, above = self.counted()
         return self.xp.sum(below), below - above, below + above
 
-    def counted(self) -> tuple[Floats, Floats]:
+    def counted(self) -> tuple[AnyFloats, AnyFloats]:
         """below(1), above(1)."""
         level = self.layout.level
         return self.sums(namespace(level).ones_like(level, dtype=self.xp.float64))

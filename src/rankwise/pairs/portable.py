@@ -11,9 +11,8 @@ before it they lose digits, so weights are scaled to be near 1 in every query.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from rankwise.foundation.devices import device_of, fused, library_of, namespace
+from rankwise.foundation.devices import AnyArray, ArrayFunctions, device_of, fused, library_of, namespace
 from rankwise.pairs.digits import Digit, Fixed
 from rankwise.pairs.graph import Layout, PairGraph
 
@@ -25,9 +24,9 @@ class Engine:
 
     def __init__(self, layout: Layout, n_threads: int = 1) -> None:
         self.layout = layout  # threads are the array library's own
-        self._fixed: dict[Any, Fixed] = {}  # by where the scores lie
+        self._fixed: dict[tuple[object, str], Fixed] = {}  # by where the scores lie
 
-    def ranked(self, scores: Any) -> "Ranking":
+    def ranked(self, scores: AnyArray) -> "Ranking":
         where = library_of(scores) or namespace(scores), str(device_of(scores))
         if where not in self._fixed:
             self._fixed[where] = Fixed(self.layout, scores)
@@ -37,7 +36,7 @@ class Engine:
 class Ranking:
     """The documents of each query in the order of their scores."""
 
-    def __init__(self, fixed: Fixed, scores: Any) -> None:
+    def __init__(self, fixed: Fixed, scores: AnyArray) -> None:
         xp = fixed.xp
         self.fixed = fixed
         grouped = fixed.grouped(scores)
@@ -61,19 +60,19 @@ class Ranking:
         return digits
 
     @cached_property
-    def sorted_rows(self) -> Any:
+    def sorted_rows(self) -> AnyArray:
         """The rows as the first digit sorts them."""
         return self.fixed.xp.take(self.row, self.in_digits[0].moved)
 
     @cached_property
-    def place(self) -> Any:
+    def place(self) -> AnyArray:
         """For each row, where the digits have moved it to."""
         row = self.sorted_rows
         for digit in self.in_digits[1:]:
             row = self.fixed.xp.take(row, digit.moved)
         return self.fixed.xp.astype(self.fixed.xp.argsort(row), self.fixed.ints)
 
-    def bisect(self, threshold: float, upward: bool) -> Any:
+    def bisect(self, threshold: float, upward: bool) -> AnyArray:
         """For each document, the first place in its query whose score is more than its own less the threshold, or, if
         `upward`, as much as its own and the threshold.
         """
@@ -101,8 +100,8 @@ class Runs:
     j + 1, of better partners; from there on it is digit j, of worse ones.
     """
 
-    start: Any
-    end: Any
+    start: AnyArray
+    end: AnyArray
     bounds: list[int]
 
 
@@ -119,21 +118,21 @@ class Graph(PairGraph):
         self.moves = [None, *(digit.moved for digit in ranking.in_digits[1:])]
         self.runs = _runs(ranking, threshold)
 
-    def below(self, v: Any) -> Any:
+    def below(self, v: AnyArray | None) -> AnyArray:
         return self._sums(v, lambda j, bounds: slice(bounds[j + 1], bounds[-1]))
 
-    def above(self, v: Any) -> Any:
+    def above(self, v: AnyArray | None) -> AnyArray:
         return self._sums(v, lambda j, bounds: slice(0, bounds[j + 1]))
 
-    def adjacency(self, v: Any) -> Any:
+    def adjacency(self, v: AnyArray) -> AnyArray:
         return self._sums(v, None)
 
-    def counted(self) -> tuple[Any, Any]:
+    def counted(self) -> tuple[AnyArray, AnyArray]:
         level = self.fixed.level
         ones = None if self.fixed.weights is None else self.xp.ones_like(level, dtype=self.xp.float64)
         return self.below(ones), self.above(ones)
 
-    def _sums(self, v: Any, part: Callable[[int, list[int]], slice] | None) -> Any:
+    def _sums(self, v: AnyArray | None, part: Callable[[int, list[int]], slice] | None) -> AnyArray:
         """The sums of v over the runs of `part` of the documents, or of all; without v, how long the runs are."""
         xp = self.xp
         before, after = self.fixed.weights or (None, None)
@@ -158,7 +157,7 @@ class Graph(PairGraph):
         return _scaled(xp.take(total, self.place, axis=0), None if v is None else after)
 
 
-def _add_sums(xp: Any, total: Any, prefix: Any, start: Any, end: Any) -> None:
+def _add_sums(xp: ArrayFunctions, total: AnyArray, prefix: AnyArray | None, start: AnyArray, end: AnyArray) -> None:
     """Add the sums over the runs to `total`, a view; `start` and `end` have a row a side."""
     if prefix is not None and fused(total):
         from rankwise.pairs.device_kernels import add_differences
@@ -172,7 +171,7 @@ def _add_sums(xp: Any, total: Any, prefix: Any, start: Any, end: Any) -> None:
             total += xp.take(prefix, end[j, :], axis=0) - xp.take(prefix, start[j, :], axis=0)
 
 
-def _scaled(v: Any, weights: Any) -> Any:
+def _scaled(v: AnyArray, weights: AnyArray | None) -> AnyArray:
     if weights is None:
         return v
     return v * (weights if v.ndim == 1 else weights[:, None])
@@ -198,7 +197,7 @@ def _runs(ranking: Ranking, threshold: float) -> list[Runs]:
     return out
 
 
-def prefix_sums(xp: Any, v: Any) -> Any:
+def prefix_sums(xp: ArrayFunctions, v: AnyArray) -> AnyArray:
     """0, v_0, v_0 + v_1, ... down the columns; there may be more rows after those.
 
     A matrix is summed in blocks of rows side by side, and the blocks' own sums in the same way.

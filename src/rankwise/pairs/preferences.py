@@ -1,19 +1,29 @@
 """Preferences: labels and query ids say who should be above whom. Knows no features and no loss."""
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, Ints, exact, finite
-from rankwise.foundation.devices import library_of, namespace, on_device_of, some_rows, to_host
+from rankwise.foundation.devices import (
+    AnyArray,
+    AnyFloats,
+    Numbers,
+    Selection,
+    library_of,
+    namespace,
+    on_device_of,
+    some_rows,
+    to_host,
+)
 from rankwise.foundation.threads import thread_count
 from rankwise.pairs import costs as costs_of
 from rankwise.pairs.composite import SCOPES, CostEngine, SumEngine, check_scope
+from rankwise.pairs.costs import Costs
 from rankwise.pairs.device_layout import Grouping
 from rankwise.pairs.device_layout import levels as levels_on_device
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
-from rankwise.pairs.queries import Queries
+from rankwise.pairs.queries import Queries, QueryIds
 from rankwise.pairs.schemes import Scheme, check_scheme, find_scheme
 
 FEW_LABELS = 12  # so many distinct labels are numbered once for all queries
@@ -32,12 +42,12 @@ class Preferences:
 
     def __init__(
         self,
-        labels: Any,
-        queries: Any = None,
-        weights: Any = None,
+        labels: Numbers,
+        queries: QueryIds | Queries | None = None,
+        weights: Numbers | None = None,
         *,
         scope: str = "all",
-        costs: Any = None,
+        costs: Costs | None = None,
         scheme: str | Scheme = "auto",
         n_jobs: int | None = None,
     ) -> None:
@@ -53,7 +63,12 @@ class Preferences:
         self._settle(layout, scope, products, scheme, thread_count(n_jobs))
 
     def _settle(
-        self, layout: Layout, scope: str, products: tuple[Floats, Floats] | None, scheme: str | Scheme, n_threads: int
+        self,
+        layout: Layout,
+        scope: str,
+        products: tuple[AnyFloats, AnyFloats] | None,
+        scheme: str | Scheme,
+        n_threads: int,
     ) -> None:
         self.scheme = check_scheme(scheme)
         if library_of(layout.level):
@@ -75,7 +90,7 @@ class Preferences:
         """The layouts whose pairs together are those of the scope."""
         return SCOPES[self.scope](self.layout)
 
-    def select(self, queries: Any, rows: Any, n_threads: int) -> "Preferences":
+    def select(self, queries: Selection, rows: Selection, n_threads: int) -> "Preferences":
         """The preferences of these queries alone, whose rows are `rows` (slices or arrays), each query's together."""
         weights = None if self.layout.weights is None else some_rows(self.layout.weights, rows)
         return self._part(queries, rows, np.diff(self.layout.starts)[queries], weights, n_threads)
@@ -87,7 +102,9 @@ class Preferences:
             weights = weights * some_rows(self.layout.weights, rows)
         return self._part(queries, rows, sizes, weights, n_threads)
 
-    def _part(self, queries: Any, rows: Any, sizes: Ints, weights: Floats | None, n_threads: int) -> "Preferences":
+    def _part(
+        self, queries: Selection, rows: Selection, sizes: Ints, weights: AnyFloats | None, n_threads: int
+    ) -> "Preferences":
         layout, products = self.layout, self.products
         starts = np.concatenate(([0], np.cumsum(sizes)))
         of_part = Layout(starts, None, some_rows(layout.level, rows), layout.n_levels[queries], weights)
@@ -121,11 +138,11 @@ class Preferences:
         least = np.minimum.reduceat(np.where(counts, level, np.iinfo(np.int64).max), first)
         return bool((least < np.maximum.reduceat(np.where(counts, level, -1), first)).any())
 
-    def active(self, scores: Any, threshold: float = np.inf) -> PairGraph:
+    def active(self, scores: Numbers, threshold: float = np.inf) -> PairGraph:
         """The graph of the pairs with scores[i] - scores[j] < threshold."""
         return self.ranked(finite(scores, "scores", len(self))).active(threshold)
 
-    def ranked(self, scores: Floats) -> Ranking:
+    def ranked(self, scores: AnyFloats) -> Ranking:
         """The documents sorted by score: `.active(threshold)` of it costs no further sort."""
         return self.pairs.ranked(scores)
 
@@ -137,21 +154,21 @@ class Preferences:
         sums: Floats = np.add.reduceat(to_host(self._grouped(below)), self.layout.starts[:-1])
         return sums
 
-    def centred(self, scores: Floats, weights: Floats) -> Floats:
+    def centred(self, scores: AnyFloats, weights: AnyFloats) -> AnyFloats:
         """The scores less, in each query, a number amid those of positive weight; others may be far off. Where no
         weight is positive they are 0: they count nowhere.
         """
         starts, rows = self.layout.starts, self.layout.rows
         grouped, weights = self._grouped(scores), self._grouped(weights)
         if library_of(scores):
-            shifted: Floats = self._grouping.centred(grouped, weights)
+            shifted: AnyFloats = self._grouping.centred(grouped, weights)
         else:
             totals = np.add.reduceat(weights, starts[:-1])
             means = np.add.reduceat(weights * grouped, starts[:-1]) / np.where(totals > 0, totals, 1.0)
             shifted = np.where(np.repeat(totals > 0, np.diff(starts)), grouped - np.repeat(means, np.diff(starts)), 0.0)
         if rows is None:
             return shifted
-        out: Floats = namespace(shifted).empty_like(shifted)
+        out: AnyFloats = namespace(shifted).empty_like(shifted)
         out[on_device_of(out, rows)] = shifted
         return out
 
@@ -164,12 +181,12 @@ class Preferences:
         return Grouping.of(self.layout.level, self.layout.starts)
 
 
-def _products(costs: Any, labels: Any, queries: Queries) -> tuple[Floats, Floats]:
+def _products(costs: Costs, labels: AnyArray, queries: Queries) -> tuple[AnyFloats, AnyFloats]:
     left, right = costs_of.separable(costs, to_host(labels), queries)
     return on_device_of(labels, left), on_device_of(labels, right)
 
 
-def _weights(given: Any, n: int) -> Floats:
+def _weights(given: AnyArray, n: int) -> AnyFloats:
     weights = finite(given, "weights", n)
     if (weights < 0).any():
         row = int(namespace(weights).nonzero(weights < 0)[0][0])
@@ -177,7 +194,7 @@ def _weights(given: Any, n: int) -> Floats:
     return weights
 
 
-def _levels(labels: Floats, queries: Queries, few: int) -> tuple[Ints, Ints]:
+def _levels(labels: AnyFloats, queries: Queries, few: int) -> tuple[Ints, Ints]:
     """An int32 a row that orders the labels within a query, and for each query a bound above all of its own.
 
     Up to `few` distinct labels are counted once for all queries; more of them within each query.

@@ -1,11 +1,14 @@
 """Queries: which rows belong together. Ids of any type, in any order, scattered over the rows."""
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from rankwise.foundation.arrays import LARGEST_EXACT, Array, Floats, Ints
-from rankwise.foundation.devices import library_of, namespace, some_rows, to_host
+from rankwise.foundation.devices import AnyArray, Numbers, is_device_array, namespace, some_rows, to_host
+
+QueryIds: TypeAlias = Numbers | Sequence[object]  # of any type: also texts and dates
 
 LEAST_DRAWN = 16  # queries of a sample, if there are so many
 LONGEST_PLAIN = 64  # characters of an id in an array of texts of one width
@@ -25,7 +28,7 @@ class Queries:
     starts: Ints
     rows: Ints | None
 
-    def __init__(self, queries: Any, n_rows: int) -> None:
+    def __init__(self, queries: QueryIds | None, n_rows: int) -> None:
         if queries is None:
             self.ids = np.zeros(1, np.int64)
             self.codes = np.zeros(n_rows, np.int32)
@@ -92,29 +95,29 @@ def draw(starts: Ints, n_rows: int, random: np.random.Generator) -> tuple[Ints, 
     return chosen, np.concatenate(rows), kept, np.repeat(np.sqrt(scale * thinned), kept)
 
 
-def _runs(queries: Any, n_rows: int) -> tuple[Ints, Array]:
+def _runs(queries: QueryIds, n_rows: int) -> tuple[Ints, Array]:
     """Where runs of equal ids begin, and their ids."""
-    if library_of(queries) is None:
-        given = one_column(queries, n_rows)
-        first = np.flatnonzero(np.concatenate(([True], given[1:] != given[:-1]))) if n_rows else np.zeros(0, np.intp)
-        return first, given[first]
-    _check_shape(queries, n_rows)
-    changes = namespace(queries).nonzero(queries[1:] != queries[:-1])[0]
-    first = np.concatenate(([0], to_host(changes) + 1))
-    return first, one_column(to_host(some_rows(queries, first)), first.size)
+    if is_device_array(queries):
+        _check_shape(queries, n_rows)
+        changes = namespace(queries).nonzero(queries[1:] != queries[:-1])[0]
+        first = np.concatenate(([0], to_host(changes) + 1))
+        return first, one_column(to_host(some_rows(queries, first)), first.size)
+    given = one_column(queries, n_rows)
+    first = np.flatnonzero(np.concatenate(([True], given[1:] != given[:-1]))) if n_rows else np.zeros(0, np.intp)
+    return first, given[first]
 
 
-def _check_shape(given: Any, n_rows: int) -> None:
+def _check_shape(given: AnyArray, n_rows: int) -> None:
     if tuple(given.shape) != (n_rows,):
         shape = tuple(given.shape)
         raise ValueError(f"qid must hold one id per row: expected {n_rows} ids, got an array of shape {shape}")
 
 
-def one_column(queries: Any, n_rows: int) -> Array:
+def one_column(queries: QueryIds, n_rows: int) -> Array:
     """The ids as an array in which different ids stay different, and none is missing."""
     given = np.asarray(queries)
     _check_shape(given, n_rows)
-    if np.ma.is_masked(queries):
+    if isinstance(queries, np.ma.MaskedArray) and np.ma.is_masked(queries):
         raise _missing(int(np.flatnonzero(np.ma.getmaskarray(queries))[0]), "masked")
     if not hasattr(queries, "dtype") and _was_rounded(queries, given):
         given = np.array(queries, dtype=object)
@@ -133,18 +136,20 @@ def one_column(queries: Any, n_rows: int) -> Array:
     return given
 
 
-def _was_rounded(queries: Any, given: Array) -> bool:
+def _was_rounded(queries: object, given: Array) -> bool:
     """Whether NumPy made floats of large integers in a list, or texts of numbers beside texts."""
     if given.dtype.kind == "f":
         return bool((np.abs(given) >= LARGEST_EXACT).any())
-    return given.dtype.kind in "US" and not all(isinstance(one, str) for one in queries)
+    if given.dtype.kind not in "US" or not isinstance(queries, Iterable):
+        return False
+    return not all(isinstance(one, str) for one in queries)
 
 
 def _missing(row: int, found: str) -> ValueError:
     return ValueError(f"qid of row {row} is missing ({found}): every row needs a query id")
 
 
-def _text(one: Any, row: int) -> str:
+def _text(one: object, row: int) -> str:
     """An id as text; 7, 7.0 and "7" are one query, as they are in a file."""
     try:
         is_missing = one is None or bool(one != one)

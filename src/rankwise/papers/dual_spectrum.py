@@ -8,13 +8,18 @@ A block's energy in its first r dimensions is the share of σ_1² + … + σ_r²
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.pairs.queries import Queries
+from rankwise.foundation.devices import SparseMatrix
+from rankwise.pairs.queries import Queries, QueryIds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ENERGIES = {"squares": 2, "values": 1}
 DIMENSIONS = ("documents", "block")
@@ -57,13 +62,13 @@ class DualSpectrum:
         tenth = np.ceil(np.round(10 * shares, 9)).astype(np.int64) - 1  # a share of 0.3 is not 0.30000000000000004
         return np.bincount(tenth, minlength=10)
 
-    def plot(self, path: str | Path | None = None, of: str = "squares", among: str = "documents") -> Any:
+    def plot(self, path: str | Path | None = None, of: str = "squares", among: str = "documents") -> "Figure":
         """Figure 1 as a matplotlib figure, written to `path` where one is given."""
         try:
-            Figure = import_module("matplotlib.figure").Figure
+            matplotlib = import_module("matplotlib.figure")
         except ImportError:
             raise ImportError("a picture needs matplotlib: pip install 'rankwise[plot]'") from None
-        figure = Figure(figsize=(9, 3.5), layout="constrained")
+        figure: Figure = matplotlib.Figure(figsize=(9, 3.5), layout="constrained")
         ranges = [f"{low}–{low + 10}" for low in range(0, 100, 10)]
         for axes, energy in zip(figure.subplots(1, 2, sharey=True), (0.9, 1.0), strict=True):
             axes.bar(ranges, self.histogram(energy, of, among), width=0.8)
@@ -76,7 +81,7 @@ class DualSpectrum:
         return figure
 
 
-def dual_spectrum(alpha: Any, qid: Any = None) -> DualSpectrum:
+def dual_spectrum(alpha: ArrayLike | SparseMatrix, qid: QueryIds | None = None) -> DualSpectrum:
     """The singular values of the matrix `alpha` (documents × documents, sparse or not) in each query of `qid`."""
     matrix = sparse.csr_array(alpha)
     n = matrix.shape[0]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 MANY = 60  # steps from which on markers would hide the line
 FLOOR = 1e-13  # below it, a relative gap is rounding
 QUANTITIES = {"relative_gap": "(objective − optimum) / optimum", "gradient_norm": "norm of the gradient"}
+
+
+class Solved(Protocol):
+    """An estimator fitted by a solver."""
+
+    result_: Result
 
 
 @dataclass(eq=False, repr=False)
@@ -46,7 +52,7 @@ class ConvergenceDisplay(Display):
 
     @classmethod
     def from_estimators(
-        cls, estimators: Mapping[str, Any], optimum: float | None = None, quantity: str = "relative_gap"
+        cls, estimators: Mapping[str, Solved], optimum: float | None = None, quantity: str = "relative_gap"
     ) -> Self:
         """name -> a fitted ranker."""
         return cls.from_results({name: one.result_ for name, one in estimators.items()}, optimum, quantity)

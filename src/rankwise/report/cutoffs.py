@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.metrics import Measure, evaluate, parse
-from rankwise.report.display import Display, drawn, dress, legend, line_style
+from rankwise.report.display import Display, Ranker, drawn, dress, legend, line_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ class CutoffDisplay(Display):
 
     @classmethod
     def from_estimators(
-        cls, estimators: Mapping[str, Any], X: object, y: object, qid: object = None, measure: str | Measure = "ndcg"
+        cls, estimators: Mapping[str, Ranker], X: object, y: object, qid: object = None, measure: str | Measure = "ndcg"
     ) -> Self:
         """name -> a fitted ranker, for k from 1 to 20."""
         return cls.from_predictions(y, {name: one.predict(X) for name, one in estimators.items()}, qid, measure)

@@ -7,7 +7,8 @@ from abc import ABC, abstractmethod
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from rankwise.foundation.texts import counted, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+Style: TypeAlias = dict[str, Any]  # keyword arguments of matplotlib
 
 FORMATS = (".png", ".svg", ".pdf")
 HTML_DPI = 100  # of the picture in a notebook
@@ -34,12 +38,18 @@ COLOURS = (BLUE, RED, GREEN, PURPLE, SKY, ORANGE, "#000000")  # told apart by th
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
+class Ranker(Protocol):
+    """Anything fitted that scores rows of features."""
+
+    def predict(self, X: Any, /) -> Array: ...
+
+
 class Display(Tabular, ABC):
     """A picture and its data. After `plot`: `ax_` and `figure_`."""
 
     size: ClassVar[tuple[float, float]] = (6.0, 3.8)  # inches
     ax_: "Axes"
-    figure_: Any
+    figure_: "Figure | SubFigure"
 
     @property
     @abstractmethod
@@ -60,9 +70,10 @@ class Display(Tabular, ABC):
     def save(self, path: str | Path, dpi: float = 200) -> Self:
         """Write the picture as PNG, SVG or PDF, by the file's ending; needs no screen."""
         ending = check_picture(path)
-        self.plot(matplotlib("figure").Figure(figsize=self._inches(), layout="constrained").subplots())
+        figure = matplotlib("figure").Figure(figsize=self._inches(), layout="constrained")
+        self.plot(figure.subplots())
         with written_beside(path) as file:
-            self.figure_.savefig(file, format=ending, dpi=dpi)
+            figure.savefig(file, format=ending, dpi=dpi)
         return self
 
     def table_columns(self) -> Columns:
@@ -95,7 +106,7 @@ class Display(Tabular, ABC):
         return self.size
 
 
-def matplotlib(module: str) -> Any:
+def matplotlib(module: str) -> ModuleType:
     """matplotlib.MODULE, or one sentence."""
     try:
         return import_module(f"matplotlib.{module}")
@@ -139,7 +150,7 @@ def dress(ax: "Axes", xlabel: str, ylabel: str, grid: Literal["both", "x", "y"] 
     ax.set_axisbelow(True)
 
 
-def line_style(i: int) -> dict[str, Any]:
+def line_style(i: int) -> Style:
     """The i-th line's colour and marker."""
     marker = {"marker": MARKERS[i % len(MARKERS)], "markersize": 4, "markeredgewidth": 0}
     return {"color": COLOURS[i % len(COLOURS)], "linewidth": 1.6, **marker}
@@ -147,8 +158,8 @@ def line_style(i: int) -> dict[str, Any]:
 
 def legend(ax: "Axes") -> None:
     """Above the axes, where it hides nothing, in as many columns as fit."""
-    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "frameon": False}
-    tight: dict[str, Any] = {"fontsize": "small", "handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.1}
+    place: Style = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "frameon": False}
+    tight: Style = {"fontsize": "small", "handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.1}
     wide = 1.13 * ax.get_window_extent().width  # a layout will make the axes somewhat wider yet
     for columns in range(len(ax.get_legend_handles_labels()[1]), 0, -1):
         drawn = ax.legend(ncols=columns, **place, **tight)

@@ -5,14 +5,14 @@ a grid of t. No pair is listed.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.pairs.graph import Ranking
 from rankwise.pairs.preferences import Preferences
-from rankwise.report.display import BLUE, ORANGE, RED, Display, dress, legend
+from rankwise.report.display import BLUE, ORANGE, RED, Display, Ranker, dress, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ class MarginDisplay(Display):
         return cls(edges, np.diff(below), tied)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: object, y: object, qid: object = None, bins: int = 60) -> Self:
+    def from_estimator(cls, estimator: Ranker, X: object, y: object, qid: object = None, bins: int = 60) -> Self:
         """Of a fitted ranker's scores."""
         return cls.from_predictions(y, estimator.predict(X), qid, bins)
 
@@ -68,8 +68,16 @@ class MarginDisplay(Display):
             bars = own & shown
             label = f"{name}: {(self.counts[own].sum() - ties) / total:.1%}"
             widths = high[bars] - low[bars]
-            style: dict[str, Any] = {"color": colour, "edgecolor": "white", "linewidth": 0.4}
-            ax.bar(low[bars], self.counts[bars], widths, align="edge", label=label, **style)
+            ax.bar(
+                low[bars],
+                self.counts[bars],
+                widths,
+                align="edge",
+                label=label,
+                color=colour,
+                edgecolor="white",
+                linewidth=0.4,
+            )
         for t in (0.0, 1.0):
             ax.axvline(t, color="black", linewidth=0.8, linestyle="-" if t == 0 else (0, (4, 3)))
         ax.yaxis.set_major_formatter(_count)

@@ -1,12 +1,15 @@
 """RegularizationDisplay: a measure against C (or alpha), with the spread over folds."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankwise.foundation.arrays import Array, Floats
-from rankwise.metrics import parse
+from rankwise.foundation.strict_json import Json
+from rankwise.metrics import Measure, parse
 from rankwise.model_selection.choice import means_and_errors
 from rankwise.report.display import BLUE, GREY, RED, Display, drawn, dress, legend
 
@@ -14,6 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FEW = 10  # folds drawn one by one
+
+
+class Searched(Protocol):
+    """A fitted estimator that has tried several values of a parameter."""
+
+    measure: str | Measure
+    cv_values_: Floats
 
 
 @dataclass(eq=False, repr=False)
@@ -33,7 +43,7 @@ class RegularizationDisplay(Display):
     measure: str
 
     @classmethod
-    def from_estimator(cls, estimator: Any) -> Self:
+    def from_estimator(cls, estimator: Searched) -> Self:
         """A fitted RankSVMCV or RankRLSCV."""
         parameter, grid = ("C", "Cs_") if hasattr(estimator, "Cs_") else ("alpha", "alphas_")
         if not hasattr(estimator, grid):
@@ -43,7 +53,7 @@ class RegularizationDisplay(Display):
         return cls(parameter, getattr(estimator, grid), estimator.cv_values_, chosen, measure)
 
     @classmethod
-    def from_cv_results(cls, results: dict[str, Any], parameter: str = "C", measure: str = "score") -> Self:
+    def from_cv_results(cls, results: Mapping[str, ArrayLike], parameter: str = "C", measure: str = "score") -> Self:
         """The `cv_results_` of scikit-learn's searches, or of RankSVMCV; the best mean is the one chosen."""
         column = next((key for key in results if key == f"param_{parameter}" or key.endswith(f"__{parameter}")), None)
         if column is None:
@@ -55,7 +65,7 @@ class RegularizationDisplay(Display):
         return cls(parameter, grid, values, float(grid[best]), measure)
 
     @classmethod
-    def from_tuning(cls, told: dict[str, Any]) -> Self:
+    def from_tuning(cls, told: Json) -> Self:
         """The output of `rankwise tune --json`: the path of the chosen model's other options."""
         chosen = told["chosen"]
         parameter = "alpha" if "alpha" in chosen else "C"
@@ -91,8 +101,8 @@ class RegularizationDisplay(Display):
             ax.plot(grid, row[order], color=GREY, linewidth=0.7, alpha=0.6, label=None if i else "each fold")
         if len(self.values) > 1:
             error = self.standard_error[order]
-            band: dict[str, Any] = {"color": BLUE, "alpha": 0.18, "linewidth": 0}
-            ax.fill_between(grid, mean - error, mean + error, label="± one standard error", **band)
+            label = "± one standard error"
+            ax.fill_between(grid, mean - error, mean + error, label=label, color=BLUE, alpha=0.18, linewidth=0)
         ax.plot(grid, mean, color=BLUE, linewidth=2, label="mean")
         at = float(mean[int(np.argmin(np.abs(grid - self.chosen)))])
         label = f"chosen: {drawn(self.parameter)} = {_power(self.chosen)}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class WeightsDisplay(Display):
     top: int = 20
 
     @classmethod
-    def from_estimator(cls, estimator: Any, names: Sequence[str] | None = None, top: int = 20) -> Self:
+    def from_estimator(cls, estimator: object, names: Sequence[str] | None = None, top: int = 20) -> Self:
         """A fitted linear ranker; names: its own, else the features' numbers as in a file."""
         if not hasattr(estimator, "coef_"):
             raise ValueError(f"{type(estimator).__name__} has no weights of features to draw")

@@ -1,12 +1,11 @@
 """What "auto" and "smoothing" stand for: the solver that suits the size of X and the loss."""
 
 from dataclasses import replace
-from typing import Any
 
 from rankwise.foundation.devices import library_of, stored
 from rankwise.foundation.memory import memory_at_hand
 from rankwise.objective.losses import Loss, hinge
-from rankwise.objective.stored import is_stored
+from rankwise.objective.stored import Features, is_stored
 from rankwise.solvers.conjugate import sample_size
 from rankwise.solvers.dual import DualCoordinateAscent, bounded
 from rankwise.solvers.newton import Newton
@@ -46,20 +45,20 @@ def automatic_name(loss: Loss) -> str:
 
 
 def automatic(
-    loss: Loss, X: Any, tol: float, random_state: int, stopping: str, max_iter: int = Newton.max_iter
+    loss: Loss, X: Features, tol: float, random_state: int, stopping: str, max_iter: int = Newton.max_iter
 ) -> Newton | TrustRegion:
     """The cheapest solver of a smooth loss, with the dual to turn to near separability."""
     solver = cheapest(X.shape[0], X.shape[1], stored(X))
     return replace(solver, tol=tol, max_iter=max_iter, stopping=stopping, rescue=_rescue(loss, X, tol, random_state))
 
 
-def smoothing(loss: Loss, X: Any, tol: float, random_state: int, max_iter: int = Smoothing.max_iter) -> Smoothing:
+def smoothing(loss: Loss, X: Features, tol: float, random_state: int, max_iter: int = Smoothing.max_iter) -> Smoothing:
     """Smoothing by the cheapest solver."""
     smooth = cheapest(X.shape[0], X.shape[1], stored(X))
     inner = Newton(inner="cg", precondition="sampled") if isinstance(smooth, TrustRegion) else smooth
     return Smoothing(tol, max_iter, inner, rescue=_rescue(loss, X, tol, random_state))
 
 
-def _rescue(loss: Loss, X: Any, tol: float, random_state: int) -> DualCoordinateAscent | None:
+def _rescue(loss: Loss, X: Features, tol: float, random_state: int) -> DualCoordinateAscent | None:
     in_memory = library_of(X) is None and not is_stored(X)
     return DualCoordinateAscent(tol, random_state=random_state) if in_memory and bounded(loss) else None

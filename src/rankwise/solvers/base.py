@@ -8,13 +8,11 @@ model at w predicts, ½ ∇f·H⁻¹∇f, estimates the same gap closely. Solver
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 import numpy as np
 
-from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import half_square, length_of, on_device_of
-from rankwise.foundation.functions import Expansion, Function
+from rankwise.foundation.devices import AnyFloats, SparseMatrix, half_square, length_of, on_device_of
+from rankwise.foundation.functions import Certificate, Certified, Expansion, Function, Located, Scalable
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
 
@@ -41,7 +39,7 @@ class Step:
     detail: str = ""
 
 
-Callback = Callable[[Step], Any]  # a true answer stops the solver
+Callback = Callable[[Step], object]  # a true answer stops the solver
 
 
 @dataclass(frozen=True)
@@ -54,9 +52,9 @@ class Start:
                computing it
     """
 
-    expansion: Any
+    expansion: Expansion
     at_zero: tuple[float, float]
-    hessian: Floats | None = None
+    hessian: AnyFloats | None = None
 
     def times(self, factor: float) -> "Start":
         """The same for the objective with C times a factor."""
@@ -64,6 +62,8 @@ class Start:
         if hessian is not None:
             hessian = factor * hessian
             hessian.reshape(-1)[:: hessian.shape[0] + 1] += 1.0 - factor  # ½|w|² stays as it is
+        if not isinstance(self.expansion, Scalable):
+            raise lacking(self.expansion, "path", "times")
         norm, value = self.at_zero
         return Start(self.expansion.times(factor), (factor * norm, factor * value), hessian)
 
@@ -79,7 +79,7 @@ class Result(Tabular):
     end           for a solver of a problem nearby to start from; it holds what the objective does
     """
 
-    point: Floats
+    point: AnyFloats
     value: float
     gradient_norm: float
     iterations: int
@@ -87,7 +87,7 @@ class Result(Tabular):
     message: str
     history: list[Step] = field(repr=False)
     gap: float | None = None
-    dual: Any = field(default=None, repr=False)
+    dual: SparseMatrix | None = field(default=None, repr=False)
     gap_estimate: float | None = None
     end: Start | None = field(default=None, repr=False, compare=False)
 
@@ -113,7 +113,7 @@ class Journal:
     def __init__(
         self,
         objective: Function,
-        start: Floats | Start | None,
+        start: AnyFloats | Start | None,
         tol: float,
         callback: Callback | None,
         rule: str = "gap",
@@ -134,9 +134,10 @@ class Journal:
         self.norm_at_zero, self.value_at_zero = begin.at_zero
         self._start = begin.expansion
 
-    def begin(self) -> Any:
+    def begin(self) -> Expansion:
         """The expansion where the solver starts; it is not kept, as it takes memory."""
-        start, self._start = self._start, None
+        start = self._start
+        del self._start
         return start
 
     def scale(self, value: float, gap: float) -> float:
@@ -147,14 +148,14 @@ class Journal:
         """Whether a gap of that size is within the tolerance."""
         return gap <= self.tol * self.scale(value, gap)
 
-    def seems_near(self, here: Any, estimate: float) -> bool:
+    def seems_near(self, here: Expansion, estimate: float) -> bool:
         """Whether an estimate would end the run and the gradient would not, so that it is worth a second look."""
         proven = half_square(length_of(here.gradient))
         return self.rule == "gap" and self.near(here.value, SHRINKS * estimate) and not self.near(here.value, proven)
 
-    def beyond_proof(self, here: Any) -> bool:
+    def beyond_proof(self, here: Expansion) -> bool:
         """Whether only an estimate can tell more: of the gradient rounding alone is left, but not of the value."""
-        if not hasattr(here, "certificate"):
+        if not isinstance(here, Certified):
             return True
         in_gradient, in_value = here.certificate.errors()
         return bool(length_of(here.gradient) <= AT_ROUNDING * in_gradient and in_value <= VISIBLE * here.value)
@@ -182,18 +183,17 @@ class Journal:
             self.message = "rounding allows no further decrease"
         return not (self.converged or self.message)
 
-    def bounded(self, here: Any, gap: float) -> float:
+    def bounded(self, here: Expansion, gap: float) -> float:
         """A bound on the gap with what pairs may add that only rounding makes seem satisfied."""
         return gap + CORNER * self.value_at_zero + self.unseen(here)
 
-    def unseen(self, here: Any) -> float:
+    def unseen(self, here: Expansion) -> float:
         """What pairs may add that only rounding makes seem satisfied, by their curvature."""
-        share: float = here.certificate.unseen()
-        return share * self.value_at_zero
+        return certificate_of(here).unseen() * self.value_at_zero
 
-    def result(self, here: Any, message: str = "", hessian: Floats | None = None) -> Result:
+    def result(self, here: Expansion, message: str = "", hessian: AnyFloats | None = None) -> Result:
         last = self.history[-1]
-        gap = self.bounded(here, here.certificate.gap()) if hasattr(here, "certificate") else None
+        gap = self.bounded(here, here.certificate.gap()) if isinstance(here, Certified) else None
         estimate = min(self.estimate, half_square(last.gradient_norm))
         if self.converged:
             message = self._reason(here.value, last.gradient_norm, gap, estimate)
@@ -240,7 +240,7 @@ def relative(gap: float, scale: float) -> float:
     return gap / max(scale, 1e-300) if gap > 0 else 0.0
 
 
-def check_range(at_zero: Any) -> tuple[float, float]:
+def check_range(at_zero: Expansion) -> tuple[float, float]:
     """|∇f(0)| and f(0), both in the range that doubles can work with, or one sentence."""
     largest = float(abs(at_zero.gradient).max()) if at_zero.gradient.shape[0] else 0.0
     norm = length_of(at_zero.gradient)
@@ -251,29 +251,28 @@ def check_range(at_zero: Any) -> tuple[float, float]:
     return norm, at_zero.value
 
 
-def begun(objective: Function, start: Floats | Start | None) -> Start:
+def begun(objective: Function, start: AnyFloats | Start | None) -> Start:
     """Where to begin: what `start` knows already, or the expansion at that point."""
     if isinstance(start, Start):
         return start
     with np.errstate(over="ignore", invalid="ignore"):  # reported in a sentence
-        at_zero: Any = objective.at(origin(objective))
+        at_zero = objective.at(origin(objective))
     point = point_of(objective, start)
     return Start(objective.at(point) if bool((point != 0).any()) else at_zero, check_range(at_zero))
 
 
-def origin(objective: Any) -> Floats:
+def origin(objective: Function) -> AnyFloats:
     """0, where the objective's points are stored."""
-    zero: Floats = objective.zero if hasattr(objective, "zero") else np.zeros(objective.size)
-    return zero
+    return objective.zero if isinstance(objective, Located) else np.zeros(objective.size)
 
 
-def is_cold(start: Floats | Start | None) -> bool:
+def is_cold(start: AnyFloats | Start | None) -> bool:
     """Whether a start is no better than 0."""
     point = start.expansion.point if isinstance(start, Start) else start
     return point is None or not bool((point != 0).any())
 
 
-def point_of(objective: Any, start: Floats | Start | None) -> Floats:
+def point_of(objective: Function, start: AnyFloats | Start | None) -> AnyFloats:
     """A copy of `start` where the objective's points are stored, or the origin."""
     zero = origin(objective)
     start = start.expansion.point if isinstance(start, Start) else start
@@ -310,8 +309,19 @@ def agrees(before: float, now: float, value: float) -> bool:
     return now <= max(SHRINKS * before, NOTHING * abs(value))
 
 
-def require(here: Any, solver: str, *needs: str) -> None:
+def certificate_of(expansion: Expansion) -> Certificate:
+    """What is proven of f at its point."""
+    if not isinstance(expansion, Certified):
+        raise lacking(expansion, "dual", "certificate")
+    return expansion.certificate
+
+
+def require(given: object, solver: str, *needs: str) -> None:
     """One sentence instead of an AttributeError in the middle of a solve."""
     for need in needs:
-        if not hasattr(here, need):
-            raise TypeError(f"solver {solver!r} needs an objective that offers {need!r}, and {here!r} does not")
+        if not hasattr(given, need):
+            raise lacking(given, solver, need)
+
+
+def lacking(given: object, solver: str, need: str) -> TypeError:
+    return TypeError(f"solver {solver!r} needs an objective that offers {need!r}, and {given!r} does not")

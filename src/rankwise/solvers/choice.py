@@ -7,15 +7,15 @@ declares in the attribute `needs`, words of `NEEDS`; a solver without that attri
 from collections.abc import Callable
 from functools import partial
 from inspect import Parameter, signature
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
-from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import library_of
+from rankwise.foundation.devices import AnyFloats, library_of
 from rankwise.foundation.registry import Registry
 from rankwise.objective.losses import Loss, hinge
-from rankwise.objective.stored import is_stored
+from rankwise.objective.objective import Objective
+from rankwise.objective.stored import Features, is_stored
 from rankwise.solvers.automatic import automatic, automatic_name, smoothing
-from rankwise.solvers.base import Callback, Result
+from rankwise.solvers.base import Callback, Result, Start
 from rankwise.solvers.dual import DualCoordinateAscent, bounded
 from rankwise.solvers.newton import Newton
 from rankwise.solvers.stochastic import Stochastic
@@ -23,10 +23,12 @@ from rankwise.solvers.trust_region import TrustRegion
 
 
 class Solver(Protocol):
-    def __call__(self, objective: Any, start: Floats | None = None, callback: Callback | None = None) -> Result: ...
+    def __call__(
+        self, objective: Objective, start: AnyFloats | Start | None = None, callback: Callback | None = None
+    ) -> Result: ...
 
 
-Entry = Callable[..., Any]  # a solver, or a class or function that makes one from `OPTIONS`
+Entry = Callable[..., object]  # a solver, or a class or function that makes one from `OPTIONS`
 OPTIONS = ("tol", "max_iter", "random_state", "stopping", "loss", "X")
 
 SOLVERS: Registry[Entry] = Registry(
@@ -46,7 +48,7 @@ SOLVERS: Registry[Entry] = Registry(
     extension="rankwise.papers",
 )
 
-NEEDS: dict[str, tuple[Callable[[Loss, Any], bool], str]] = {  # need -> whether it is met, and what to say if not
+NEEDS: dict[str, tuple[Callable[[Loss, Features], bool], str]] = {  # need -> whether it is met, and what to say if not
     "smooth loss": (
         lambda loss, X: loss.smooth,
         "needs a smooth loss, and {loss} has a corner: take 'auto', 'smoothing' or 'bundle'",
@@ -91,7 +93,7 @@ def needs_of(solver: str | Entry) -> tuple[str, ...]:
 def make_solver(
     solver: str | Solver,
     loss: Loss,
-    X: Any,
+    X: Features,
     *,
     tol: float,
     max_iter: int | None = None,
@@ -118,7 +120,7 @@ def make_solver(
     return made
 
 
-def _made(name: str, given: dict[str, Any]) -> Solver:
+def _made(name: str, given: dict[str, object]) -> Solver:
     """The solver of that name, made with those of the options given that it has."""
     entry = SOLVERS[name]
     parameters = signature(entry).parameters

@@ -5,11 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from operator import mul
-from typing import Any
 
-from rankwise.foundation.arrays import Floats
-from rankwise.foundation.functions import Expansion
-from rankwise.solvers.base import require
+from rankwise.foundation.devices import AnyFloats
+from rankwise.foundation.functions import Expansion, Function, Sampleable
+from rankwise.solvers.base import lacking
 from rankwise.solvers.equations import scaled_inverse
 
 RESIDUAL = 0.1  # the papers' rule: stop at this share of the gradient's norm
@@ -25,14 +24,14 @@ SAMPLED_LEAST = 0.01  # taken for the least eigenvalue of M⁻¹H where M comes 
 class Inverse:
     """M⁻¹, and a lower bound on the eigenvalues of M⁻¹ H, given that no eigenvalue of H is less than 1."""
 
-    apply: Callable[[Floats], Floats]
+    apply: Callable[[AnyFloats], AnyFloats]
     least: float
 
-    def __call__(self, v: Floats) -> Floats:
+    def __call__(self, v: AnyFloats) -> AnyFloats:
         return self.apply(v)
 
 
-Preconditioner = Callable[[Any, int], Inverse]
+Preconditioner = Callable[[Expansion, int], Inverse]
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class ModelStep:
     predicts for it, a bound on the largest decrease that the model allows, and the number of Hessian products.
     """
 
-    step: Floats
+    step: AnyFloats
     length: float
     predicted: float
     attainable: float
@@ -124,17 +123,18 @@ def _to_boundary(dd: float, sd: float, ss: float, radius: float) -> float:
     return (root - b) / a if b < 0 else -c / (b + root)
 
 
-def make_preconditioner(kind: str | None, objective: Any) -> Preconditioner:
+def make_preconditioner(kind: str | None, objective: Function) -> Preconditioner:
     """For each point, the inverse of something like the Hessian there; also given the products of the last step."""
     if kind is None:
         return lambda here, products: Inverse(lambda v: v, 1.0)
     if kind == "diagonal":
         return lambda here, products: _by_diagonal(here.hessian_diagonal())
-    require(objective, "with a sampled preconditioner", "sampled")
+    if not isinstance(objective, Sampleable):
+        raise lacking(objective, "with a sampled preconditioner", "sampled")
     return Sample(objective.sampled(sample_size(objective.size), seed=0))
 
 
-def _by_diagonal(diagonal: Floats) -> Inverse:
+def _by_diagonal(diagonal: AnyFloats) -> Inverse:
     diagonal = diagonal.clip(1.0, None)  # as it is without rounding: pieces of opposite curvature may cancel
     return Inverse(partial(mul, 1.0 / diagonal), 1.0 / float(diagonal.max()))
 
@@ -147,7 +147,7 @@ def sample_size(n_features: int) -> int:
 class Sample:
     """Preconditions by the Hessian of a sample, kept as long as it does well."""
 
-    def __init__(self, objective: Any) -> None:
+    def __init__(self, objective: Function) -> None:
         self.objective = objective
         self.inverse: Inverse | None = None
 

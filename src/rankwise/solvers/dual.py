@@ -9,19 +9,31 @@ it certifies what is returned.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from rankwise.foundation.arrays import Floats, Ints
-from rankwise.foundation.devices import length_of
+from rankwise.foundation.devices import SparseMatrix, length_of
+from rankwise.foundation.functions import Expansion
 from rankwise.foundation.memory import memory_at_hand
 from rankwise.objective.losses import Loss
 from rankwise.objective.objective import ROUNDING, Objective
+from rankwise.objective.risks import ListedRisk, PairwiseRisk
 from rankwise.pairs.levels import by_level
 from rankwise.pairs.preferences import Preferences
-from rankwise.solvers.base import Callback, Journal, Result, Start, converged_by, relative, require, within
+from rankwise.solvers.base import (
+    Callback,
+    Journal,
+    Result,
+    Start,
+    certificate_of,
+    converged_by,
+    relative,
+    require,
+    within,
+)
 
 BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the order of a pass, and the matrix in the end
 LISTABLE = 5_000_000  # pairs that are listed unasked
@@ -45,10 +57,10 @@ class DualCoordinateAscent:
     max_iter: int = 1000  # passes
     random_state: int = 0
 
-    def worth_listing(self, objective: Any) -> bool:
+    def worth_listing(self, objective: Objective) -> bool:
         """Whether the pairs are few enough to list them unasked."""
-        most = getattr(objective, "most_pairs", np.inf)
-        return bool(most <= LISTABLE and most * BYTES_A_PAIR <= memory_at_hand())
+        most = objective.most_pairs
+        return most <= LISTABLE and most * BYTES_A_PAIR <= memory_at_hand()
 
     def __call__(
         self, objective: Objective, start: Floats | Start | None = None, callback: Callback | None = None
@@ -87,10 +99,9 @@ class DualCoordinateAscent:
                 journal.message = "the objective overflows: scale the features"
 
 
-def _rounding(ascent: "Ascent", here: Any) -> float:
+def _rounding(ascent: "Ascent", here: Expansion) -> float:
     """A bound on what rounding may have hidden of the gap."""
-    in_value: float = here.certificate.errors()[1]
-    return ascent.rounding() + in_value
+    return ascent.rounding() + certificate_of(here).errors()[1]
 
 
 class Ascent:
@@ -100,7 +111,8 @@ class Ascent:
         from rankwise.objective.row_kernels import squared_distances
 
         slope, curvature = _limits(objective.loss)
-        better, worse, weights, asked = listed(objective.risk)
+        risk = objective.risk if isinstance(objective.risk, ListedRisk) else objective.pairwise
+        better, worse, weights, asked = listed(risk)
         costs = objective.C * weights
         most = costs * slope if slope else np.full(costs.size, np.inf)
         ridge = 1.0 / (costs * curvature) if curvature else np.zeros(costs.size)
@@ -151,7 +163,7 @@ class Ascent:
             error = in_sum + in_w * (length_of(self.w) + 0.5 * in_w)
         return error if np.isfinite(error) else np.inf
 
-    def matrix(self) -> Any:
+    def matrix(self) -> SparseMatrix:
         """alpha[i, j], i preferred to j; block diagonal where a query's rows lie together."""
         better, worse = self.problem[:2]
         support = self.alpha > 0
@@ -167,9 +179,9 @@ class Ascent:
         return (given - taken).astype(np.float64)
 
 
-def listed(risk: Any) -> tuple[Ints, Ints, Floats, Floats]:
+def listed(risk: ListedRisk | PairwiseRisk) -> tuple[Ints, Ints, Floats, Floats]:
     """Every pair of some weight: better, worse, its weight, and the difference of scores asked of it."""
-    if hasattr(risk, "differences"):  # a list already
+    if isinstance(risk, ListedRisk):  # a list already
         ends, signs = risk.differences.indices, risk.differences.data
         better, worse, weights, asked = ends[signs > 0], ends[signs < 0], risk.weights, risk.margins
     else:
@@ -177,9 +189,9 @@ def listed(risk: Any) -> tuple[Ints, Ints, Floats, Floats]:
         weights = _weights(risk.preferences, better, worse)
         asked = np.ones(better.size) if risk.margins is None else risk.margins[better] - risk.margins[worse]
     counts = weights > 0
-    return (
-        (better, worse, weights, asked) if counts.all() else tuple(a[counts] for a in (better, worse, weights, asked))
-    )
+    if counts.all():
+        return better, worse, weights, asked
+    return better[counts], worse[counts], weights[counts], asked[counts]
 
 
 def _list(preferences: Preferences) -> tuple[Ints, Ints]:

@@ -2,24 +2,23 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import library_of
+from rankwise.foundation.devices import AnyArray, AnyFloats, CupyArray, Tensor, library_of
 from rankwise.foundation.threads import enough_blas_threads
 
-Inverse = Callable[[Floats], Floats]
+Inverse = Callable[[AnyFloats], AnyFloats]
 
 
-def inverse(matrix: Any) -> Inverse:
+def inverse(matrix: AnyArray) -> Inverse:
     """v -> matrix⁻¹ v, for vectors; LinAlgError where the matrix is not positive definite."""
     return _INVERSES[library_of(matrix)](matrix)
 
 
-def scaled_inverse(matrix: Any) -> Inverse:
+def scaled_inverse(matrix: AnyArray) -> Inverse:
     """The same for a Hessian, whose diagonal is positive: it is scaled to a diagonal of ones first.
 
     The factorisation's error then depends on how nearly dependent the columns of X are, not on their scales. Rounding
@@ -49,7 +48,7 @@ def _by_scipy(matrix: Floats) -> Inverse:
     return partial(linalg.cho_solve, factor, check_finite=False)
 
 
-def _by_torch(matrix: Any) -> Inverse:
+def _by_torch(matrix: Tensor) -> Inverse:
     import torch
 
     factor, fault = torch.linalg.cholesky_ex(matrix)
@@ -58,7 +57,7 @@ def _by_torch(matrix: Any) -> Inverse:
     return lambda v: torch.cholesky_solve(v[:, None], factor)[:, 0]
 
 
-def _by_cupy(matrix: Any) -> Inverse:
+def _by_cupy(matrix: CupyArray) -> Inverse:
     import cupy
     from cupyx.scipy.linalg import solve_triangular
 
@@ -68,4 +67,4 @@ def _by_cupy(matrix: Any) -> Inverse:
     return lambda v: solve_triangular(factor, solve_triangular(factor, v, lower=True), lower=True, trans="T")
 
 
-_INVERSES: dict[str | None, Callable[[Any], Inverse]] = {None: _by_scipy, "torch": _by_torch, "cupy": _by_cupy}
+_INVERSES: dict[str | None, Callable[[AnyArray], Inverse]] = {None: _by_scipy, "torch": _by_torch, "cupy": _by_cupy}

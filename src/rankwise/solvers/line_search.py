@@ -1,13 +1,11 @@
 """How far to go along a direction."""
 
 import math
-from typing import Any, Protocol
 
 import numpy as np
 
-from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import length_of
-from rankwise.foundation.functions import Expansion, Function
+from rankwise.foundation.devices import AnyFloats, length_of
+from rankwise.foundation.functions import E, Expandable, Ray, Searchable
 from rankwise.solvers.base import decrease
 
 DECREASE = 1e-4  # Armijo's share of the slope
@@ -16,13 +14,7 @@ ROUGHLY = 0.01  # relative exactness of the minimum on the way
 SHORTEST = 1e-300  # where the curvature at w = 0 says nothing, a step is too long by the square of the features' size
 
 
-class Ray(Protocol):
-    """A function of t on a ray."""
-
-    def slope(self, t: float) -> float: ...
-
-
-def line_search(objective: Any, here: Expansion, direction: Floats) -> tuple[Expansion | None, float]:
+def line_search(objective: Expandable[E], here: E, direction: AnyFloats) -> tuple[E | None, float]:
     """The full step if it gains what a right model promises, else the minimum on the way there.
 
     Where pairs become active on the way, f bends up again long before a full step, at a place that backtracking from
@@ -35,7 +27,7 @@ def line_search(objective: Any, here: Expansion, direction: Floats) -> tuple[Exp
     there = _at(objective, here, direction, 1.0)
     if decrease(here, there) >= -ENOUGH * slope:
         return there, 1.0
-    length = _minimum_on(objective.along(here.point, direction)) if hasattr(objective, "along") else 1.0
+    length = _minimum_on(objective.along(here.point, direction)) if isinstance(objective, Searchable) else 1.0
     return _backtracked(objective, here, direction, slope, length)
 
 
@@ -57,8 +49,8 @@ def _minimum_on(ray: Ray) -> float:
 
 
 def _backtracked(
-    objective: Function, here: Expansion, direction: Floats, slope: float, length: float
-) -> tuple[Expansion | None, float]:
+    objective: Expandable[E], here: E, direction: AnyFloats, slope: float, length: float
+) -> tuple[E | None, float]:
     """Backtracking from a length, each time to the minimum of the parabola through what is known."""
     # Where the Hessian says little (a narrow loss at w = 0) a step may be too long by many orders of magnitude.
     shortest = max(SHORTEST, float(np.finfo(float).eps) * length_of(here.point) / max(length_of(direction), SHORTEST))
@@ -73,7 +65,6 @@ def _backtracked(
     return None, length
 
 
-def _at(objective: Function, here: Expansion, direction: Floats, length: float) -> Expansion:
+def _at(objective: Expandable[E], here: E, direction: AnyFloats, length: float) -> E:
     with np.errstate(over="ignore", invalid="ignore"):  # too long a step is shortened
-        there: Expansion = objective.at(here.point + length * direction)
-    return there
+        return objective.at(here.point + length * direction)

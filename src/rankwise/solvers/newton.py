@@ -7,11 +7,11 @@ only a few of them, while a line search crosses many: this is why "auto" prefers
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import Expansion, Function
 from rankwise.solvers.base import (
     Callback,
@@ -26,9 +26,10 @@ from rankwise.solvers.base import (
 from rankwise.solvers.conjugate import ModelStep, Preconditioner, conjugate_gradients, make_preconditioner
 from rankwise.solvers.equations import Inverse, scaled_inverse
 from rankwise.solvers.line_search import line_search
-from rankwise.solvers.stuck import Detour, can_help, near_separable, rescued
+from rankwise.solvers.stuck import Detour, Rescue, can_help, near_separable, rescued
 
 INNERS = ("cholesky", "cg")
+LOOSELY, STAGE = 0.1, 50  # tolerance and steps for each C of a detour
 InnerSolve = Callable[[Expansion], ModelStep]
 
 
@@ -51,10 +52,10 @@ class Newton:
     patience: int | None = None
     stopping: str = "gap"
     detours: int = 1
-    rescue: Any = None
+    rescue: Rescue | None = None
 
     def __call__(
-        self, objective: Function, start: Floats | Start | None = None, callback: Callback | None = None
+        self, objective: Function, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result:
         journal = Journal(objective, start, self.tol, callback, self.stopping)
         here = journal.begin()
@@ -62,9 +63,15 @@ class Newton:
         model = Model(self, objective, start.hessian if isinstance(start, Start) else None)
         return self.follow(model, journal, here)
 
+    @property
+    def stage(self) -> "Newton":
+        """The same for a stage of a detour, whose optimum need not be exact."""
+        most = min(STAGE, self.max_iter)
+        return replace(self, tol=LOOSELY, max_iter=most, stopping="gap", detours=0, rescue=None)
+
     def follow(self, model: "Model", journal: Journal, here: Expansion, detail: str = "") -> Result:
         """Go on from `here`: steps to the minimum of the model, each with a line search, until the journal ends it."""
-        objective, detour = model.objective, Detour(self, self.detours, journal)
+        objective, detour = model.objective, Detour(self.stage, self.detours, journal)
         estimate, sound = np.inf, False  # the gap at most by the last model, and whether its step went as it predicted
         while True:
             step, estimate = _looked_at_again(model, journal, here, estimate)
@@ -88,8 +95,8 @@ class Newton:
         )
         result = journal.result(here, "the line search failed: rounding allows no further decrease")
         left = self.max_iter - result.iterations
-        hopeful = left > 0 and near_separable(result.value, journal.value_at_zero) and can_help(self.rescue, objective)
-        if result.converged or journal.rule != "gap" or not hopeful:
+        hopeful = left > 0 and near_separable(result.value, journal.value_at_zero) and journal.rule == "gap"
+        if result.converged or not hopeful or self.rescue is None or not can_help(objective, self.rescue):
             return result
         rescue = replace(self.rescue, max_iter=left)
         return rescued(result, rescue, objective, journal.value_at_zero, journal.callback)
@@ -117,13 +124,13 @@ class Model:
     hessian  the matrix to take the first step with; None: that of the first point
     """
 
-    def __init__(self, options: Newton, objective: Any, hessian: Floats | None = None) -> None:
+    def __init__(self, options: Newton, objective: Function, hessian: AnyFloats | None = None) -> None:
         if options.inner not in INNERS and not callable(options.inner):
             raise ValueError(f"inner must be one of {', '.join(map(repr, INNERS))}; got {options.inner!r}")
         self.options, self.objective = options, objective
         self.products = self.last = 0
         self.hessian = hessian  # the last one that was written out
-        self._hessian_at: Any = None  # and the expansion that it is of
+        self._hessian_at: Expansion | None = None  # and the expansion that it is of
         self._first = hessian is not None
         self._inverse: Inverse | None = None
         self._preconditioner: Preconditioner | None = None
@@ -137,22 +144,21 @@ class Model:
         patience = self.options.patience
         return self.options.inner == "cholesky" or (patience is not None and self.products >= patience)
 
-    def matrix(self, here: Any) -> Any:
+    def matrix(self, here: Expansion) -> AnyFloats:
         """The Hessian there, not computed twice in a row; for the first step, the one that was given."""
-        if self._first:
-            self._first = False
-        elif self._hessian_at is not here:
+        given, self._first = self._first, False
+        if self.hessian is None or not (given or self._hessian_at is here):
             self._hessian_at, self.hessian = here, here.hessian_matrix()
         return self.hessian
 
-    def as_before(self, here: Any) -> ModelStep | None:
+    def as_before(self, here: Expansion) -> ModelStep | None:
         """The minimum with the Hessian of an earlier point, if there is one; what it allows is not known."""
         if self._inverse is None:
             return None
         step = -self._inverse(here.gradient)
         return ModelStep(step, 0.0, -0.5 * float(here.gradient @ step), np.inf, 0)
 
-    def minimum(self, here: Any, enough: float | None = 0.0) -> ModelStep:
+    def minimum(self, here: Expansion, enough: float | None = 0.0) -> ModelStep:
         """Of the model; where it predicts a decrease of at most `enough`, as exact as it takes to be sure of that."""
         if self.written_out:
             self._inverse = scaled_inverse(self.matrix(here))
@@ -163,7 +169,7 @@ class Model:
             return self.options.inner(here)
         if self._preconditioner is None:
             self._preconditioner = make_preconditioner(self.options.precondition, self.objective)
-        found = conjugate_gradients(here, self._preconditioner(here, self.last), enough=enough or 0.0)
-        self.last = found.products
-        self.products += found.products
-        return found
+        model_step = conjugate_gradients(here, self._preconditioner(here, self.last), enough=enough or 0.0)
+        self.last = model_step.products
+        self.products += model_step.products
+        return model_step

@@ -12,14 +12,13 @@ A better point lies on the ray through w: scaling w up satisfies pairs that the 
 import time
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import half_square, length_of
-from rankwise.foundation.functions import Expansion, Function
-from rankwise.objective.objective import hinge_slack
+from rankwise.foundation.devices import AnyFloats, half_square, length_of
+from rankwise.foundation.functions import Ray
+from rankwise.objective.objective import Objective, ObjectiveExpansion, hinge_slack
 from rankwise.solvers.base import (
     CORNER,
     VISIBLE,
@@ -42,7 +41,7 @@ from rankwise.solvers.base import (
 from rankwise.solvers.conjugate import Sample, sample_size
 from rankwise.solvers.line_search import line_search
 from rankwise.solvers.newton import Model, Newton
-from rankwise.solvers.stuck import Detour, can_help, near_separable, rescued
+from rankwise.solvers.stuck import Detour, Rescue, can_help, near_separable, rescued
 
 NARROW = 0.1  # the first width where there is a start
 NARROWER = 0.5, 0.8  # a width as a share of the last one: at least, at most
@@ -73,10 +72,10 @@ class Smoothing:
     max_iter: int = 1000
     inner: Newton = field(default_factory=Newton)
     width: float = 1.0
-    rescue: Any = None
+    rescue: Rescue | None = None
 
     def __call__(
-        self, objective: Function, start: Floats | Start | None = None, callback: Callback | None = None
+        self, objective: Objective, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result:
         require(objective, "smoothing", "smoothed", "beyond", "along")
         run = _Run(objective, self, callback, start)
@@ -91,7 +90,7 @@ class Smoothing:
                 here = run.polish(smooth, model, here)
                 if run.over(here, width, polished=True):
                     break
-            if run.stuck:
+            if self.rescue is not None and run.stuck:
                 rescue = replace(self.rescue, max_iter=self.max_iter - run.iterations)
                 return rescued(run.result(), rescue, objective, run.at_zero, callback)
             narrower = run.factor
@@ -106,14 +105,14 @@ class _Run:
     """The best point and the best bound seen so far; they need not come from the same width."""
 
     def __init__(
-        self, objective: Any, options: Smoothing, callback: Callback | None, start: Floats | Start | None
+        self, objective: Objective, options: Smoothing, callback: Callback | None, start: AnyFloats | Start | None
     ) -> None:
         self.objective, self.options, self.callback = objective, options, callback
         self.began = time.perf_counter()
         self.point = origin(objective)
         self.norms = start.at_zero if isinstance(start, Start) else begun(objective, None).at_zero
         self.at_zero = self.norms[1]
-        self.best: Any = None  # the unsmoothed expansion at `point`
+        self.best: ObjectiveExpansion | None = None  # the unsmoothed expansion at `point`
         self.value, self.bound = self.at_zero, 0.0  # neither |w|² nor a loss is negative
         self.estimate, self.rounding, self.norm = np.inf, 0.0, 0.0
         self.floor = 0.0  # the part of the rounding that a smaller gradient would not remove
@@ -121,9 +120,9 @@ class _Run:
         self.iterations = 0
         self.history: list[Step] = []
         self.message = ""
-        self.sample: Any = None
-        self.detour = Detour(options.inner, DETOURS, self)
-        self.patience = PATIENCE if can_help(options.rescue, objective) else options.max_iter
+        self.sample: Objective | None = None
+        self.detour = Detour(options.inner.stage, DETOURS, self)
+        self.patience = PATIENCE if can_help(objective, options.rescue) else options.max_iter
 
     @property
     def gap(self) -> float:
@@ -158,7 +157,7 @@ class _Run:
         wanted = 0.5 * self.options.tol * self.scale(self.gap) / max(self.slack, 1e-300)
         return float(np.clip(wanted, *NARROWER))
 
-    def start(self, start: Floats | Start | None) -> Floats:
+    def start(self, start: AnyFloats | Start | None) -> AnyFloats:
         """Where to begin: at the optimum of a sample, where there is one."""
         if self.options.inner.precondition == "sampled":
             self.sample = self.objective.sampled(sample_size(self.objective.size), seed=0)
@@ -166,7 +165,7 @@ class _Run:
                 return Smoothing(SAMPLE_TOLERANCE)(self.sample).point
         return point_of(self.objective, start)
 
-    def smoothed(self, width: float) -> tuple[Any, Model]:
+    def smoothed(self, width: float) -> tuple[Objective, Model]:
         """The objective with the corner rounded, and its quadratic model."""
         smooth = self.objective.smoothed(width)
         model = Model(self.options.inner, smooth)
@@ -174,7 +173,7 @@ class _Run:
             model.precondition_by(Sample(self.sample.smoothed(width)))
         return smooth, model
 
-    def minimise(self, smooth: Any, model: Model, here: Expansion) -> Expansion:
+    def minimise(self, smooth: Objective, model: Model, here: ObjectiveExpansion) -> ObjectiveExpansion:
         """The optimum at this width, only as exact as the slack to be expected there asks for."""
         expected, sound = self.factor**2 * self.slack, False
         while self.iterations < self.options.max_iter and not self.stuck:
@@ -191,7 +190,7 @@ class _Run:
             here = there
         return here
 
-    def polish(self, smooth: Any, model: Model, here: Expansion) -> Expansion:
+    def polish(self, smooth: Objective, model: Model, here: ObjectiveExpansion) -> ObjectiveExpansion:
         """Steps at the same width until the gradient no longer spoils the certificate."""
         for _ in range(POLISH):
             if self.near(half_square(length_of(here.gradient)), 0.1) or self.iterations >= self.options.max_iter:
@@ -204,13 +203,15 @@ class _Run:
             here = there
         return here
 
-    def _advance(self, smooth: Any, here: Expansion, direction: Floats) -> tuple[Expansion | None, float]:
+    def _advance(
+        self, smooth: Objective, here: ObjectiveExpansion, direction: AnyFloats
+    ) -> tuple[ObjectiveExpansion | None, float]:
         before = self.detour.steps
         there, length = self.detour.instead(smooth, here, *line_search(smooth, here, direction))
         self.iterations += 1 + self.detour.steps - before
         return there, length
 
-    def over(self, here: Any, width: float, polished: bool = False) -> bool:
+    def over(self, here: ObjectiveExpansion, width: float, polished: bool = False) -> bool:
         """Look at the unsmoothed objective and the bound at a width's optimum; True when it is enough."""
         hinge, left = self.objective.at(here.point), self.left
         self._keep(hinge)
@@ -229,11 +230,11 @@ class _Run:
         self.estimate = min(self.estimate, self.gap)
         return self._written(width, polished)
 
-    def _keep(self, hinge: Any) -> None:
+    def _keep(self, hinge: ObjectiveExpansion) -> None:
         if hinge.value <= self.value:  # where features are tiny all values are equal, and 0 is the worst of the points
             self.value, self.point, self.best = hinge.value, hinge.point, hinge
 
-    def _keep_scaled(self, hinge: Any) -> None:
+    def _keep_scaled(self, hinge: ObjectiveExpansion) -> None:
         """The best point on the ray from 0 through this one, where it may decide: late, or where w is but too short."""
         slope = float(hinge.gradient @ hinge.point)
         if not (self.near(self.slack, LATE) or -SHORT * slope > self.slack):
@@ -263,12 +264,11 @@ class _Run:
             self.message = f"rounding allows no smaller relative gap than {share:.3g}"
         return bool(self.message)
 
-    def predicted(self, model: Model, here: Any, width: float, narrower: float) -> Floats:
+    def predicted(self, model: Model, here: ObjectiveExpansion, width: float, narrower: float) -> AnyFloats:
         """The optimum at a narrower width, if the same pairs stay in the corner."""
         linear = self.objective.beyond(width).at(here.point)
         narrowed = _Narrowed(here, model, 1.0 / narrower, linear.gradient - here.point)
-        predicted: Floats = here.point + model.minimum(narrowed).step
-        return predicted
+        return here.point + model.minimum(narrowed).step
 
     def result(self) -> Result:
         return Result(
@@ -291,42 +291,37 @@ class _Narrowed:
     Hessian grows by `ratio`; `linear` is the share of the pairs beyond the corner.
     """
 
-    of: Any
+    of: ObjectiveExpansion
     model: Model
     ratio: float
-    linear: Floats
+    linear: AnyFloats
 
     @property
-    def point(self) -> Floats:
-        point: Floats = self.of.point
-        return point
+    def point(self) -> AnyFloats:
+        return self.of.point
 
     @property
     def value(self) -> float:
-        value: float = self.of.value
-        return value
+        return self.of.value
 
     @property
-    def gradient(self) -> Floats:
+    def gradient(self) -> AnyFloats:
         corner = self.of.gradient - self.of.point - self.linear
-        gradient: Floats = self.of.point + self.linear + self.ratio * corner
-        return gradient
+        return self.of.point + self.linear + self.ratio * corner
 
-    def hessian(self, v: Floats) -> Floats:
-        product: Floats = v + self.ratio * (self.of.hessian(v) - v)
-        return product
+    def hessian(self, v: AnyFloats) -> AnyFloats:
+        return v + self.ratio * (self.of.hessian(v) - v)
 
-    def hessian_matrix(self) -> Floats:
-        matrix: Floats = self.ratio * self.model.matrix(self.of)
+    def hessian_matrix(self) -> AnyFloats:
+        matrix = self.ratio * self.model.matrix(self.of)
         matrix.reshape(-1)[:: matrix.shape[0] + 1] += 1.0 - self.ratio
         return matrix
 
-    def hessian_diagonal(self) -> Floats:
-        diagonal: Floats = 1.0 + self.ratio * (self.of.hessian_diagonal() - 1.0)
-        return diagonal
+    def hessian_diagonal(self) -> AnyFloats:
+        return 1.0 + self.ratio * (self.of.hessian_diagonal() - 1.0)
 
 
-def _minimum_near_one(ray: Any) -> float:
+def _minimum_near_one(ray: Ray) -> float:
     """Where a convex function of t is least, among t from ½ to 4; 1 where it is not there.
 
     The larger C, the nearer to 1: first the order of magnitude of t - 1, then t.
@@ -341,5 +336,4 @@ def _minimum_near_one(ray: Any) -> float:
         return 1.0
     from scipy import optimize  # only here: it takes long to import
 
-    found = optimize.brentq(slope, low, high, xtol=1e-12, rtol=1e-12, maxiter=SEARCH, disp=False)
-    return float(found)
+    return float(optimize.brentq(slope, low, high, xtol=1e-12, rtol=1e-12, maxiter=SEARCH, disp=False))

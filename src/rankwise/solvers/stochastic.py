@@ -10,11 +10,12 @@ thrown past its goal. The answer is the average of the iterates, the t-th weighi
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.functions import Expansion
 from rankwise.objective.objective import Objective, hinge_slack
 from rankwise.solvers.base import Callback, Journal, Result, Start, agrees, decrease, require, went_as_predicted
 from rankwise.solvers.conjugate import ModelStep, conjugate_gradients, make_preconditioner
@@ -89,7 +90,7 @@ class Stochastic:
             goes_on = journal.goes_on(here, f"{state.steps} steps", estimate)
         return journal.result(here)
 
-    def _estimate(self, objective: Objective, journal: Journal, here: Any) -> float:
+    def _estimate(self, objective: Objective, journal: Journal, here: Expansion) -> float:
         """How far the optimum is, once the values have settled: before, it is not worth products with the Hessian.
 
         Where the error falls like a power of the epochs, the change since half of them is about the error left.
@@ -103,7 +104,7 @@ class Stochastic:
         return min(_attainable_rounded(objective.smoothed(width), here, journal) for width in WIDTHS)
 
 
-def _attainable_rounded(smooth: Objective, here: Any, journal: Journal) -> float:
+def _attainable_rounded(smooth: Objective, here: Expansion, journal: Journal) -> float:
     """The decrease of the hinge that a rounded one allows."""
     there = smooth.at(here.point)
     # The slack is a difference of nearly equal values: its rounding is added.
@@ -111,13 +112,13 @@ def _attainable_rounded(smooth: Objective, here: Any, journal: Journal) -> float
     return slack + _attainable(smooth, there, journal)
 
 
-def _model(objective: Objective, here: Any, journal: Journal) -> ModelStep:
+def _model(objective: Objective, here: Expansion, journal: Journal) -> ModelStep:
     """The minimum of the quadratic model of a smooth objective."""
     inverse = make_preconditioner("diagonal", objective)(here, 0)
     return conjugate_gradients(here, inverse, enough=journal.enough(here.value))
 
 
-def _attainable(objective: Objective, here: Any, journal: Journal) -> float:
+def _attainable(objective: Objective, here: Expansion, journal: Journal) -> float:
     """The decrease that the model allows, if a step shows it to be right."""
     model = _model(objective, here, journal)
     if not journal.near(here.value, model.attainable):

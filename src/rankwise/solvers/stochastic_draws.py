@@ -5,7 +5,6 @@ may be: `lengths` estimate Σ_k rate_k d_k² for a pair, and for a query the lar
 """
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,10 @@ SAMPLE = 1 << 12  # pairs looked at for their mean length
 FEW = 32  # queries looked at for theirs
 POWERS = 8  # of a matrix, to see its largest eigenvalue
 TINY = float(np.finfo(float).tiny)
+
+
+Scales = tuple[Floats, Floats]  # per feature, its rate and how it fades
+Schedule = tuple[int, float, float, float]  # t, η₀, τ and μ of `rankwise.solvers.stochastic`
 
 
 class Draws(ABC):
@@ -61,7 +64,7 @@ class Draws(ABC):
         """Settle the lengths; their mean, long ones weighing more: it is they that disturb the others."""
 
     @abstractmethod
-    def walk(self, schedule: Any, scales: Any, w: Floats, total: Floats, random: np.random.Generator) -> None:
+    def walk(self, schedule: Schedule, scales: Scales, w: Floats, total: Floats, random: np.random.Generator) -> None:
         """An epoch from w on, in place; t times the t-th iterate is added to `total`."""
 
 
@@ -86,7 +89,7 @@ class Pairs(Draws):
         better, worse, _, costs, _ = self._drawn(SAMPLE, random)
         return _own_mean(costs * (self.lengths[better] + self.lengths[worse]), np.ones(SAMPLE))
 
-    def walk(self, schedule: Any, scales: Any, w: Floats, total: Floats, random: np.random.Generator) -> None:
+    def walk(self, schedule: Schedule, scales: Scales, w: Floats, total: Floats, random: np.random.Generator) -> None:
         from rankwise.solvers.stochastic_kernels import pair_steps
 
         t, *others = schedule
@@ -128,7 +131,7 @@ class Queries(Draws):
         self.lengths = traces * (axes / max(float(traces[drawn].sum()), TINY))
         return _own_mean(self.lengths, self.weights)
 
-    def walk(self, schedule: Any, scales: Any, w: Floats, total: Floats, random: np.random.Generator) -> None:
+    def walk(self, schedule: Schedule, scales: Scales, w: Floats, total: Floats, random: np.random.Generator) -> None:
         from rankwise.solvers import stochastic_kernels as kernels
 
         t, *others = schedule

@@ -5,19 +5,46 @@ in the dual, which is at its best there.
 """
 
 import time
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import Field, replace
+from typing import Any, ClassVar, Protocol, TypeGuard
 
 import numpy as np
 
-from rankwise.foundation.functions import Expansion
+from rankwise.foundation.devices import AnyFloats
+from rankwise.foundation.functions import E, Expandable, Function, Scalable
+from rankwise.objective.objective import Objective
 from rankwise.solvers.base import CORNER, Callback, Result, Step, converged_by, gap_scale
 
 CUT_SHORT = 0.02  # share of a full step
 BLOCKED = 3  # steps cut short, after which there is a detour
 SHARES = 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0  # of C
-LOOSELY, STAGE = 0.1, 50  # tolerance and steps for each of them
 SEPARABLE = 0.05  # share of f(0) below which few pairs are left unsatisfied; above it the dual is far slower
+
+
+class Run(Protocol):
+    """What is written down of the steps so far."""
+
+    began: float
+    callback: Callback | None
+    history: list[Step]
+
+
+Stage = Callable[[Function, AnyFloats, Callback], Result]
+
+
+class Rescue(Protocol):
+    """A solver that lists the pairs: a dataclass of options, like all solvers here."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def tol(self) -> float: ...
+    def worth_listing(self, objective: Objective) -> bool:
+        """Whether the pairs are few enough to list them unasked."""
+        ...
+
+    def __call__(self, objective: Objective, start: None, callback: Callback | None) -> Result: ...
 
 
 class Detour:
@@ -27,28 +54,28 @@ class Detour:
     path takes some steps for every power of ten, and is worth it only where the direct way is blocked.
     """
 
-    def __init__(self, options: Any, times: int, run: Any) -> None:
-        most = min(STAGE, options.max_iter)
-        self.stage = replace(options, tol=LOOSELY, max_iter=most, stopping="gap", detours=0, rescue=None)
-        self.left, self.run = times, run  # whose callback hears of it
+    def __init__(self, stage: Stage, times: int, run: Run) -> None:
+        """stage  solves the problem of each C: see `Newton.stage`
+        times  how many detours there may be
+        run    whose callback hears of it
+        """
+        self.stage, self.left, self.run = stage, times, run
         self.blocked = self.steps = 0
 
-    def instead(
-        self, objective: Any, here: Expansion, there: Expansion | None, length: float
-    ) -> tuple[Expansion | None, float]:
+    def instead(self, objective: Expandable[E], here: E, there: E | None, length: float) -> tuple[E | None, float]:
         """The end of such a path where it is time for one and it leads lower, else what is given."""
         self.blocked += length < CUT_SHORT
-        if not self.left or (there is not None and self.blocked < BLOCKED) or not hasattr(objective, "times"):
+        if not self.left or (there is not None and self.blocked < BLOCKED) or not isinstance(objective, Scalable):
             return there, length
         self.left, self.blocked = self.left - 1, 0
         w = 0.0 * here.point
         for share in SHARES:
-            found = self.stage(objective.times(share), w, self._told)
-            w, self.steps = found.point, self.steps + found.iterations
+            result = self.stage(objective.times(share), w, self._tell)
+            w, self.steps = result.point, self.steps + result.iterations
         end = objective.at(w)
         return (end, 0.0) if end.value < (there or here).value else (there, length)
 
-    def _told(self, step: Step) -> Any:
+    def _tell(self, step: Step) -> object:
         run = self.run
         if run.callback is None:
             return False
@@ -57,23 +84,23 @@ class Detour:
         return run.callback(replace(step, iteration=iteration, seconds=seconds, detail=f"smaller C, {step.detail}"))
 
 
-def can_help(rescue: Any, objective: Any) -> bool:
+def can_help(objective: Function, rescue: Rescue | None) -> TypeGuard[Objective]:
     """Whether there is another solver to turn to, and few enough pairs for it."""
-    return rescue is not None and bool(rescue.worth_listing(objective))
+    return rescue is not None and isinstance(objective, Objective) and rescue.worth_listing(objective)
 
 
 def near_separable(value: float, at_zero: float) -> bool:
     return value <= SEPARABLE * at_zero
 
 
-def rescued(one: Result, rescue: Any, objective: Any, at_zero: float, callback: Callback | None) -> Result:
+def rescued(one: Result, rescue: Rescue, objective: Objective, at_zero: float, callback: Callback | None) -> Result:
     """The better point of `one` and of what `rescue` finds, with the better of the two bounds."""
 
     def later(step: Step) -> Step:
         return replace(step, iteration=one.iterations + step.iteration, seconds=spent + step.seconds)
 
     spent = one.history[-1].seconds
-    other: Result = rescue(objective, None, callback and (lambda step: callback(later(step))))
+    other = rescue(objective, None, callback and (lambda step: callback(later(step))))
     best = _better(one, other, CORNER * at_zero)
     bound = max(result.value - result.gap for result in (one, other) if result.gap is not None)
     gap = max(best.value - bound, 0.0)

@@ -5,13 +5,12 @@
 import math
 import time
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import length_of
-from rankwise.foundation.functions import Expansion, Function
+from rankwise.foundation.devices import AnyFloats, length_of
+from rankwise.foundation.functions import Function
 from rankwise.solvers.base import (
     SHRINKS,
     Callback,
@@ -26,6 +25,7 @@ from rankwise.solvers.base import (
 )
 from rankwise.solvers.conjugate import ModelStep, Sample, conjugate_gradients, make_preconditioner
 from rankwise.solvers.newton import Model, Newton
+from rankwise.solvers.stuck import Rescue
 
 ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # Lee and Lin's η0, η1, η2
 SHRINK, HALVE, GROW = 0.25, 0.5, 4.0  # and σ1, σ2, σ3
@@ -47,17 +47,17 @@ class TrustRegion:
     max_iter: int = 1000
     precondition: str | None = None
     stopping: str = "gap"
-    rescue: Any = None  # of the Newton's method that takes over from a sample
+    rescue: Rescue | None = None  # of the Newton's method that takes over from a sample
 
     def __call__(
-        self, objective: Function, start: Floats | Start | None = None, callback: Callback | None = None
+        self, objective: Function, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result:
         began = time.perf_counter()
         preconditioner = make_preconditioner(self.precondition, objective)
         if isinstance(preconditioner, Sample) and is_cold(start):
             start = Newton(SAMPLE_TOLERANCE)(preconditioner.objective).point
         journal = Journal(objective, start, self.tol, callback, self.stopping, began)
-        here: Expansion = journal.begin()
+        here = journal.begin()
         require(here, "trust-region", "hessian")
         precondition = preconditioner(here, 0)
         radius = math.sqrt(max(float(here.gradient @ precondition(here.gradient)), 0.0))
