@@ -1,10 +1,10 @@
 """Write the data set that ships with rankwise: a bookshop's search results, judged from 0 to 4 (perfect).
 
 The data are synthetic. A book has a rating, a price, an age and so on; a query returns some books, each topical to some
-degree. Labels depend on that degree, which no feature measures directly: the title match is coarse, the text match grows
-with long and stuffed descriptions, well-known books (many reviews) are clicked anyway, and long queries match more but
-have fewer relevant books. A good ranker therefore gives negative weights to reviews, length and stuffing. All features
-are in [0, 1].
+degree. Labels depend on that degree, which no feature measures directly: the title match is coarse, the text match
+grows with long and stuffed descriptions, well-known books (many reviews) are clicked anyway, and long queries match
+more but have fewer relevant books. A good ranker therefore gives negative weights to reviews, length and stuffing. All
+features are in [0, 1].
 
     python examples/make_sample.py [FILE]
 """

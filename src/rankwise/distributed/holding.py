@@ -1,8 +1,8 @@
-"""What a worker keeps of the data, and how it answers.
+"""What a worker stores of the data, and how it replies.
 
-A partition lies in the worker's memory as the result of a Dask task: Dask makes it anew where it is lost, and frees it
-when the client lets go of it or is gone. Beside it lie the last few *states* that questions were about, such as the
-expansion at a point: a question names its state, and brings what it is made of only when it was not found.
+A partition is the result of a Dask task in the worker's memory: Dask computes it again if it is lost, and frees it when
+the client releases it or disconnects. It keeps the last few *states* that requests were about, such as the expansion at
+a point: a request names its state, and contains what the state is made of only if the worker did not have it.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from rankwise.distributed.rows import in_band
 from rankwise.distributed.tree import Nodes, add, merge
 from rankwise.foundation.arrays import Array
 
-KEPT = 2  # states: where a solver stands, and where it tries to go
+KEPT = 2  # states: the current point of a solver, and the next candidate
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class Request:
     n_leaves: int
     state: str
     make: Callable[..., Any]
-    made_of: tuple[Any, ...] | None  # None: as before
+    made_of: tuple[Any, ...] | None  # None: the worker has the state already
     question: Callable[..., Array]
     asked: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Post:
-    """Who answers for which partitions (leaf -> key), and to whom the request is passed on."""
+    """The partitions of a worker (leaf -> key), and the workers to which it passes the request on."""
 
     leaves: dict[int, str]
     below: dict[str, "Post"] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Post:
 @dataclass(frozen=True)
 class Reply:
     nodes: Nodes
-    sent: int  # bytes, of this reply and of all messages below it
+    sent: int  # bytes of this reply and of all messages below it
 
 
 @dataclass(eq=False)
@@ -52,7 +52,7 @@ class Partition:
     states: OrderedDict[str, Any] = field(default_factory=OrderedDict)
 
     def answer(self, request: Request) -> Array | None:
-        """None where the state is not known and cannot be made."""
+        """None if the state is not known and cannot be made."""
         if request.state in self.states:
             self.states.move_to_end(request.state)
         elif request.made_of is None:
@@ -63,10 +63,10 @@ class Partition:
             self.states[request.state] = request.make(self.content, *request.made_of)
         return request.question(self.states[request.state], *request.asked)
 
-    def __sizeof__(self) -> int:  # Dask decides by it what to spill and where to work
+    def __sizeof__(self) -> int:  # Dask uses it to decide what to spill and where to run tasks
         return self.nbytes
 
-    def __reduce__(self) -> Any:  # without the states: they are made again
+    def __reduce__(self) -> Any:  # without the states, which are made again
         return in_band(Partition, self.content, self.nbytes)
 
 
@@ -75,12 +75,12 @@ def content_of(partition: Partition) -> Any:
 
 
 async def answer(message: bytes, dask_worker: Any) -> Reply:
-    """What this worker, and those it passes the request on to, know of the sum; the message is a request and a post."""
+    """The part of the sum that this worker and those below it can add up; the message is a request and a post."""
     request, post = pickle.loads(message)
     others = [asyncio.ensure_future(_pass_on(dask_worker, to, below, request)) for to, below in post.below.items()]
     nodes: Nodes = {}
     for leaf, key in post.leaves.items():
-        # One at a time: what was spilled comes back alone, and what was released meanwhile is not worked on any more.
+        # One at a time: spilled partitions are loaded one by one, and partitions released meanwhile are skipped.
         partition = dask_worker.data.get(key)
         value = None if partition is None else await asyncio.to_thread(partition.answer, request)
         if value is not None:
@@ -98,7 +98,7 @@ async def _pass_on(worker: Any, address: str, post: Post, request: Request) -> R
     packed = {"function": pickle.dumps(answer), "args": pickle.dumps((message,)), "kwargs": pickle.dumps({})}
     try:
         found = await worker.rpc(address).run(**packed)
-    except OSError:  # it is gone; its partitions will be missed
+    except OSError:  # it died; its partitions will be missing
         return Reply({}, len(message))
     if found["status"] == "error":
         raise clean_exception(**found)[1]
