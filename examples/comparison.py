@@ -1,4 +1,4 @@
-"""Draw the picture of docs/comparing.md: python examples/comparison.py [--data ../shared/data] [--out FILE]
+"""Draw the figure of docs/comparing.md: python examples/comparison.py [--data ../shared/data] [--out FILE]
 
 RankSVM against the best single feature on the test part of MQ2008's fold 1. Needs matplotlib.
 """

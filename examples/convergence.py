@@ -1,6 +1,6 @@
 """Draw how the solvers approach the optimum: python examples/convergence.py [--data ../shared/data] [--out FILE]
 
-MQ2008 fold 1 where LETOR lies at hand, else synthetic data of its shape; squared hinge, C = 1. Needs matplotlib.
+MQ2008 fold 1 if --data contains it, else synthetic data of the same shape; squared hinge, C = 1. Needs matplotlib.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import numpy as np
 
 from rankwise import RankSVM, make_ranking, read_letor
 
-FLOOR = 1e-11  # below it, differences are rounding
+FLOOR = 1e-11  # below it, differences are rounding errors
 SOLVERS = ("newton", "trust-region-sampled", "trust-region", "bundle", "bmrm", "sgd")
 
 
@@ -26,7 +26,7 @@ def main() -> None:
     else:
         data = make_ranking(471, 20, 46, n_levels=3, random_state=0)
         name = "synthetic data"
-    warnings.simplefilter("ignore")  # not every solver gets all the way in the time it is given
+    warnings.simplefilter("ignore")  # not every solver converges within its time
     paths = {solver: path(data, solver) for solver in SOLVERS}
     best = min(step.value for steps in paths.values() for step in steps)
     draw(paths, best, f"RankSVM, squared hinge, C = 1, {name}: {len(data):,} documents", options.out)

@@ -1,9 +1,10 @@
 """Write the data set that ships with rankwise: a bookshop's search results, judged from 0 to 4 (perfect).
 
-A book has its own rating, price, age and so on; a query finds some books, each about its topic to a degree. The judges
-saw that degree, which no feature shows plainly: the title match is coarse, the text match grows with long and stuffed
-descriptions, well-known books (many reviews) are clicked anyway, and long queries match more of everything but find
-less. So a good ranker must weigh reviews, length and stuffing negatively. All features lie in [0, 1].
+The data are synthetic. A book has a rating, a price, an age and so on; a query returns some books, each topical to some
+degree. Labels depend on that degree, which no feature measures directly: the title match is coarse, the text match
+grows with long and stuffed descriptions, well-known books (many reviews) are clicked anyway, and long queries match
+more but have fewer relevant books. A good ranker therefore gives negative weights to reviews, length and stuffing. All
+features are in [0, 1].
 
     python examples/make_sample.py [FILE]
 """
@@ -24,7 +25,7 @@ def main() -> None:
 
 
 def sample() -> str:
-    """The file's text: RandomState's stream is frozen by NumPy, so it never changes."""
+    """The text of the file; it never changes, because NumPy guarantees the stream of RandomState."""
     rng = np.random.RandomState(1)
     books = catalogue(rng)
     return "".join("".join(results(rng, books, query)) for query in range(1, N_QUERIES + 1))

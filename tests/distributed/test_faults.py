@@ -9,7 +9,7 @@ import pytest
 import rankwise
 from rankwise.distributed import DaskRankRLS, DaskRankSVM, DaskRankSVMCV, evaluate
 
-SPLIT = "ignore:.*queries lie in several partitions"
+SPLIT = "ignore:.*queries are in several partitions"
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_there_is_no_cluster(monkeypatch):
 @pytest.mark.parametrize(
     ("ranker", "sentence"),
     [
-        (DaskRankSVM(solver="sgd"), "solver 'sgd' looks at single pairs"),
+        (DaskRankSVM(solver="sgd"), "solver 'sgd' uses single pairs"),
         (DaskRankSVM(solver="newton", loss="hinge"), "needs a smooth loss"),
         (DaskRankSVM(costs=np.eye(3)), "costs of single documents or levels"),
         (DaskRankSVM(device="cuda"), "the workers of a cluster compute on their CPUs"),
@@ -54,10 +54,10 @@ def test_data(client, frame):
         ((frame, "label"), TypeError, "X is a DataFrame: give a Dask DataFrame or array, or files"),
         ((X, None, cut["qid"]), ValueError, "y is missing"),
         ((cut, "grade"), ValueError, "y is 'grade', and X has no such column: it has a, b, label, qid"),
-        ((X, cut["label"]), ValueError, "qid is missing: without it all rows are one query, and they lie in 2"),
+        ((X, cut["label"]), ValueError, "qid is missing: without it all rows are one query, and they are in 2"),
         ((X, cut["label"].repartition(npartitions=1), cut["qid"]), ValueError, "y has 1 partitions, X has 2"),
         ((X, frame["label"], cut["qid"]), TypeError, "y is a Series: give a Dask Series or array, or the name"),
-        (("nowhere-*.txt",), FileNotFoundError, r"nowhere-\*.txt: the workers see no such file"),
+        (("nowhere-*.txt",), FileNotFoundError, r"nowhere-\*.txt: the workers find no such file"),
     ]
     for given, kind, sentence in wrong:
         with pytest.raises(kind, match=sentence):

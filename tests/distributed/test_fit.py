@@ -16,7 +16,7 @@ from rankwise.distributed.spread import spread
 from rankwise.least_squares.regression import Regression, regression
 
 CLOSE = {"rtol": 0, "atol": 1e-10}
-SPLIT = "ignore:.*queries lie in several partitions"
+SPLIT = "ignore:.*queries are in several partitions"
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_a_fit(client, data):
     X, y, qid = arrays(data)
     for loss in ("squared_hinge", "hinge"):
         ranker = DaskRankSVM(C=0.01, loss=loss)
-        with pytest.warns(UserWarning, match="5 of 120 queries lie in several partitions: 82 documents are moved"):
+        with pytest.warns(UserWarning, match="5 of 120 queries are in several partitions: 82 documents are moved"):
             ranker.fit(X, y, qid)
         expected = rankwise.RankSVM(C=0.01, loss=loss).fit(data.X, data.y, data.qid)
         np.testing.assert_allclose(ranker.coef_, expected.coef_, **CLOSE)

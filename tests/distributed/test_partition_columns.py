@@ -11,7 +11,7 @@ from rankwise.distributed.evaluation import judged
 
 NAMES = list(SAMPLE_FEATURES)
 CLOSE = {"rtol": 1e-6, "atol": 1e-9}
-SPLIT = "ignore:.*queries lie in several partitions"
+SPLIT = "ignore:.*queries are in several partitions"
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_text_with_fewer_features_is_noted_and_with_more_refused(client, data, t
     rankwise.write_letor(tmp_path / "narrow.txt", narrow)
     ranker = DaskRankSVM(C=0.01).fit(tmp_path / "wide.txt")
     given = {"coef": ranker.coef_, "measures": "ndcg@10", "like": ranker.columns_}
-    with pytest.warns(UserWarning, match="there is no value for any feature above 5, and the model has some"):
+    with pytest.warns(UserWarning, match="no feature above 5 has a value, and the model has some"):
         judged(client, (tmp_path / "narrow.txt", None, None, None), **given)
     ranker = DaskRankSVM(C=0.01).fit(tmp_path / "narrow.txt")
     given = {"coef": ranker.coef_, "measures": "ndcg@10", "like": ranker.columns_}

@@ -8,7 +8,7 @@ from distributed import Client, LocalCluster
 import rankwise
 from rankwise.distributed import DaskRankRLS, DaskRankSVM, partitions
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:.*queries lie in several partitions")]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:.*queries are in several partitions")]
 
 
 @pytest.fixture(scope="module")

@@ -75,7 +75,7 @@ def expected():
 
 
 @pytest.mark.parametrize("engine", [dense, csr, disk, moved_to_torch, torch_arrays, torch_csr, cluster])
-@pytest.mark.filterwarnings("ignore:C = ", "ignore:.*queries lie in several partitions", "ignore:Sparse")
+@pytest.mark.filterwarnings("ignore:C = ", "ignore:.*queries are in several partitions", "ignore:Sparse")
 def test_every_engine_finds_the_same(engine, tmp_path, expected):
     model = engine(tmp_path)
     np.testing.assert_allclose(model.cv_values_, expected, atol=2e-3)

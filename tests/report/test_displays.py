@@ -92,7 +92,7 @@ def test_a_figure_of_its_own(displays):
 
 def test_without_matplotlib(displays, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"a picture needs matplotlib: pip install 'rankwise\[plot\]'"):
+    with pytest.raises(ImportError, match=r"a figure needs matplotlib: pip install 'rankwise\[plot\]'"):
         displays[0].save(tmp_path / "p.png")
 
 
@@ -190,7 +190,7 @@ def test_convergence_measures_the_gap_from_the_best(sample):
     assert [line.get_label() for line in given.ax_.lines] == ["newton", "bmrm"]
     with pytest.raises(ValueError, match="quantity is 'x'"):
         ConvergenceDisplay.from_estimators(rankers, quantity="x")
-    with pytest.raises(ValueError, match="a has no history: a model from a file keeps none"):
+    with pytest.raises(ValueError, match="a has no history: models from files have none"):
         ConvergenceDisplay({"a": []})
 
 
@@ -225,7 +225,7 @@ def test_differences_are_sorted_and_told(sample):
     assert any(f"mean {mean:+.4f}" in label for label in labels)
     assert f"A better: {np.sum(values > 0)}" in labels
     other = evaluate(sample.y[30:], a[30:], sample.qid[30:], "pairwise-accuracy")
-    with pytest.raises(ValueError, match="the two evaluations are of different queries"):
+    with pytest.raises(ValueError, match="the two evaluations have different queries"):
         QueryDifferenceDisplay.from_evaluations(one, other)
 
 
@@ -237,7 +237,7 @@ def test_weights_by_size_and_name(ranker):
     assert [text.get_text() for text in found.ax_.get_yticklabels()] == [SAMPLE_FEATURES[i] for i in order[:3]]
     assert "10 smaller ones not shown" in found.ax_.get_xlabel()
     assert WeightsDisplay.from_estimator(ranker).names[0] == "feature 1"
-    with pytest.raises(ValueError, match="names holds 1 names, the ranker has 13 features"):
+    with pytest.raises(ValueError, match="names has 1 names, the ranker has 13 features"):
         WeightsDisplay.from_estimator(ranker, ["x"])
     with pytest.raises(ValueError, match="has no weights of features"):
         WeightsDisplay.from_estimator(object())

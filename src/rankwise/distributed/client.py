@@ -1,4 +1,4 @@
-"""Dask's client: which one to use, tasks that leave nothing behind, and failures of a cluster in one sentence."""
+"""Dask's client: which one to use, tasks that are always released, and clear errors if a cluster fails."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ def require_dask() -> None:
 
 
 def current_client(given: Client | None = None) -> Client:
-    """The client given, or the latest one."""
+    """The given client, or the latest one."""
     import distributed
 
     if given is not None:
@@ -59,12 +59,12 @@ def check_device(ranker: OnDevice) -> None:
 def gone_scheduler(client: Client) -> ConnectionError:
     address = getattr(client.scheduler, "address", None)
     where = f" at {address}" if address else ""
-    return ConnectionError(f"the Dask scheduler{where} does not answer any more: start a cluster and fit again")
+    return ConnectionError(f"the Dask scheduler{where} no longer responds: start a cluster and fit again")
 
 
 @contextmanager
 def telling(client: Client) -> Iterator[None]:
-    """A context in which the failures of a cluster are told in one sentence; others pass."""
+    """A context that turns failures of a cluster into clear errors; other exceptions pass."""
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker
@@ -74,15 +74,15 @@ def telling(client: Client) -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise ConnectionError(
-            "a partition was lost with every worker that tried to make it: they may run out of memory; give more "
-            f"workers, or smaller partitions (the last was {error.last_worker})"
+            "a partition was lost with every worker that computed it: they may run out of memory; start more "
+            f"workers, or make partitions smaller (the last worker was {error.last_worker})"
         ) from None
-    except CommClosedError:  # of the client's own connection: a worker's is answered by asking another
+    except CommClosedError:  # of the client's own connection; if a worker's fails, another worker is asked
         raise gone_scheduler(client) from None
     except CancelledError as error:
         if client.status != "running":
             raise gone_scheduler(client) from None
-        raise ConnectionError(f"the cluster gave up a part of the data, which cannot be made anew: {error}") from None
+        raise ConnectionError(f"the cluster lost a part of the data, which cannot be computed again: {error}") from None
 
 
 class Errand:

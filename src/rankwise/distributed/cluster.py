@@ -1,4 +1,4 @@
-"""What the estimators on a cluster share: the client, what they know of the data, predictions of collections."""
+"""What the estimators on a cluster share: the client, facts about the data, predictions for collections."""
 
 import warnings
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class OnCluster:
-    """Mixed into an estimator before its class in memory, `local`."""
+    """A mixin that precedes `local`, the class for data in memory, among the bases of an estimator."""
 
     local: ClassVar[Any]
     coef_: Floats
@@ -36,7 +36,7 @@ class OnCluster:
         self._client = client
 
     def predict(self, X: Collection | Matrix) -> Collection | AnyArray:
-        """Scores, one per row: a Dask Series of a Dask DataFrame, a Dask array of an array; others as in memory."""
+        """Scores, one per row: a Dask Series for a Dask DataFrame, a Dask array for an array; others as in memory."""
         check_is_fitted(self)
         if not hasattr(X, "dask"):
             return self.to_local().predict(X)
@@ -52,13 +52,13 @@ class OnCluster:
     def score(
         self, X: Collection | Matrix, y: Column = None, qid: Column = None, sample_weight: Column = None
     ) -> float:
-        """NDCG@10 where the lowest and highest label of the fit are grades, else pairwise accuracy."""
+        """NDCG@10 if the lowest and highest label of the fit are grades, else pairwise accuracy."""
         from rankwise.distributed.evaluation import evaluate
 
         if not hasattr(X, "dask"):
             return float(self.to_local().score(X, y, qid, sample_weight))
         if sample_weight is not None:
-            raise ValueError("score of data on a cluster takes no sample_weight: every query weighs the same")
+            raise ValueError("score of data on a cluster takes no sample_weight: all queries have the same weight")
         if hasattr(X, "columns"):
             if qid is None and "qid" in X.columns:
                 qid = "qid"
@@ -92,7 +92,7 @@ def _scores_of_frame(X: Collection, names: Array | None, coef: Floats) -> Collec
     if order is not None:
         chosen = [own[i] for i in order]
     elif names is None:
-        warnings.warn("X has feature names, and the model was fitted without: columns go by their places", stacklevel=3)
+        warnings.warn("X has feature names, and the model was fitted without: columns match by position", stacklevel=3)
     absent = [name for name in chosen if name not in own]
     if absent or len(chosen) != coef.size:
         found = f"no column {absent[0]!r}" if absent else f"{len(chosen)} columns"

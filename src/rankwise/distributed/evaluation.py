@@ -1,4 +1,4 @@
-"""evaluate for data on a cluster: every partition judges its own queries, the client puts the tables together."""
+"""evaluate for data on a cluster: every partition evaluates its own queries, the client joins the tables."""
 
 import math
 from dataclasses import replace
@@ -22,18 +22,18 @@ def evaluate(
     measures: Measures = ("ndcg@10",),
     client: Client | None = None,
 ) -> Evaluation:
-    """`rankwise.evaluate` of Dask Series or arrays, cut alike; queries may lie in several partitions."""
+    """`rankwise.evaluate` of Dask Series or arrays with equal partitions; queries may be in several of them."""
     column = scores.to_frame("score") if hasattr(scores, "to_frame") else scores[:, None]
     return judged(current_client(client), (column, y, qid, None), np.ones(1), measures)
 
 
 def judged(client: Client, given: Given, coef: Floats, measures: Measures, like: Columns | None = None) -> Evaluation:
-    """How well the scores X coef rank the data given (X, y, qid, weight); `like`: the columns that coef is for."""
+    """The scores X coef evaluated on the data given (X, y, qid, weight); `like`: the columns that coef is for."""
     asked = parse_all(measures)
     data = spread(client, given, judge, coef, asked, like=like)
     with data.partitions:
         found: list[Evaluation] = data.partitions.contents()
-    order = np.argsort(np.concatenate(data.places), kind="stable")  # as the queries first occur
+    order = np.argsort(np.concatenate(data.places), kind="stable")  # in which queries first occur
     names = [str(one) for one in asked]
     values = {name: np.concatenate([one.per_query[name] for one in found])[order] for name in names}
     loads = {
@@ -59,12 +59,12 @@ def judge(rows: Rows, columns: Columns, coef: Floats, asked: list[Measure]) -> E
     values, weights = ({names[key]: one for key, one in each.items()} for each in (found.per_query, found.weights))
     for measure in asked:
         if measure.name == "pairwise-accuracy" and measure.settings["mean"] == "pairs":
-            weights.setdefault(str(measure), np.zeros(values[str(measure)].size))  # a partition without a single pair
+            weights.setdefault(str(measure), np.zeros(values[str(measure)].size))  # a partition without pairs
     return Evaluation({}, values, found.query_ids, found.n_documents, weights)
 
 
 def settled(measure: Measure, highest: float) -> Measure:
-    """ERR asks for the highest label of all partitions, not of one."""
+    """ERR needs the highest label of all partitions, not of one."""
     if measure.settings.get("max") != "data":
         return measure
     options = dict(measure.options) | {"max": f"{highest:.17g}"}

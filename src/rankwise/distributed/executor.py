@@ -1,4 +1,4 @@
-"""The workers of a Dask cluster as executor: the chunks of each partition are added up there, then the partitions."""
+"""A Dask cluster as executor: each worker adds up the chunks of its partitions, then partitions are added up."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """Of a partition: its objective, of which the sum is looked at, and the rows it was made from."""
+    """Of a partition: its objective, of which only the sum is used, and the rows from which it was built."""
 
     unit: Objective
     rows: Rows | None
 
 
 class Cluster:
-    """The content of every partition of `data` is a `Content`. One round of messages per answer."""
+    """The content of every partition of `data` is a `Content`. One round of messages per sum."""
 
     def __init__(self, data: Spread, loss: Loss, samples: dict[tuple[int, int], Spread] | None = None) -> None:
         self.data = data
@@ -69,7 +69,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class ClusterState:
-    """On each worker, the state of the threads that work on its partitions."""
+    """On each worker, the states of its partitions."""
 
     state: PartitionState
 
@@ -77,7 +77,7 @@ class ClusterState:
         return self.state.ask(total_of, question, given, size)
 
     def merged(self, question: Callable[..., T], merge: Callable[[T, T], T], *given: object, size: int) -> T:
-        """By partition where it is, then here."""
+        """Merged per partition on its worker, then on the client."""
         state = self.state
         parts: list[T] = state.of.each(merged_of, state.made_of, question, merge, given, size)
         return reduce(merge, parts)

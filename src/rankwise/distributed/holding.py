@@ -1,8 +1,8 @@
-"""What a worker keeps of the data, and how it answers.
+"""What a worker stores of the data, and how it replies.
 
-A partition lies in the worker's memory as the result of a Dask task: Dask makes it anew where it is lost, and frees it
-when the client lets go of it or is gone. Beside it lie the last few *states* that questions were about, such as the
-expansion at a point: a question names its state, and brings what it is made of only when it was not found.
+A partition is the result of a Dask task in the worker's memory: Dask computes it again if it is lost, and frees it when
+the client releases it or disconnects. It keeps the last few *states* that requests were about, such as the expansion at
+a point: a request names its state, and contains what the state is made of only if the worker did not have it.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from rankwise.foundation.arrays import Array
 
 Content: TypeAlias = Any  # what `spread` was told to build of a partition's rows
 
-KEPT = 2  # states: where a solver stands, and where it tries to go
+KEPT = 2  # states: the current point of a solver, and the next candidate
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class Request:
     n_leaves: int
     state: str
     make: Callable[..., object]
-    made_of: tuple[object, ...] | None  # None: as before
+    made_of: tuple[object, ...] | None  # None: the worker has the state already
     question: Callable[..., Array]
     asked: tuple[object, ...]
 
 
 @dataclass(frozen=True)
 class Post:
-    """Who answers for which partitions (leaf -> key), and to whom the request is passed on."""
+    """The partitions of a worker (leaf -> key), and the workers to which it passes the request on."""
 
     leaves: dict[int, str]
     below: dict[str, "Post"] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Post:
 @dataclass(frozen=True)
 class Reply:
     nodes: Nodes
-    sent: int  # bytes, of this reply and of all messages below it
+    sent: int  # bytes of this reply and of all messages below it
 
 
 @dataclass(eq=False)
@@ -55,7 +55,7 @@ class Partition:
     states: OrderedDict[str, object] = field(default_factory=OrderedDict)
 
     def answer(self, request: Request) -> Array | None:
-        """None where the state is not known and cannot be made."""
+        """None if the state is not known and cannot be made."""
         if request.state in self.states:
             self.states.move_to_end(request.state)
         elif request.made_of is None:
@@ -66,10 +66,10 @@ class Partition:
             self.states[request.state] = request.make(self.content, *request.made_of)
         return request.question(self.states[request.state], *request.asked)
 
-    def __sizeof__(self) -> int:  # Dask decides by it what to spill and where to work
+    def __sizeof__(self) -> int:  # Dask uses it to decide what to spill and where to run tasks
         return self.nbytes
 
-    def __reduce__(self) -> Reduced:  # without the states: they are made again
+    def __reduce__(self) -> Reduced:  # without the states, which are made again
         return in_band(Partition, self.content, self.nbytes)
 
 
@@ -78,12 +78,12 @@ def content_of(partition: Partition) -> Content:
 
 
 async def answer(message: bytes, dask_worker: Worker) -> Reply:
-    """What this worker, and those it passes the request on to, know of the sum; the message is a request and a post."""
+    """The part of the sum that this worker and those below it can add up; the message is a request and a post."""
     request, post = pickle.loads(message)
     others = [asyncio.ensure_future(_pass_on(dask_worker, to, below, request)) for to, below in post.below.items()]
     nodes: Nodes = {}
     for leaf, key in post.leaves.items():
-        # One at a time: what was spilled comes back alone, and what was released meanwhile is not worked on any more.
+        # One at a time: spilled partitions are loaded one by one, and partitions released meanwhile are skipped.
         partition = dask_worker.data.get(key)
         value = None if partition is None else await asyncio.to_thread(partition.answer, request)
         if value is not None:
@@ -101,7 +101,7 @@ async def _pass_on(worker: Worker, address: str, post: Post, request: Request) -
     packed = {"function": pickle.dumps(answer), "args": pickle.dumps((message,)), "kwargs": pickle.dumps({})}
     try:
         found = await worker.rpc(address).run(**packed)
-    except OSError:  # it is gone; its partitions will be missed
+    except OSError:  # it died; its partitions will be missing
         return Reply({}, len(message))
     if found["status"] == "error":
         raise clean_exception(**found)[1]

@@ -1,8 +1,8 @@
-"""Partitions of whole queries on the workers of a cluster, and the rounds of messages that ask them.
+"""Partitions of whole queries on the workers of a cluster, and the rounds of messages that sum over them.
 
-A round: one request to every worker that has partitions, passed on by a tree of workers, and back the sum, added up on
-the way. What is missing from it, because a worker died or a state was not kept, is asked again once Dask has made the
-lost partitions anew.
+A round: one request to every worker that has partitions, passed on by a tree of workers; replies are added up on the
+way back. What is missing, because a worker died or a state was not kept, is requested again when Dask has computed the
+lost partitions again.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from rankwise.foundation.arrays import Array
 T = TypeVar("T")
 
 FAN_OUT = 8  # workers that the client, or a worker, sends a request to
-CHECK = 1.0  # seconds after which to see whether a worker that has not answered still lives
+CHECK = 1.0  # seconds after which to check whether a worker that has not replied is alive
 PATIENCE = 30.0  # seconds to wait for a worker when all are gone
 
 
@@ -33,13 +33,13 @@ class Traffic:
 
 
 class Partitions:
-    """Futures of `holding.Partition`s; a context that lets go of them at its end."""
+    """Futures of `holding.Partition`s; a context that releases them at its end."""
 
     def __init__(self, client: Client, futures: list[Future], traffic: Traffic | None = None) -> None:
         self.client = client
         self.futures = futures
         self.traffic = Traffic() if traffic is None else traffic
-        self.owners: dict[int, str] = {}  # partition -> the worker that has it, as far as known
+        self.owners: dict[int, str] = {}  # partition -> the worker that stores it, if known
         self.states = itertools.count()
         self.name = uuid.uuid4().hex
         self.children: list[Partitions] = []
@@ -51,28 +51,28 @@ class Partitions:
         self.release()
 
     def release(self) -> None:
-        """Let go of everything: what is not done is not begun any more, and the workers forget what they have."""
+        """Release all futures: pending tasks are cancelled, and the workers free their partitions."""
         for future in self.futures:
             future.release()
         for child in self.children:
             child.release()
 
     def wait(self) -> None:
-        """Until every partition is there."""
+        """Wait until every partition is computed."""
         self._wait(self.futures)
 
     def chosen(self, which: Iterable[int]) -> "Partitions":
-        """Some of them, which still belong to this context."""
+        """Some of the partitions, which still belong to this context."""
         return Partitions(self.client, [self.futures[i] for i in which], self.traffic)
 
     def derived(self, make: Callable[..., object], arguments: dict[int, tuple[object, ...]]) -> "Partitions":
-        """make(partition, *arguments) of some of them, where they are; they too belong to this context."""
+        """make(partition, *arguments) of some partitions, on their workers; these belong to this context too."""
         futures = [self.client.submit(make, self.futures[i], *given, pure=False) for i, given in arguments.items()]
         self.children.append(Partitions(self.client, futures, self.traffic))
         return self.children[-1]
 
     def contents(self) -> list[Content]:
-        """What they hold, brought to the client."""
+        """The contents of the partitions, copied to the client."""
         with telling(self.client):
             return list(self.client.gather(self.client.map(content_of, self.futures, pure=False)))
 
@@ -99,21 +99,21 @@ class Partitions:
                 for reply in self._round(request, self._posts(left)):
                     merge(nodes, reply.nodes, n)
                     self.traffic.bytes += reply.sent
-                made_of = state.made_of  # where it was not enough, the next request brings all
+                made_of = state.made_of  # if the reply was incomplete, the next request contains everything
         state.made = True
         return total(nodes)
 
     def _round(self, request: Request, posts: dict[str, Post]) -> list[Reply]:
         replies = self.client.sync(self._send, request, posts)
         for address, reply in replies.items():
-            if isinstance(reply, OSError):  # of the connection: the worker is gone
+            if isinstance(reply, OSError):  # of the connection: the worker died
                 self.owners = {leaf: owner for leaf, owner in self.owners.items() if owner != address}
             elif isinstance(reply, BaseException):
                 raise reply
         return [reply for reply in replies.values() if isinstance(reply, Reply)]
 
     async def _send(self, request: Request, posts: dict[str, Post]) -> dict[str, Reply | BaseException]:
-        """What each worker answers, or why it did not."""
+        """The reply of each worker, or the reason why there is none."""
         tasks = {}
         for address, post in posts.items():
             message = pickle.dumps((request, post))
@@ -124,13 +124,13 @@ class Partitions:
         while waiting:
             _, waiting = await asyncio.wait(waiting, timeout=CHECK)
             if waiting:
-                # To a worker that has died Dask would try to connect for half a minute.
+                # Dask would try to connect to a dead worker for half a minute.
                 alive = await self.client.nthreads()
                 for address, task in tasks.items():
                     if task in waiting and address not in alive:
                         task.cancel()
         failed = [error for task in tasks.values() if not task.cancelled() and (error := task.exception())]
-        if failed:  # to reach the scheduler
+        if failed:  # the scheduler was not reached
             raise failed[0]
         gone = OSError("the worker is gone")
         return {address: gone if task.cancelled() else task.result()[address] for address, task in tasks.items()}
@@ -143,7 +143,7 @@ class Partitions:
         return _tree(list(by_owner.items()))
 
     def _locate(self, leaves: list[int]) -> None:
-        """Find out who has what; wait for what is being made anew."""
+        """Find out which worker stores which partition; wait for those that are computed again."""
         unknown = [i for i in leaves if i not in self.owners or self.futures[i].status != "finished"]
         while unknown:
             self._wait([self.futures[i] for i in unknown])
@@ -178,7 +178,7 @@ def _about(partition: Partition, question: Callable[..., T], asked: tuple[object
 
 
 class State:
-    """What questions are about; `made` once every partition has had it."""
+    """What requests are about; `made` when every partition has it."""
 
     def __init__(self, of: Partitions, name: str, make: Callable[..., object], made_of: tuple[object, ...]) -> None:
         self.of, self.name, self.make, self.made_of = of, name, make, made_of
@@ -189,7 +189,7 @@ class State:
 
 
 def _tree(owners: list[tuple[str, dict[int, str]]]) -> dict[str, Post]:
-    """Everybody's post: the first of each of `FAN_OUT` runs of neighbours passes on to the rest of it."""
+    """The post of every worker: the first of each of `FAN_OUT` runs of neighbours passes on to the rest of the run."""
     step = -(-len(owners) // FAN_OUT)
     runs = [owners[i : i + step] for i in range(0, len(owners), step)] if owners else []
     return {address: Post(leaves, _tree(rest)) for (address, leaves), *rest in runs}

@@ -19,10 +19,10 @@ SOLVERS = ("auto", "primal", "cg")
 
 
 class DaskRankRLS(OnCluster, RankRLS):
-    """RankRLS whose data lie on the workers of a Dask cluster; parameters and attributes as of `rankwise.RankRLS`.
+    """RankRLS whose data are stored on the workers of a Dask cluster; parameters, attributes as in `rankwise.RankRLS`.
 
-    `client`, `n_jobs` and `result_` are as in `DaskRankSVM`. With few features one round of messages brings the normal
-    matrix, with many every step of conjugate gradients is one. Solver "dual" is for few documents, and so for RankRLS.
+    `client`, `n_jobs` and `result_` are as in `DaskRankSVM`. With few features one round of messages sums up the
+    normal matrix; with many, conjugate gradients take one round per step. Solver "dual" is not available.
     """
 
     local = RankRLS

@@ -17,12 +17,12 @@ from rankwise.solvers import needs_of
 
 
 class DaskRankSVM(OnCluster, RankSVM):
-    """RankSVM whose data lie on the workers of a Dask cluster; parameters and attributes as of `rankwise.RankSVM`.
+    """RankSVM whose data are stored on the workers of a Dask cluster; parameters, attributes as in `rankwise.RankSVM`.
 
     The model is the one that RankSVM finds in memory, and does not depend on the number of workers. It runs on the
-    latest `distributed.Client`, or on the one that the attribute `client` is set to. `result_` tells, beyond what it
-    always does, the `rounds` of messages and the `bytes` sent in them. `n_jobs` are threads of each worker, by default
-    as many as it has for tasks. Not for solvers that look at single pairs ("sgd", "sgd-queries" and "dual").
+    latest `distributed.Client`, or on the one that the attribute `client` is set to. `result_` also has the
+    number of `rounds` of messages and the `bytes` sent in them. `n_jobs` is the number of threads per worker, by
+    default those that it has for tasks. Solvers that use single pairs ("sgd", "sgd-queries", "dual") are refused.
     """
 
     local = RankSVM
@@ -37,11 +37,11 @@ class DaskRankSVM(OnCluster, RankSVM):
         Parameters
         ----------
         X : Dask DataFrame or array, or path, pattern or list of paths
-            Files (LETOR text, Parquet, ...; folders of Parquet files) are read by the workers that keep them.
+            Files (LETOR text, Parquet, ...; folders of Parquet files) are read by the workers that store them.
         y : Dask Series or array, or name of a column
         qid : Dask Series or array, or name of a column, default=None
-            None: the column "qid" of a DataFrame; files bring their own. A query that lies in several partitions is
-            gathered in one.
+            None: the column "qid" of a DataFrame; files contain their own. A query in several partitions is moved to
+            one.
         sample_weight : Dask Series or array, or name of a column, default=None
         """
         loss, (C, normalize) = losses.parse(self.loss), self.options.strength()
@@ -58,9 +58,9 @@ class DaskRankSVM(OnCluster, RankSVM):
 
 
 def check_options(ranker: RankSVM) -> None:
-    """What is wrong with them is told before anything is read."""
+    """Refuse wrong options before anything is read."""
     if "single pairs" in needs_of(ranker.options.solver_for(np.empty((1, 1)))):
-        raise ValueError(f"solver {ranker.solver!r} looks at single pairs, which are on many workers: take 'auto'")
+        raise ValueError(f"solver {ranker.solver!r} uses single pairs, which are on many workers: take 'auto'")
     if ranker.costs is not None and not isinstance(ranker.costs, str):
-        raise ValueError("costs of single documents or levels cannot be cut into partitions: give a name")
+        raise ValueError("costs of single documents or levels cannot be divided into partitions: give a name")
     check_device(ranker)

@@ -1,4 +1,4 @@
-"""RankSVMCV on a Dask cluster: the data of every fold stay on the workers; each C starts from the last solution."""
+"""RankSVMCV on a Dask cluster: the data of every fold stay on the workers; fits are warm-started along C."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ from rankwise.objective.rows import MemoryRows
 class DaskRankSVMCV(OnCluster, RankSVMCV):
     """RankSVMCV whose data are stored on the workers of a Dask cluster; parameters and attributes as of `RankSVMCV`.
 
-    The folds are those that RankSVMCV deals in memory, and so is the model. `cv` is a number of folds, or a splitter
-    that looks at query ids alone. `client`, `n_jobs` and `result_` are as in `DaskRankSVM`.
+    The folds and the model are those of RankSVMCV in memory. `cv` is a number of folds, or a splitter that uses only
+    query ids. `client`, `n_jobs` and `result_` are as in `DaskRankSVM`.
     """
 
     local = RankSVMCV
@@ -63,7 +63,7 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
         for k, (_, held_out) in enumerate(splits_of(self.cv, queries[:, None], None, queries)):
             fold[held_out] = k
         if (fold < 0).any():
-            raise ValueError("cv leaves queries out of every fold: on a cluster each must be judged once")
+            raise ValueError("cv leaves queries out of every fold: on a cluster each must be held out once")
         return fold
 
     def _refit(self, final: RankSVM, data: Spread) -> None:
@@ -74,7 +74,7 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
 
 @dataclass(frozen=True, eq=False)
 class ClusterFold:
-    """Fold k of data on a cluster, none of whose partitions holds queries of two folds."""
+    """Fold k of data on a cluster, none of whose partitions contains queries of two folds."""
 
     data: Spread
     k: int
@@ -91,7 +91,7 @@ class ClusterFold:
 
 
 def judge(content: Content, coef: Floats, measure: Measure) -> Floats:
-    """The sum of the measure over the queries, and how much they weigh together."""
+    """The weighted sum of the measure over the queries, and the sum of their weights."""
     rows = content.rows
     assert rows is not None
     counted = np.ones(len(rows), bool) if rows.weight is None else rows.weight > 0

@@ -1,4 +1,4 @@
-"""What a fit on a cluster tells beyond what every fit does."""
+"""What the result of a fit on a cluster has in addition."""
 
 from dataclasses import dataclass, fields
 from typing import Any

@@ -1,4 +1,4 @@
-"""The rows of one partition as a worker reads them, and what the client must know of them before they are used."""
+"""The rows of one partition as a worker reads them, and the facts that the client needs before they are used."""
 
 import pickle
 from collections.abc import Callable, Sequence
@@ -19,16 +19,16 @@ Reduced: TypeAlias = tuple[Callable[..., object], tuple[object, ...]]  # what pi
 
 
 def owned(array: Array) -> Array:
-    """The same as an array that lies as NumPy itself would put it, copied if need be.
+    """The same as an array with NumPy's own alignment in memory, copied if necessary.
 
-    What comes over the network may lie at any address, and matrix products then round otherwise.
+    Arrays from the network may start at any address, where matrix products round differently.
     """
     return np.require(array, requirements=["C", "A", "W"])
 
 
 def in_band(make: Callable[..., object], *arguments: object) -> Reduced:
-    """What `__reduce__` returns for make(*arguments), whose arrays will then be `owned` wherever they are sent."""
-    return _revived, (make, pickle.dumps(arguments, protocol=4))  # 5 would leave them in the message's buffer
+    """What `__reduce__` returns for make(*arguments), so that its arrays are `owned` after they are sent."""
+    return _revived, (make, pickle.dumps(arguments, protocol=4))  # protocol 5 would leave them in the message's buffer
 
 
 def _revived(make: Callable[..., T], arguments: bytes) -> T:
@@ -57,18 +57,18 @@ class Rows:
         return replace(self, data=self.data.select(rows), weight=None if self.weight is None else self.weight[rows])
 
     def gathered(self) -> "Rows":
-        """The same with the rows of each query together."""
+        """The same with the rows of each query adjacent."""
         rows = Queries(self.data.qid, len(self)).rows
         return self if rows is None else self.select(rows)
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What the client knows of a partition.
+    """What the client knows about a partition.
 
     labels   the lowest and the highest
     queries  a number for each query, in the order in which they first occur: equal for equal ids in any partition
-    sizes    how many documents each has
+    sizes    the number of documents of each
     """
 
     where: str
@@ -87,7 +87,7 @@ class Facts:
 
 
 def facts_of(rows: Rows) -> Facts:
-    """What the client is told; a number that is not finite is named here, where it is found."""
+    """What the client is sent; a number that is not finite is an error here, on the worker."""
     data = rows.data
     _check(rows)
     queries = Queries(data.qid, len(rows))
@@ -121,7 +121,7 @@ def fitted(rows: Rows, columns: Known) -> Rows:
 
 
 def parted(rows: Rows, split: Array, n_buckets: int) -> list[Rows]:
-    """The rows of queries that are whole here, and behind them, by bucket, those of the queries in `split`."""
+    """The rows of queries that are in this partition only, then, by bucket, those of the queries in `split`."""
     queries = Queries(rows.data.qid, len(rows))
     numbers = query_numbers(queries.ids)
     bucket = np.where(np.isin(numbers, split), 1 + (numbers % np.uint64(n_buckets)).astype(np.int64), 0)[queries.codes]
@@ -129,7 +129,7 @@ def parted(rows: Rows, split: Array, n_buckets: int) -> list[Rows]:
 
 
 def together(pieces: Sequence[Rows], where: str) -> Rows:
-    """The pieces as one, each query's rows together."""
+    """The pieces as one, the rows of each query adjacent."""
     some = [piece for piece in pieces if len(piece)]
     if any(sparse.issparse(piece.data.X) for piece in some):
         some = [replace(one, data=replace(one.data, X=sparse.csr_array(one.data.X))) for one in some]
@@ -147,13 +147,13 @@ def _check(rows: Rows) -> None:
     weight = np.zeros(1) if rows.weight is None else rows.weight
     for what, given in (("a feature", values), ("a label", rows.data.y), ("a weight", weight)):
         with np.errstate(over="ignore", invalid="ignore"):
-            plain = np.isfinite(given.sum())  # a sum that overflows says nothing yet
+            plain = np.isfinite(given.sum())  # an overflow of the sum proves nothing yet
         if not plain and not np.isfinite(given).all():
             raise ValueError(f"{rows.where} holds {what} that is not a finite number: every one must be")
 
 
 def threads(n_jobs: int | None) -> int:
-    """As many as asked for, or as the worker has."""
+    """The given number of threads, or that of the worker."""
     from distributed import get_worker
 
     return get_worker().state.nthreads if n_jobs is None else n_jobs

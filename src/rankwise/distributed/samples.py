@@ -1,6 +1,6 @@
-"""A sample of the rows, drawn at the client, who knows how long every query is: the one that would be drawn in memory.
+"""A sample of the rows, drawn by the client, which knows the length of every query: the same as in memory.
 
-It stays on the workers, each partition's share of it where the partition is.
+The sampled rows stay on the workers, next to the partitions that they are from.
 """
 
 from dataclasses import replace
@@ -20,7 +20,7 @@ Drawn = tuple[Ints, Ints, Ints, Floats]  # queries, rows, rows of each query, sc
 
 
 def sampled(data: Spread, n_rows: int, seed: int) -> Spread:
-    """About `n_rows` of the rows; the content of the partitions is as that of `data`."""
+    """About `n_rows` of the rows; the partitions have the same kind of content as those of `data`."""
     shares = _shares(data, n_rows, seed)
     chosen = [i for i, share in enumerate(shares) if share[0].size]
     partitions = data.partitions.derived(sample, {i: shares[i] for i in chosen})
@@ -29,7 +29,7 @@ def sampled(data: Spread, n_rows: int, seed: int) -> Spread:
 
 
 def _shares(data: Spread, n_rows: int, seed: int) -> list[Drawn]:
-    """What is drawn of each partition, counted as the partition counts."""
+    """What is drawn from each partition, numbered as in the partition."""
     starts = np.concatenate(([0], np.cumsum(data.sizes)))
     queries, rows, kept, scales = draw(starts, n_rows, np.random.default_rng(seed))
     owner, place, begins = (np.empty(data.sizes.size, np.int64) for _ in range(3))
@@ -46,10 +46,10 @@ def _shares(data: Spread, n_rows: int, seed: int) -> list[Drawn]:
 
 
 def sample(partition: Partition, queries: Ints, rows: Ints, sizes: Ints, scales: Floats) -> Partition:
-    """The rows drawn of a partition."""
+    """The rows drawn from a partition."""
     unit: Objective = partition.content.unit
     risk, threads = unit.risk, unit.rows.n_threads
-    if isinstance(risk, ListedRisk):  # taken whole
+    if isinstance(risk, ListedRisk):  # not sampled
         return partition
     risk = risk.drawn(queries, rows, sizes, scales, threads)
     chosen = unit.rows.select(rows, threads)

@@ -1,4 +1,4 @@
-"""From what a user gives (Dask collections, files) to futures of `Rows`, one a partition."""
+"""From Dask collections or files to futures of `Rows`, one per partition."""
 
 import glob
 import os
@@ -24,14 +24,14 @@ else:
     DataFrame = Series = Any
 
 Besides: TypeAlias = dict[str, Array | Series | None]  # labels, query ids and weights of a partition
-QUERY = "qid"  # a column of this name holds the query ids, as in XGBoost
+QUERY = "qid"  # a column of this name contains the query ids, as in XGBoost
 
 
 def load(errand: Errand, X: Table, y: Column, qid: Column, weight: Column) -> list[Future]:
-    """Futures of the `Rows` of each partition; a worker reads what it is to keep.
+    """Futures of the `Rows` of each partition; a worker reads what it will store.
 
     X        a Dask DataFrame or array; or a path, a pattern or a list of paths of ranking files or Parquet folders
-    y, qid   a Dask Series or array in the same partitions, or the name of a column; of files, of a column of theirs
+    y, qid   a Dask Series or array in the same partitions, or the name of a column of X or of the files
     """
     if _is_files(X):
         return _load_files(errand, X, y, qid, weight)
@@ -40,7 +40,7 @@ def load(errand: Errand, X: Table, y: Column, qid: Column, weight: Column) -> li
         parts = _of_frame(X, y, qid, weight) if hasattr(X, "columns") else _of_array(X, y, qid, weight)
         return errand.compute(parts)
     raise TypeError(
-        f"X is a {type(X).__name__}: give a Dask DataFrame or array, or files; what is in memory is for RankSVM itself"
+        f"X is a {type(X).__name__}: give a Dask DataFrame or array, or files; for data in memory use RankSVM itself"
     )
 
 
@@ -52,11 +52,11 @@ def _is_files(X: object) -> TypeGuard[Path | Sequence[Path]]:
 
 def _load_files(errand: Errand, X: Path | Sequence[Path], y: Column, qid: Column, weight: Column) -> list[Future]:
     if weight is not None or not isinstance(y, str | None) or not isinstance(qid, str | None):
-        raise ValueError("with files, y and qid are names of columns of theirs, and there are no weights")
+        raise ValueError("with files, y and qid must be names of their columns, and sample_weight must be None")
     columns = {key: name for key, name in (("label", y), ("qid", qid)) if name is not None}
     given = [os.path.abspath(one) for one in ([X] if isinstance(X, str | os.PathLike) else X)]
     files = errand.submit(list_files, given).result()
-    # Neighbours go to one worker: what it has of the tree of sums is then little to send.
+    # Neighbours go to one worker, which then has few nodes of the tree of sums to send.
     n_threads = errand.client.nthreads()
     if not n_threads:
         raise ConnectionError(f"the Dask scheduler {errand.client.scheduler.address} has no workers: start some")
@@ -69,7 +69,7 @@ def _load_files(errand: Errand, X: Path | Sequence[Path], y: Column, qid: Column
 
 
 def list_files(given: list[str]) -> list[tuple[object, str]]:
-    """(what to read, its format) for each file, or part of a folder, that the patterns and folders stand for.
+    """(what to read, its format) for each file, or part of a folder, that the patterns and folders match.
 
     A worker looks them up, because it reads them.
     """
@@ -77,7 +77,7 @@ def list_files(given: list[str]) -> list[tuple[object, str]]:
     for one in given:
         paths = [one] if os.path.exists(one) else sorted(glob.glob(one))
         if not paths:
-            raise FileNotFoundError(f"{one}: the workers see no such file")
+            raise FileNotFoundError(f"{one}: the workers find no such file")
         for path in map(FilePath, paths):
             format = format_of(path)
             parts += [(part, format.name) for part in (format.split(path) if format.split else [path])]
@@ -119,7 +119,7 @@ def _of_frame(X: Collection, y: Column, qid: Column, weight: Column) -> list[Del
 def rows_of_frame(
     frame: DataFrame, features: list[Hashable], columns: dict[str, str], besides: Besides, i: int
 ) -> Rows:
-    """Of a pandas DataFrame, with the other columns in it or beside it."""
+    """Of a pandas DataFrame, with the other columns in it or separate."""
     beside_rows = {name: frame[column] for name, column in columns.items()} | besides
     X = owned(_floats(frame[features].to_numpy()))
     names = [str(name) for name in features]
@@ -168,7 +168,7 @@ def rows_of_block(block: HostMatrix, besides: Besides, i: int) -> Rows:
 def _rows(X: HostMatrix, besides: Besides, names: list[str] | None, where: str) -> Rows:
     for name, one in besides.items():
         if one is not None and len(one) != X.shape[0]:
-            raise ValueError(f"{where} of {name} has {len(one)} rows, that of X {X.shape[0]}: they must be cut alike")
+            raise ValueError(f"{where} of {name} has {len(one)} rows, that of X {X.shape[0]}: partitions must match")
     y, weight = (
         None if besides[name] is None else owned(np.asarray(exact(besides[name], name), np.float64))
         for name in ("y", "sample_weight")
@@ -178,7 +178,7 @@ def _rows(X: HostMatrix, besides: Besides, names: list[str] | None, where: str) 
     return Rows(RankingData(X, y, qid, None, 1, names), weight, where)
 
 
-_ONE_QUERY = "qid is missing: without it all rows are one query, and they lie in {} partitions: give the query ids"
+_ONE_QUERY = "qid is missing: without it all rows are one query, and they are in {} partitions: give the query ids"
 
 
 def _ids(given: ArrayLike) -> Array:
@@ -191,12 +191,12 @@ def _floats(X: Array) -> Array:
 
 
 def _delayed(given: Collection | None, n: int, name: str) -> list[Delayed | None]:
-    """One part for each partition of X."""
+    """One part per partition of X."""
     if given is None:
         return [None] * n
     if not hasattr(given, "to_delayed"):
         raise TypeError(f"{name} is a {type(given).__name__}: give a Dask Series or array, or the name of a column")
     parts = list(np.ravel(given.to_delayed()))
     if len(parts) != n:
-        raise ValueError(f"{name} has {len(parts)} partitions, X has {n}: they must be cut alike")
+        raise ValueError(f"{name} has {len(parts)} partitions, X has {n}: they must have the same partitions")
     return parts

@@ -1,7 +1,7 @@
-"""From what a user gives to partitions of whole queries on the workers: what must be settled before anything is built.
+"""From a user's data to partitions of whole queries on the workers, before anything is built.
 
-The columns: as many as all partitions together have. The queries: one that lies in several partitions is gathered in
-one; if these are few, as where a file ends in the middle of a query, in one partition behind the others.
+Columns: all partitions get the columns of all together. Queries: one that is in several partitions is moved to one; if
+there are few of them, as when a file ends in the middle of a query, to one partition after the others.
 """
 
 import warnings
@@ -19,7 +19,7 @@ from rankwise.distributed.sources import load
 from rankwise.foundation.arrays import Array, Ints
 from rankwise.pairs.queries import Queries
 
-MOST_PIECES = 1 << 16  # of a shuffle: more of them keep the scheduler busy for minutes
+MOST_PIECES = 1 << 16  # of a shuffle: more would keep the scheduler busy for minutes
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Spread:
     """Data on the workers.
 
     size    stored values of X
-    sizes   how many documents each query has, in the order in which queries first occur
-    places  for each partition, its queries: their places in `sizes`
-    folds   for each partition, the fold that its queries are of
+    sizes   the number of documents of each query, in the order in which queries first occur
+    places  for each partition, the places of its queries in `sizes`
+    folds   for each partition, the fold of its queries
     """
 
     partitions: Partitions
@@ -58,7 +58,7 @@ class Spread:
         return self.columns.n_features
 
     def select(self, queries: Ints) -> "Spread":
-        """The data of these queries alone; partitions with queries of both kinds are divided where they are."""
+        """The data of these queries alone; partitions with queries of both kinds are divided on their workers."""
         inside = np.zeros(self.sizes.size, bool)
         inside[queries] = True
         kept = [i for i, codes in enumerate(self.places) if inside[codes].any()]
@@ -99,8 +99,8 @@ def spread(
 ) -> Spread:
     """The data given (X, y, qid, weight) in partitions; the content of each is build(rows, columns, *options).
 
-    like     the columns to have, where they are for a model
-    fold_of  from the number of queries to the fold of each: no partition then holds queries of two folds
+    like     the columns of the model that the data are for
+    fold_of  from the number of queries to the fold of each: no partition then contains queries of two folds
     """
     with telling(client), Errand(client) as errand:
         read = load(errand, *given)
@@ -115,7 +115,7 @@ def spread(
             for i, k in cut:
                 given_to = rows[i], folds[places[i]] == k, columns, build, options
                 partitions.futures.append(client.submit(make, *given_to, pure=False))
-            errand.release()  # the workers let go of the rows as soon as the partitions are made
+            errand.release()  # the workers free the rows as soon as the partitions are built
             partitions.wait()
         except BaseException:
             partitions.release()
@@ -139,9 +139,9 @@ class Census:
     """The queries of all partitions together.
 
     ids    a number for each, in the order in which they first occur
-    sizes  how many documents each has
-    codes  for each partition as it was read, its queries: their places in `ids`
-    split  for each query, whether it lies in several partitions
+    sizes  the number of documents of each
+    codes  for each partition as it was read, the places of its queries in `ids`
+    split  for each query, whether it is in several partitions
     """
 
     def __init__(self, facts: list[Facts]) -> None:
@@ -170,10 +170,10 @@ def _columns(facts: list[Facts], like: Columns | None) -> Columns:
     n_features = max(widths) if like is None else like.n_features
     columns = Columns(n_features, first_index, names)
     for one in facts:
-        places(one, columns, one.where, one.zeros_left_out)  # what does not fit is told here
+        places(one, columns, one.where, one.zeros_left_out)  # raises if the columns do not fit
     if like is not None and max(widths) < n_features:
         last = first_index + max(widths) - 1
-        warnings.warn(f"there is no value for any feature above {last}, and the model has some: 0", stacklevel=4)
+        warnings.warn(f"no feature above {last} has a value, and the model has some: they are 0", stacklevel=4)
     labels = min(one.labels[0] for one in facts), max(one.labels[1] for one in facts)
     return replace(columns, labels=labels)
 
@@ -181,7 +181,7 @@ def _columns(facts: list[Facts], like: Columns | None) -> Columns:
 def _whole_queries(
     errand: Errand, read: list[Future], census: Census, columns: Columns
 ) -> tuple[list[Future], list[Ints]]:
-    """Futures of rows of whole queries, and which queries; nothing moves where every query lies in one partition."""
+    """Futures of rows of whole queries, and which queries; nothing moves if every query is in one partition."""
     if not census.split.any():
         filled = [i for i, codes in enumerate(census.codes) if codes.size]
         return [read[i] for i in filled], [census.codes[i] for i in filled]
@@ -189,9 +189,9 @@ def _whole_queries(
     n_buckets = min(n_split, -(-moved * len(read) // int(census.sizes.sum())))
     if n_buckets * len(read) > MOST_PIECES:
         raise ValueError(
-            f"{n_split:,} queries lie in several of {len(read):,} partitions: too many to shuffle; sort the data by qid"
+            f"{n_split:,} queries are in several of {len(read):,} partitions: too many to shuffle; sort the data by qid"
         )
-    text = f"{n_split:,} of {census.ids.size:,} queries lie in several partitions: {moved:,} documents are moved"
+    text = f"{n_split:,} of {census.ids.size:,} queries are in several partitions: {moved:,} documents are moved"
     warnings.warn(text, stacklevel=4)
     rows, places, pieces = [], [], []
     for one, codes in zip(read, census.codes, strict=True):

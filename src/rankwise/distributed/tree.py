@@ -1,8 +1,8 @@
-"""Sums over partitions in one fixed order, whoever adds them up.
+"""Sums over partitions in one fixed order, whichever worker adds them up.
 
 Partitions are the leaves of a binary tree: node (level, i) is the sum of the nodes 2i and 2i + 1 of the level below,
-and the last one, where it has no neighbour, is that one alone. A worker adds up what it has of the tree and sends the
-few nodes that are left, so the result is the same to the last bit however partitions lie on the workers.
+and a last node without neighbour is copied. A worker adds up its part of the tree and sends the few nodes that remain,
+so the result does not depend on how partitions are distributed over the workers, to the last bit.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ Nodes = dict[Node, Array]
 
 
 def add(nodes: Nodes, node: Node, value: Array, n_leaves: int) -> None:
-    """Put a node in, and whatever of the tree above it is now known in place of what it is known from."""
+    """Add a node, and replace pairs of neighbours by their sums, up the tree."""
     level, i = node
     width = -(-n_leaves >> level)
     while width > 1:
@@ -33,7 +33,7 @@ def merge(nodes: Nodes, others: Mapping[Node, Array], n_leaves: int) -> None:
 
 
 def missing(nodes: Iterable[Node], n_leaves: int) -> list[int]:
-    """The leaves that are in none of the nodes."""
+    """The leaves that no node includes."""
     left = set(range(n_leaves))
     for level, i in nodes:
         left.difference_update(range(i << level, min((i + 1) << level, n_leaves)))
@@ -41,6 +41,6 @@ def missing(nodes: Iterable[Node], n_leaves: int) -> list[int]:
 
 
 def total(nodes: Nodes) -> Array:
-    """The whole sum, once no leaf is missing."""
+    """The total, when no leaf is missing."""
     (whole,) = nodes.values()
     return whole

@@ -1,4 +1,4 @@
-"""From a kernel to features, so that every solver and loss of the linear case serves unchanged."""
+"""From a kernel to features, so that every solver and loss of the linear case can be used unchanged."""
 
 from rankwise.kernel_maps.kernel import Kernel
 from rankwise.kernel_maps.map import KernelMap

@@ -1,8 +1,8 @@
-"""K = F Fᵀ for a kernel matrix, and what carries it over to new objects: ψ(x) = A k(Z, x) with AᵀA = K_ZZ⁻¹.
+"""K = F Fᵀ for a kernel matrix, and the same map for new objects: ψ(x) = A k(Z, x) with AᵀA = K_ZZ⁻¹.
 
-Cholesky with pivoting stops when what is left of the diagonal is rounding, and leaves out objects that the others
-already span: it reveals the rank as an eigendecomposition does, at a tenth of its time. Only where the matrix turns out
-not to be positive semidefinite is it eigendecomposed, and its negative part dropped.
+Cholesky with pivoting stops when only rounding errors remain on the diagonal, and leaves out objects in the span of
+the others: it reveals the rank as an eigendecomposition does, in a tenth of its time. Only a matrix that is not
+positive semidefinite is eigendecomposed, and its negative part dropped.
 """
 
 import warnings
@@ -16,8 +16,8 @@ from scipy.linalg import lapack
 from rankwise.foundation.arrays import Floats, Ints
 
 EPS = float(np.finfo(float).eps)
-ROUNDING = 16 * EPS  # times the size and the largest value: what is left of a diagonal below this is rounding
-MISMATCH = 1e-6  # a factor that misses the matrix by this share of its diagonal shows that it is not semidefinite
+ROUNDING = 16 * EPS  # times the size and the largest value: a remaining diagonal below this is rounding
+MISMATCH = 1e-6  # if a factor differs from the matrix by this share of its diagonal, the matrix is not semidefinite
 
 
 class Basis(Protocol):
@@ -64,7 +64,7 @@ def factorise(K: Floats) -> tuple[Basis, Ints, Floats]:
     """The basis, the references that it needs, and F. K is overwritten."""
     n = K.shape[0]
     diagonal = K.diagonal().copy()
-    probe = np.where(np.arange(n) * 0.6180339887498949 % 1 < 0.5, 1.0, -1.0)  # signs without a pattern
+    probe = np.where(np.arange(n) * 0.6180339887498949 % 1 < 0.5, 1.0, -1.0)  # pseudo-random signs
     wanted = K @ probe
     largest = float(diagonal.max())
     if largest <= 0:

@@ -1,4 +1,4 @@
-"""Kernels: by name on rows of features, as a matrix computed elsewhere, or any function of two objects of any kind."""
+"""Kernels: by name for rows of features, as a precomputed matrix, or any function of two objects of any kind."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,8 +15,8 @@ Objects: TypeAlias = Any  # rows of an array or of a sparse matrix, or a list of
 class Kernel:
     """k(a, b): a name that scikit-learn's pairwise_kernels knows, "precomputed", or a callable on two objects.
 
-    Objects come as rows of an array or as a list. They are compared with references: objects too, except for
-    "precomputed", where an object is its row of kernel values and a reference the number of a column.
+    Objects are rows of an array or elements of a list. They are compared with references: these are objects too, except
+    for "precomputed", where an object is its row of kernel values and a reference the number of a column.
     """
 
     function: str | Callable[..., float] = "rbf"
@@ -38,7 +38,7 @@ class Kernel:
         return chosen if self.precomputed else take(objects, chosen)
 
     def matrix(self, objects: Objects, references: Objects) -> Floats:
-        """k(object, reference), one row an object."""
+        """k(object, reference), one row per object."""
         if self.precomputed:
             return np.ascontiguousarray(objects[:, references], dtype=np.float64)
         if callable(self.function):
@@ -49,7 +49,7 @@ class Kernel:
         return np.ascontiguousarray(values, dtype=np.float64)
 
     def gram(self, objects: Objects, references: Objects) -> Floats:
-        """k between the references themselves, in an array of its own; `objects` are the training objects."""
+        """k between the references, in a new array; `objects` are the training objects."""
         if self.precomputed:
             return np.ascontiguousarray(objects[np.ix_(references, references)], dtype=np.float64)
         return self.matrix(references, references)
@@ -58,7 +58,7 @@ class Kernel:
         """k(x, x) of training objects."""
         if self.precomputed:
             return np.array(objects.diagonal(), dtype=np.float64)
-        step = 1 if callable(self.function) else 64  # a few values too many cost less than as many calls
+        step = 1 if callable(self.function) else 64  # some unnecessary values cost less than many calls
         n = count(objects)
         parts = (objects[i : min(i + step, n)] for i in range(0, n, step))
         return np.concatenate([self.matrix(part, part).diagonal() for part in parts])

@@ -1,4 +1,4 @@
-"""Landmarks: the few objects in whose span Nyström's approximation looks for the ranker."""
+"""Landmarks: the few objects whose span contains the ranker in Nyström's approximation."""
 
 import numpy as np
 from scipy import linalg, sparse
@@ -30,8 +30,8 @@ def centres(kernel: Kernel, objects: Objects, m: int, rng: np.random.RandomState
 def by_leverage(kernel: Kernel, objects: Objects, m: int, rng: np.random.RandomState, block: int) -> Ints:
     """m places drawn by approximate ridge leverage, k(x, x) - k(x, S) (K_SS + λI)⁻¹ k(S, x), for a random pilot S.
 
-    λ is the mean of the smaller half of the eigenvalues of K_SS: what m landmarks cannot be expected to reach. An
-    object of the pilot is judged by the others in it, or its own presence would make it look superfluous.
+    λ is the mean of the smaller half of the eigenvalues of K_SS, which m landmarks are not expected to capture. The
+    leverage of an object of the pilot is computed from the others in it, because it would explain itself.
     """
     n = count(objects)
     places = at_random(n, m, rng)
@@ -46,6 +46,6 @@ def by_leverage(kernel: Kernel, objects: Objects, m: int, rng: np.random.RandomS
         rows = slice(first, min(first + block, n))
         left[rows] -= np.square(basis.features(kernel.matrix(objects[rows], pilot))).sum(axis=1)
     left[places] = 1 / np.square(basis.features(np.eye(m))).sum(axis=1) - ridge
-    chances = np.maximum(left, EPS * max(float(left.max()), EPS))  # none is impossible, so that m can be drawn
+    chances = np.maximum(left, EPS * max(float(left.max()), EPS))  # all are positive, so that m can be drawn
     drawn: Ints = np.sort(rng.choice(n, m, replace=False, p=chances / chances.sum()))
     return drawn

@@ -1,8 +1,8 @@
 """KernelMap: ψ(x)·ψ(x') = k(x, Z) K_ZZ⁻¹ k(Z, x').
 
-With every training object among the references Z that is the kernel itself on the training set (the exact map); with
-some landmarks it is Nyström's approximation. Weights w of the features are coefficients β of the references, and
-ψ(x)·w = k(x, Z) β, so predictions need no features and hold only a block of kernel values at a time.
+If every training object is a reference in Z, this is the kernel itself on the training set (the exact map); with some
+landmarks it is Nyström's approximation. Weights w of the features are coefficients β of the references, and
+ψ(x)·w = k(x, Z) β, so predictions need no features, and only a block of kernel values in memory.
 """
 
 from collections.abc import Callable
@@ -18,15 +18,15 @@ from rankwise.kernel_maps.factor import factorise
 from rankwise.kernel_maps.kernel import Kernel, Objects, count, take
 from rankwise.kernel_maps.landmarks import LANDMARKS, at_random, by_leverage, centres
 
-BLOCK_VALUES = 1 << 23  # kernel values held at a time while objects are mapped or scored: 64 MiB
-COPIES = 3  # the exact map holds the kernel matrix, its factor and the features
+BLOCK_VALUES = 1 << 23  # kernel values in memory while objects are mapped or scored: 64 MiB
+COPIES = 3  # the exact map needs the kernel matrix, its factor and the features
 
 
 class KernelMap:
     """Objects to features, exact for `n_components` None, else by that many landmarks.
 
     references  what new objects are compared with: objects or, for "precomputed", numbers of columns
-    chosen      the places of the references among the training objects; None where they are centres of clusters
+    chosen      the places of the references among the training objects; None if they are centres of clusters
     """
 
     references: Objects
@@ -47,7 +47,7 @@ class KernelMap:
         self.random_state = random_state
 
     def fit_transform(self, objects: Objects) -> Floats:
-        """Learn the map; the features of the training objects, where these lie."""
+        """Learn the map; returns the features of the training objects, on their device."""
         if is_device_array(objects):
             return self._fit_on_device(objects)
         if self.n_components is None:
@@ -59,7 +59,7 @@ class KernelMap:
         return features if self.n_components is None else self.transform(objects)
 
     def transform(self, objects: Objects) -> Floats:
-        """ψ(x), one row an object."""
+        """ψ(x), one row per object."""
         return self._by_blocks(objects, self.basis.features)
 
     def coefficients(self, w: Floats) -> Floats:
@@ -116,10 +116,10 @@ def _block(n_references: int) -> int:
 
 
 def check_room(n: int) -> None:
-    """One sentence before anything is allocated where an exact map of n objects cannot fit."""
+    """Raise before anything is allocated if an exact map of n objects cannot fit into memory."""
     needed, at_hand = COPIES * 8 * n * n, memory_at_hand()
     if needed > at_hand:
         raise MemoryError(
             f"an exact kernel map of {n:,} documents takes {needed / 1e9:,.1f} GB and {at_hand / 1e9:,.1f} GB of "
-            "memory are at hand: set n_components (1000, say) to use Nyström's approximation"
+            "memory are available: set n_components (1000, say) to use Nyström's approximation"
         )

@@ -1,6 +1,6 @@
-"""Nyström's map for rows of torch and CuPy: ψ(x) = A k(Z, x), where they lie.
+"""Nyström's map for rows of torch and CuPy, on their device: ψ(x) = A k(Z, x).
 
-Landmarks are few: A is found from them at the host, and kernel values with all other rows are one matrix product.
+Landmarks are few: A is computed on the host, and kernel values with all other rows are one matrix product.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import ArrayFunctions, DeviceArray, is_sparse, namespace, on_device_of
 from rankwise.kernel_maps.kernel import Kernel, Objects
 
-BLOCK_VALUES = 1 << 27  # kernel values held at a time: 1 GiB
+BLOCK_VALUES = 1 << 27  # kernel values in memory at a time: 1 GiB
 
 
 def possible(kernel: Kernel, X: DeviceArray) -> bool:
-    """Whether kernel values of these rows can be computed where they lie; else that is done at the host."""
+    """Whether kernel values of these rows can be computed on their device; otherwise the host computes them."""
     return not is_sparse(X) and isinstance(kernel.function, str) and kernel.function in _OF_PRODUCTS
 
 
@@ -32,7 +32,7 @@ def times(kernel: Kernel, X: DeviceArray, references: Objects, factor: Floats) -
 
 
 class _Params:
-    """As scikit-learn's defaults have them."""
+    """The defaults of scikit-learn."""
 
     def __init__(self, given: dict[str, Any], n_features: int) -> None:
         self.gamma = 1.0 / n_features if given.get("gamma") is None else given["gamma"]

@@ -1,14 +1,14 @@
 """Which pairs of documents are compared, and the Laplacian L of their graph, never formed.
 
-Two documents of one query are compared, with weight ω_i ω_j; with ties excluded, only where their labels differ. A
+Two documents of one query are compared, with weight ω_i ω_j; with ties excluded, only if their labels differ. A
 *slot* is a query, or with ties excluded one label of a query. Let W and m be a query's weight and weighted mean, W_k
-and m_k a slot's, and a = W, or W - W_k with ties excluded: the weight of what a document is compared to. Then
+and m_k a slot's, and a = W, or W - W_k with ties excluded: the total weight that a document is compared to. Then
 
     L v  = ω a (v - m) + ω W_k (m_k - m)               (second terms with ties excluded only)
     Rᵀ v = √(ω a) (v - m) + √ω (√W - √a) (m_k - m),    R Rᵀ = L
 
 Both shift every row by an amount of its slot, then scale it: O(n) for a column, and squares of Rᵀ v never cancel.
-Means are taken of differences to the first document of the query, so a large offset costs no digits.
+Means are computed from differences to the query's first document, so a large offset costs no digits.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ SCALINGS = ("pairs", "query")
 
 
 class Shifts(NamedTuple):
-    """For each slot, the first row of its query, and what is taken from rows once that was."""
+    """For each slot, the first row of its query, and what is subtracted from rows after that row was."""
 
     bases: Floats
     shifts: Floats
@@ -35,12 +35,12 @@ class Shifts(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparisons:
-    """Made by `compare`. V below is a vector, or a matrix of columns, with one row a document.
+    """Made by `compare`. V below is a vector, or a matrix of columns, with one row per document.
 
-    slot     the slot of each row; slots count through the queries
+    slot     the slot of each row; slots are numbered query by query
     starts   query q owns the slots starts[q], ..., starts[q + 1] - 1
     weights  ω of each row
-    factor   for each query, what its pairs are multiplied by
+    factor   for each query, the factor of its pairs
     own      W_k of each slot
     against  a of each slot
     """
@@ -53,7 +53,7 @@ class Comparisons:
     against: Floats
 
     def select(self, queries: Selection, rows: Selection) -> "Comparisons":
-        """Those of some queries alone, whose documents are `rows`: two slices, or two arrays of numbers."""
+        """The comparisons of some queries, whose documents are `rows`: two slices, or two arrays of numbers."""
         if isinstance(queries, slice):
             first, last, _ = queries.indices(self.factor.size)
             low = int(self.starts[first])
@@ -70,7 +70,7 @@ class Comparisons:
         return Comparisons(slot, starts, weights, self.factor[queries], self.own[slots], self.against[slots])
 
     def scaled(self, scales: Floats) -> "Comparisons":
-        """With each document's weight multiplied; what pairs are multiplied by stays."""
+        """With each document's weight multiplied by `scales`; the factors of pairs stay."""
         weights = self.weights * scales
         own: Floats = np.bincount(self.slot, weights, self.own.size).astype(np.float64)
         total = np.add.reduceat(own, self.starts[:-1])[self._query]
@@ -95,13 +95,13 @@ class Comparisons:
         return self._columns(V, self._root_pull, self._root_scale)
 
     def transposed_root(self, V: Array) -> Floats:
-        """R V; for Rᵀ is a symmetric matrix times √ω."""
+        """R V; Rᵀ is a symmetric matrix times √ω."""
         half = np.sqrt(self.weights) if V.ndim == 1 else np.sqrt(self.weights)[:, None]
         return half * self.root(_ratio(V, half))
 
     @cached_property
     def degree(self) -> Floats:
-        """ω a of each row: what it is compared to, itself among them where ties are included."""
+        """ω a of each row: the weight that it is compared to, including itself if ties are included."""
         return self.weights * (self.factor[self._query] * self.against)[self.slot]
 
     @cached_property
@@ -112,7 +112,7 @@ class Comparisons:
         return np.bincount(self._query[self.slot], twice, self.factor.size) / 2
 
     def root_shifts(self, blocks: Iterable[tuple[slice, Array]], width: int) -> Shifts:
-        """What `rooted` takes from the rows of each slot; `blocks` are (rows, their values), together all rows."""
+        """What `rooted` subtracts from the rows of each slot; `blocks` are (rows, their values), together all rows."""
         return self._shifts(blocks, width, self._root_pull)
 
     def rooted(self, V: Floats, rows: slice, shifts: Shifts) -> Floats:
@@ -123,7 +123,7 @@ class Comparisons:
         return V
 
     def twofold(self, hi: Floats, lo: Floats) -> tuple[Floats, float]:
-        """L (hi + lo) as two rows that are to be added, and the quadratic form of L, all in twice the precision."""
+        """L (hi + lo) as the sum of two rows, and the quadratic form of L, all in twice the precision."""
         from rankwise.least_squares.twofold_kernels import laplacian
 
         out = np.empty((2, hi.size))
@@ -139,7 +139,7 @@ class Comparisons:
         return out.reshape(V.shape)
 
     def _shifts(self, blocks: Iterable[tuple[slice, Array]], width: int, pull: Floats) -> Shifts:
-        """m - pull (m_k - m) of each slot, from the first row of its query on: else an offset would cost digits."""
+        """m - pull (m_k - m) of each slot, relative to the first row of its query, so that offsets cost no digits."""
         from rankwise.least_squares.kernels import add_by_slot
 
         bases, sums = np.zeros((self.own.size, width)), np.zeros((self.own.size, width))
@@ -174,7 +174,7 @@ class Comparisons:
 
     @cached_property
     def _tied(self) -> Array:
-        """Of each slot, whether its documents are compared to each other too."""
+        """For each slot, whether its documents are compared to each other."""
         tied: Array = self.against == self._total[self._query]
         return tied
 
@@ -185,7 +185,7 @@ class Comparisons:
 
 def compare(labels: Floats, queries: Queries, weights: Floats | None, ties: str, scaling: str) -> Comparisons:
     """ties     "include": all pairs of one query; "exclude": those of different labels
-    scaling  "pairs": every pair weighs the same; "query": those of a query weigh 1 / the weight of its documents
+    scaling  "pairs": all pairs have weight 1; "query": those of a query have 1 / the weight of its documents
     """
     check_options(ties, scaling)
     omega = np.ones(labels.size) if weights is None else weights
@@ -211,5 +211,5 @@ def check_options(ties: str, scaling: str) -> None:
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
-    """part / whole, 0 where whole is 0."""
+    """part / whole, 0 if whole is 0."""
     return np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole != 0)

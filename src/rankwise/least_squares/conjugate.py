@@ -1,11 +1,11 @@
-"""RankRLS by conjugate gradients, which multiply by X only.
+"""RankRLS by conjugate gradients, which need only products with X.
 
-The remaining error is g·H⁻¹g for the gradient g and H = XᵀLX + αI. Two numbers stand for it:
+The remaining error is g·H⁻¹g for the gradient g and H = XᵀLX + αI. Two numbers estimate it:
 
-* g·g / α, which is never too small. Few features: this one, for the products that it takes are cheap.
-* g·D⁻¹g / λ for the diagonal D of H, the preconditioner, and the smallest eigenvalue λ of D^-½ H D^-½. The steps taken
-  are Lanczos's and tell an eigenvalue that is never below λ and soon near it if the features are of like scales: an
-  estimate, which may be too small. Many features: the smaller of both, which saves a quarter of the products.
+* g·g / α, which is never too small. It is used for few features, where the extra products are cheap.
+* g·D⁻¹g / λ for the diagonal D of H, the preconditioner, and the smallest eigenvalue λ of D^-½ H D^-½. The steps are
+  those of Lanczos and give an eigenvalue that is never below λ, and soon near it if the features have similar scales:
+  an estimate that may be too small. For many features the smaller of both is used; it saves a quarter of the products.
 """
 
 import numpy as np
@@ -25,15 +25,15 @@ from rankwise.least_squares.solving import (
 )
 
 FEW = 1_000  # features up to which the error is bounded, not estimated
-ALIKE = 1e4  # ratio of the scales of features up to which they are alike
-SAFETY = 2  # by which the goal is below `tol`
-CHECK = 2  # products between two looks at the eigenvalue
+ALIKE = 1e4  # ratio of the scales of features up to which they are similar
+SAFETY = 2  # the factor by which the goal is below `tol`
+CHECK = 2  # products between two estimates of the eigenvalue
 STALLED = 50  # products beyond the number of features, after which rounding prevents convergence
 DIRECT = 1e11  # operations that orthogonal factors may take if conjugate gradients fail
 
 
 def by_conjugate_gradients(problem: Regression, alpha: float, tol: float, max_iter: int) -> Solution:
-    """Until scores are estimated to be within `tol` of the exact ones, relative to their size.
+    """Iterate until scores are estimated to be within `tol` of the exact ones, relative to their size.
 
     A solution within `ENOUGH` is accepted if rounding prevents a smaller `tol`.
     """
@@ -58,7 +58,7 @@ def _steps(
     """
     w, residual = np.zeros(problem.size), problem.right()
     lengths: list[float] = []  # of the steps
-    kept: list[float] = []  # how much of the direction before is kept in each
+    kept: list[float] = []  # how much of the previous direction each keeps
     toward = residual / diagonal
     square, left, direction = float(residual @ toward), problem.at_zero(), toward
     moved, alike = 0.0, problem.size > FEW and _alike(problem.largest)
@@ -84,13 +84,13 @@ def _steps(
 
 
 def _alike(largest: Floats) -> bool:
-    """Whether features are of like scales."""
+    """Whether features have similar scales."""
     some = largest[largest > 0]
     return bool(some.size == 0 or some.max() <= ALIKE * some.min())
 
 
 def _squared_error(g: Floats, alpha: float, diagonal: Floats, smallest: float | None) -> float:
-    """The bound, or the estimate by the smallest eigenvalue seen in the steps, where that is less."""
+    """The bound, or the estimate by the smallest eigenvalue of the steps if that is smaller."""
     bound = float(g @ g) / alpha
     return bound if smallest is None else min(bound, float(g @ (g / diagonal)) / smallest)
 

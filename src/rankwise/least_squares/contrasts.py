@@ -1,7 +1,7 @@
 """The spectrum of ZZᵀ, for fewer documents than features, without the eigenvalues that are 0 whatever X is.
 
-The documents of a query, weighed by √ω, sum up to 0 in Z. In an orthonormal basis of what is orthogonal to √ω a query
-of l documents has l - 1 rows, the contrasts, and they lack nothing.
+The documents of a query, weighted by √ω, sum to 0 in Z. In an orthonormal basis of the complement of √ω, a query of l
+documents has l - 1 rows, the contrasts, which contain the same information.
 """
 
 from dataclasses import dataclass
@@ -46,10 +46,10 @@ class Contrasts:
         return Spectrum(self.dual.values[known], basis, self.dual.right[known] * roots)
 
     def left_out(self, q: int, alphas: Floats) -> Floats:
-        """The solution without query q in the basis of `spectrum`, a column for every α.
+        """The solution without query q in the basis of `spectrum`, one column per α.
 
-        Its errors e on the query left out solve (I - F D Fᵀ) e = t_q - F D c. Both sides are what U (α / (Λ + αI)) Uᵀ
-        gives, in which nothing cancels.
+        Its errors e on the left-out query solve (I - F D Fᵀ) e = t_q - F D c. Both sides are computed by
+        U (α / (Λ + αI)) Uᵀ, in which nothing cancels.
         """
         known = self.dual.values > 0
         rows = self.dual.basis[self.starts[q] : self.starts[q + 1]]
@@ -59,7 +59,7 @@ class Contrasts:
 
 
 def reflectors(problem: Regression) -> list[Floats]:
-    """For each query, v of Householder's I - 2vvᵀ that takes √ω to the first axis; 0 where all weights are 0."""
+    """For each query, v of Householder's I - 2vvᵀ that takes √ω to the first axis; 0 if all weights are 0."""
     roots, out = np.sqrt(problem.comparisons.weights), []
     for first, last in zip(problem.starts[:-1], problem.starts[1:], strict=True):
         v = roots[first:last].copy()

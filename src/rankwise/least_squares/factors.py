@@ -1,11 +1,11 @@
 """Ridge regression |t - Zw|² + α|w|² without normal equations, for columns of scales from 1e-160 to 1e150.
 
-Z = Q R with the columns taken by size, and the columns beyond the rank k are combinations of the first k: in the order
-in which they were taken, R = R₁ [I B]. With p = [I B] w and I + BBᵀ = CCᵀ, what remains is k numbers wide:
+Z = Q R with the largest column first, and the columns beyond the rank k are combinations of the first k: in this order
+of columns, R = R₁ [I B]. With p = [I B] w and I + BBᵀ = CCᵀ, a problem with k unknowns remains:
 
     |Qᵀt - R₁ p|² + α |C⁻¹ p|²,    w = [I B]ᵀ (CCᵀ)⁻¹ p
 
-B is small because larger columns were taken first. Householder's method treats each column relative to its own size,
+B is small because larger columns come first. Errors of Householder's method are relative to the size of each column,
 so the scales of the columns do not matter; the squares of Z, which would lose the small ones, are never formed.
 """
 
@@ -17,13 +17,13 @@ from scipy import linalg
 from rankwise.foundation.arrays import Floats, Ints
 
 EPS = float(np.finfo(float).eps)
-DEPENDENT = 64 * EPS  # times √rows: what is left of a column below this share of it is rounding
-AT_ONCE = 1 << 28  # operations between two looks at Ctrl-C, which compiled code does not see
+DEPENDENT = 64 * EPS  # times √rows: a remainder of a column below this share of it is rounding
+AT_ONCE = 1 << 28  # operations between two checks for Ctrl-C, which compiled code cannot make
 
 
 @dataclass(frozen=True)
 class Factors:
-    """order: the columns as they were taken; first: R₁; others: B; mixing: C; penalty: C⁻¹; targets: Qᵀt, k of it."""
+    """order: of the columns; first: R₁; others: B; mixing: C; penalty: C⁻¹; targets: the first k of Qᵀt."""
 
     order: Ints
     first: Floats
@@ -33,7 +33,7 @@ class Factors:
     targets: Floats
 
     def at(self, alpha: float) -> "Solver":
-        """With T of TᵀT = R₁ᵀR₁ + α(CCᵀ)⁻¹, which makes this a solver."""
+        """A solver, with T of TᵀT = R₁ᵀR₁ + α(CCᵀ)⁻¹."""
         rank = self.first.shape[0]
         stacked = np.vstack((self.first, np.sqrt(alpha) * self.penalty))
         Q, T = linalg.qr(stacked, mode="economic", overwrite_a=True, check_finite=False)
@@ -42,7 +42,7 @@ class Factors:
 
 @dataclass(frozen=True)
 class Solver:
-    """(ZᵀZ + αI)⁻¹ applied; triangle: T; right: T p of the solution."""
+    """Applies (ZᵀZ + αI)⁻¹; triangle: T; right: T p of the solution."""
 
     factors: Factors
     alpha: float
@@ -88,7 +88,7 @@ class Solver:
 
 
 def factorise(Zt: Floats) -> Factors:
-    """Of Z beside t."""
+    """The factors of Z, from the array [Z t]."""
     columns = np.array(Zt.T, order="C")
     order, rank = _triangularised(columns)
     R = columns[:-1, :rank].T
@@ -100,7 +100,7 @@ def factorise(Zt: Floats) -> Factors:
 
 
 def _triangularised(columns: Floats) -> tuple[Ints, int]:
-    """The order in which all columns but the last were taken, and their rank; they become those of R in place."""
+    """The order of all columns but the last, and their rank; in place, the columns become those of R."""
     from rankwise.least_squares.pivoted_kernels import norms, triangularise
 
     order, n_rows = np.arange(columns.shape[0] - 1), columns.shape[1]

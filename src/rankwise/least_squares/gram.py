@@ -1,4 +1,4 @@
-"""ZZᵀ, for fewer documents than features; the rows of Z are those of documents, all in this process."""
+"""ZZᵀ, for fewer documents than features; all rows of Z are in this process."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from rankwise.objective.rows import BLOCK_BYTES, in_order, lanes
 
 
 def gram(whole: Part) -> tuple[Floats, Floats]:
-    """ZZᵀ and t, a block of columns at a time."""
+    """ZZᵀ and t, by blocks of columns."""
     n, d = whole.rows.n_rows, whole.rows.n_features
     width = max(8, BLOCK_BYTES // (8 * n))
     groups = [(j, min(j + width, d)) for j in range(0, d, width)]

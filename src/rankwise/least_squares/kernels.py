@@ -1,4 +1,4 @@
-"""Sums and shifts of rows by group. A slot is a group of rows; rows may lie in any order."""
+"""Sums and shifts of rows by group. A slot is a group of rows; rows may be in any order."""
 
 import numpy as np
 

@@ -1,12 +1,12 @@
-"""Differences of scores by models that have not seen either document, for a single query and every alpha.
+"""Differences of scores by models trained without either document, for a single query and every alpha.
 
-With S = Σ ω x̃x̃ᵀ about the query's mean, S_k and d = x - m_k about a slot's, and W' = W - ω_i - ω_j, what is left of
+With S = Σ ω x̃x̃ᵀ about the query's mean, S_k and d = x - m_k about a slot's, and W' = W - ω_i - ω_j, the matrix
 XᵀLX without documents i and j of the slots a and b is
 
     W' S - Σ W_k S_k + ω_i S_a + ω_j S_b  -  F M Fᵀ,    F = [x̃_i, x̃_j, d_i, d_j]
     M = [[W' ω_i + ω_i², ω_i ω_j], [ω_i ω_j, W' ω_j + ω_j²]] beside diag(-ω_i W_a, -ω_j W_b)
 
-(all that is of slots with ties excluded only). One eigendecomposition serves all pairs with the same first part: with
+(terms of slots only with ties excluded). One eigendecomposition is enough for all pairs with the same first part: with
 equal weights, all pairs if ties are included, else those of the same two labels.
 """
 
@@ -23,10 +23,10 @@ from rankwise.least_squares.regression import Regression
 from rankwise.pairs.queries import Queries
 from rankwise.solvers.spectral import Spectrum, decompose, downdated
 
-MOST_PAIRS = 100_000  # of more pairs, so many are drawn
-REFITS = 200, 2_000  # models fitted for real where no formula holds, at least and at most
-WORK = 1e10  # operations that these may take
-MOST_SPECTRA = 2_000  # where nearly every pair needs one of its own, so many pairs are taken
+MOST_PAIRS = 100_000  # if there are more pairs, so many are drawn
+REFITS = 200, 2_000  # models that are refitted if no formula holds, at least and at most
+WORK = 1e10  # operations that refitting may take
+MOST_SPECTRA = 2_000  # if nearly every pair needs its own, so many pairs are used
 CHUNK = 4_096  # pairs at a time
 SEED = 0
 
@@ -47,10 +47,10 @@ def leave_pair_out(problem: Regression, spectrum: Spectrum | None, alphas: Float
     Without a spectrum, or if the closed form loses too many digits, models are fitted without the pair, at most
     `REFITS` of them. Alpha and the differences are in the units of the problem.
 
-    Rows that are equal, label included, count as one document: a copy left behind would give the label away.
+    Equal rows with equal labels count as one document: a copy in the training data would reveal the label.
     """
     rows, first, copy_of = np.unique(problem.whole.matrices(0, 1).Xy, axis=0, return_index=True, return_inverse=True)
-    if spectrum is not None and problem.size > rows.shape[0]:  # narrower in the basis of the rows' own span
+    if spectrum is not None and problem.size > rows.shape[0]:  # smaller in a basis of the span of the rows
         rows = np.column_stack((rows[:, :-1] @ spectrum.basis, rows[:, -1]))
     weights: Floats = np.bincount(copy_of, problem.comparisons.weights).astype(np.float64)
     query = _Query(rows, weights, problem.comparisons.slot[first], scaling)
@@ -79,7 +79,7 @@ def leave_pair_out(problem: Regression, spectrum: Spectrum | None, alphas: Float
 
 
 class _Query:
-    """One query's rows, y the last column, ready to have two documents taken out."""
+    """The rows of one query, with y as last column, from which two documents can be left out."""
 
     def __init__(self, rows: Floats, weights: Floats, slot: Ints, scaling: str) -> None:
         own = np.bincount(slot, weights)
@@ -87,7 +87,7 @@ class _Query:
         self.total = float(weights.sum())
         self.scaling = scaling
         self.slotted = own.size > 1
-        about_first = rows - rows[0]  # or an offset would take the digits of the mean
+        about_first = rows - rows[0]  # so that an offset does not cost the digits of the mean
         self.centred = about_first - weights @ about_first / max(self.total, np.finfo(float).tiny)
         self.scatter = _scatter(self.centred, weights)
         if self.slotted:
@@ -105,7 +105,7 @@ class _Query:
         return np.column_stack(columns)
 
     def without(self, i: int, j: int) -> tuple[Floats, Floats]:
-        """The first part of what is left without i and j, and M."""
+        """The first part of the matrix without i and j, and M."""
         omega = self.weights[[i, j]]
         left = max(self.total - float(omega.sum()), 0.0)
         base, middle = left * self.scatter, left * np.diag(omega) + np.outer(omega, omega)
@@ -124,13 +124,13 @@ class _Query:
         return LeftOutPairs(gaps, self.weights[better] * self.weights[worse], margins)
 
     def refits(self, n_alphas: int) -> int:
-        """How many models are fitted for real."""
+        """How many models are refitted."""
         n, d = self.rows.shape
         width = min(n, d)
         return int(np.clip(WORK / (4.0 * n * d * width + 10.0 * n_alphas * width**3), *REFITS))
 
     def refitted(self, better: Ints, worse: Ints, alphas: Floats) -> Floats:
-        """Margins of these pairs, each by a model fitted without it, a column for every α."""
+        """Margins of these pairs, each by a model fitted without it, one column per α."""
         out = np.empty((better.size, alphas.size))
         with one_blas_thread():
             for p, (i, j) in enumerate(zip(better, worse, strict=True)):

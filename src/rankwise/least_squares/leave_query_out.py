@@ -1,6 +1,6 @@
-"""Scores by models that have not seen the query they score, for every alpha and without fitting again.
+"""Scores of each query by a model trained without it, for every alpha and without fitting again.
 
-L is block diagonal by query, so a query left out is a block of rows of Z left out (see `solvers.spectral`). That
+L is block diagonal by query, so leaving out a query leaves out a block of rows of Z (see `solvers.spectral`). This
 divides by what the other queries contribute in each direction, relative to all queries together, and a small share
 costs digits. The product of these shares is the ratio of two determinants; if it is too small, the model is fitted
 again.
@@ -24,7 +24,7 @@ MOST_OFFSET = 1e6
 
 
 def leave_query_out(problem: Regression, path: Path, alphas: Floats) -> Floats:
-    """The score of each document by the model without its query, a column for every alpha.
+    """The score of each document by the model without its query, one column per alpha.
 
     Alpha and scores are in the units of the problem. If an offset would cost the digits of their differences, scores
     are relative to that of the query's first document.
@@ -45,7 +45,7 @@ def leave_query_out(problem: Regression, path: Path, alphas: Floats) -> Floats:
 
 
 def _by_normal(problem: Regression, normal: Floats, spectrum: Spectrum, alphas: Floats, out: Floats) -> Array:
-    """Fills `out`; True for queries whose models are to be fitted again."""
+    """Fills `out`; True for queries whose models must be fitted again."""
     sizes = np.diff(problem.starts)
     varying = np.append(np.flatnonzero(np.diag(normal)[:-1]), problem.size)  # others are constant in every query
     normal = np.ascontiguousarray(normal[np.ix_(varying, varying)])
@@ -80,7 +80,7 @@ def _by_normal(problem: Regression, normal: Floats, spectrum: Spectrum, alphas: 
 
 
 class _Determinant:
-    """Of A + αI, scaled to a diagonal of 1, and of what is left of it without some rows."""
+    """Of A + αI, scaled to a diagonal of 1, and of the same without some rows."""
 
     def __init__(self, A: Floats, alpha: float) -> None:
         self.matrix, self.scale = unit_diagonal(A, alpha)
@@ -98,7 +98,7 @@ def _log_determinant(A: Floats) -> float:
 
 
 def _by_contrasts(problem: Regression, path: Path, alphas: Floats, out: Floats) -> Array:
-    """Fills `out`; True for queries whose models are to be fitted again."""
+    """Fills `out`; True for queries whose models must be fitted again."""
     spectrum, contrasts = path.spectrum, path.contrasts
     refit = np.zeros(problem.starts.size - 1, bool)
     assert spectrum is not None
@@ -110,7 +110,7 @@ def _by_contrasts(problem: Regression, path: Path, alphas: Floats, out: Floats) 
             first, last = problem.starts[q : q + 2] - problem.starts[piece[0]]
             try:
                 points = contrasts.left_out(q, alphas)
-            except np.linalg.LinAlgError:  # an alpha that rounding hides beside the largest eigenvalues
+            except np.linalg.LinAlgError:  # alpha is within the rounding error of the largest eigenvalues
                 refit[q] = True
                 continue
             out[problem.starts[q] : problem.starts[q + 1]] = (rows.Xy[first:last, :-1] @ spectrum.basis) @ points
@@ -121,9 +121,9 @@ def _by_contrasts(problem: Regression, path: Path, alphas: Floats, out: Floats) 
 
 
 def _by_penalty(problem: Regression, alphas: Floats, out: Floats, among: tuple[int, int], others: Floats) -> None:
-    """Scores of the queries `among` all by Zᵀt / α of the other queries; `others` is Zᵀt of those not among them.
+    """Scores of the queries `among` by Zᵀt / α of all other queries; `others` is Zᵀt of those not among them.
 
-    Zᵀt is added up only: in a difference, a query that outweighs the others would cost digits.
+    Zᵀt is only added, never subtracted: a query that dominates the others would cost digits.
     """
     if among[1] - among[0] == 1:
         _score(problem, among, others[:, None] / alphas, out)
@@ -148,13 +148,13 @@ def _refitted(
 
 
 def _halves(first: int, last: int) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
-    """Each half beside the other."""
+    """Each half, paired with the other one."""
     middle = (first + last) // 2
     return ((first, middle), (middle, last)), ((middle, last), (first, middle))
 
 
 def _score(problem: Regression, query: tuple[int, int], points: Floats, out: Floats) -> None:
-    """The scores of one query, a column for every column of `points`."""
+    """The scores of one query, one column per column of `points`."""
     rows = problem.whole.matrices(*query)
     X = rows.Xy[:, :-1]
     scores, base = (X - X[0]) @ points, X[0] @ points

@@ -1,7 +1,7 @@
-"""Some whole queries as matrices: X beside y, and the same after Rᵀ, Z beside t (see `comparisons`).
+"""Some whole queries as matrices: [X y], and [Z t] = Rᵀ [X y] (see `comparisons`).
 
-What direct solvers need of the data is the answer to a question about every part, and the answers of all parts are put
-together by an executor. Z is never stored: blocks of it are computed when they are needed.
+Direct solvers need the result of a function of every part; an executor combines the results of all parts. Z is never
+stored: blocks of it are computed when they are needed.
 """
 
 from collections.abc import Iterator
@@ -23,12 +23,12 @@ from rankwise.objective.chunks import ChunkExpansion, PlainChunk
 from rankwise.objective.rows import BLOCK_BYTES, MemoryRows, in_order, lanes
 from rankwise.pairs.queries import cut
 
-LEAST, AT_ONCE = 2, 6  # pieces of rows up to which they are one block: for all threads together, and for one
-HEIGHT = 3  # times its width, that an array of rows of Z may have before it is made a triangle
+LEAST, AT_ONCE = 2, 6  # a block has at most so many pieces of rows: for all threads together, for one
+HEIGHT = 3  # an array of rows of Z higher than so many times its width is reduced to a triangle
 
 
 class Matrices(NamedTuple):
-    """Some whole queries: X beside y as float64, and Z beside t."""
+    """Some whole queries: [X y] as float64, and [Z t]."""
 
     place: slice
     Xy: Floats
@@ -37,7 +37,7 @@ class Matrices(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """Some `rows` of the queries that `comparisons` are of, which begin at row `low`."""
+    """Some `rows` of the queries of `comparisons`, which begin at row `low`."""
 
     comparisons: Comparisons
     low: int
@@ -46,7 +46,7 @@ class Block:
 
 
 class Facts(NamedTuple):
-    """largest: max |x_ij| of each feature; degrees: squared norm and maximum of what documents are compared to."""
+    """largest: max |x_ij| of each feature; degrees: squared norm and maximum of `degree` over the documents."""
 
     largest: Floats
     degrees: tuple[float, float]
@@ -59,7 +59,7 @@ class Facts(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """large: whether it is worked on by all threads together."""
+    """large: whether all threads work on it together."""
 
     rows: MemoryRows
     risk: SquaredGapRisk
@@ -79,7 +79,7 @@ class Part:
 
     @property
     def piece_rows(self) -> int:
-        """So many that two float64 copies of them take as much memory as a block of X."""
+        """So many rows that two float64 copies of them take as much memory as a block of X."""
         return max(1, BLOCK_BYTES // (16 * self.width))
 
     @cached_property
@@ -119,7 +119,7 @@ class Part:
         return in_order(share(add_up, runs, self.rows.n_threads))
 
     def _blocks(self) -> Iterator[Block]:
-        """Of whole queries; some of the rows of a query that is much larger than a block should be."""
+        """Blocks of whole queries, or of some rows of a query that is much larger than a block."""
         step, n_queries = self.piece_rows, self.starts.size - 1
         most = (LEAST if self.large else AT_ONCE) * step
         pieces = self.pieces if self.rows.n_rows > most else [(0, n_queries)]
@@ -136,13 +136,13 @@ class Part:
             yield from (Block(comparisons, low, one, shifts) for one in rows)
 
     def _rooted(self, block: Block) -> Floats:
-        """Z beside t."""
+        """[Z t]."""
         Xy = self._beside(slice(block.low + block.rows.start, block.low + block.rows.stop))
         shifts = block.shifts or block.comparisons.root_shifts([(block.rows, Xy)], Xy.shape[1])
         return block.comparisons.rooted(Xy, block.rows, shifts)
 
     def diagonal(self) -> Floats:
-        """Near the diagonal of ZᵀZ: for a sparse X means are neglected, since most values are 0."""
+        """Near the diagonal of ZᵀZ: for a sparse X means are neglected, because most values are 0."""
         rows = self.rows.loaded()
         if not sparse.issparse(rows.X):
             return self.centred_diagonal()
@@ -156,7 +156,7 @@ class Part:
         return total[:-1]
 
     def compressed(self, first: int = 0, last: int | None = None) -> Floats:
-        """Z beside t of queries first, ..., last - 1, or, if that is smaller, a triangle with the same squares."""
+        """[Z t] of queries first, ..., last - 1, or, if smaller, a triangle with the same squares."""
         parts: list[Floats] = []
         starts = self.starts[first : None if last is None else last + 1]
         for low, high in cut(starts - starts[0], self.piece_rows):
@@ -172,7 +172,7 @@ class Part:
         return total
 
     def twofold_sums(self, w: Floats, dense: bool) -> Floats:
-        """XᵀL(y - Xw), |t - Zw|² and |Zw|², as two rows that are to be added, in twice the precision."""
+        """XᵀL(y - Xw), |t - Zw|² and |Zw|², each as a sum of two rows, in twice the precision."""
         rows, targets = TwofoldRows(self.rows.loaded(), self.starts, dense), self.risk.targets
         hi, lo = rows.dot(w)
         moved = self.comparisons.twofold(hi, lo)[1]
@@ -206,7 +206,7 @@ def stacked(Zt: Floats, other: Floats) -> Floats:
 
 
 def narrowed(parts: list[Floats], factor: int = 1) -> Floats:
-    """All rows as one array, or, where they are more than `factor` times their columns, R of their QR factors."""
+    """All rows as one array, or, if there are more than `factor` times the columns, R of their QR factors."""
     rows = parts[0] if len(parts) == 1 else np.vstack(parts)
     if rows.shape[0] <= factor * rows.shape[1]:
         return rows

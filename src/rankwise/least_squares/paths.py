@@ -27,12 +27,12 @@ RESOLVED = 1e3 * float(np.finfo(float).eps)  # an alpha above this share of the 
 
 @dataclass(frozen=True)
 class Path:
-    """points: the solutions, a column for every α; errors: of their scores, as in `Solution`.
+    """points: the solutions, one column per α; errors: of their scores, as in `Solution`.
 
     spectrum   of ZᵀZ; None if rounding spoils it or it was not needed
     normal     the normal matrix, if it was decomposed
-    contrasts  what was decomposed instead of it
-    penalty    whether ZᵀZ is within rounding of 0 beside every α
+    contrasts  what was decomposed instead
+    penalty    whether ZᵀZ is negligible, within rounding, compared to every α
     """
 
     points: Floats
@@ -70,7 +70,7 @@ def by_normal(problem: Regression, A: Floats, b: Floats, alphas: Floats) -> Path
     points = spectrum.solutions(alphas)
     lowest, highest = float(spectrum.values.min(initial=0.0)), float(spectrum.values.max(initial=0.0))
     error = 0.0
-    for k in {int(alphas.argmin()), int(alphas.argmax())}:  # they stand for those between
+    for k in {int(alphas.argmin()), int(alphas.argmax())}:  # they represent those between
         at = problem.at(points[:, k], float(alphas[k]))
         noisy = np.abs(at.gradient) + rounding(problem, at)
         squares = [np.inf]
@@ -93,13 +93,13 @@ def by_contrasts(problem: Regression, contrasts: Contrasts, alphas: Floats) -> P
     error = 0.0
     for k in {int(alphas.argmin()), int(alphas.argmax())}:
         at = problem.at(points[:, k], float(alphas[k]))
-        smallest = float(contrasts.dual.values.min(initial=np.inf)) + at.alpha  # 0 + α if rounding may hide directions
+        smallest = float(contrasts.dual.values.min(initial=np.inf)) + at.alpha  # α if rounding may hide directions
         error = max(error, error_above(problem, at, smallest))
     return Path(points, np.full(alphas.size, error), spectrum, contrasts=contrasts) if error <= TRUSTED else None
 
 
 def by_factors(problem: Regression, alphas: Floats) -> Path:
-    """Every α solved stably, from one orthogonal factorisation."""
+    """The solutions for all α, from one orthogonal factorisation."""
     if not affordable(problem):
         raise ValueError("the features differ too much in scale to fit many alphas: scale them, or fit one alpha")
     factors = factorise(problem.compressed())

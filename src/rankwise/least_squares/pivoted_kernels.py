@@ -1,7 +1,7 @@
 """Householder's QR factors of a matrix whose columns differ in scale, the largest column first.
 
-Norms are roots of sums of squares: a column below about 1e-160 counts as 0. In `regression.Units` α is at least 1e-308,
-beside which the squares of such a column are nothing.
+Norms are roots of sums of squares: a column below about 1e-160 counts as 0. In `units.Units` α is at least 1e-308,
+compared to which the squares of such a column are negligible.
 """
 
 import numpy as np
@@ -15,15 +15,15 @@ from rankwise.solvers.spectral_kernels import dot
 def triangularise(
     columns: Floats, order: Ints, whole: Floats, left: Floats, first: int, last: int, rounding: float
 ) -> int:
-    """Steps first, ..., last - 1; their number so far, or the rank where nothing is left to take. In place:
+    """Steps first, ..., last - 1; returns their number so far, or the rank if no column is left. In place:
 
-    columns  one per row, the matrix becomes R. As many as `order` has are taken by the size of what is left of them;
-             those behind are only carried along
-    order    which column was taken in which step
-    whole    the norms of the columns, and what is `left` of them
+    columns  one per row, become those of R. As many as `order` has are sorted by the size of their remainders;
+             those after them are only transformed
+    order    the column of each step
+    whole    the norms of the columns, and of what is `left` of them
 
-    A column of which no more than `rounding` of its norm is left depends on those before it: what is left of it is set
-    to 0, for else the rounding errors of a large column would pass for the values of a small one.
+    A column of which at most `rounding` of its norm is left depends on those before it: its remainder is set to 0,
+    because otherwise rounding errors of a large column could be mistaken for values of a small one.
     """
     for k in range(first, last):
         best = k
@@ -54,7 +54,7 @@ def norms(columns: Floats, out: Floats) -> None:
 
 @kernel
 def reflect(columns: Floats, k: int, left: Floats) -> None:
-    """Column k gets zeros below row k; later columns are reflected likewise, and what is `left` of them measured."""
+    """Make column k zero below row k, reflect later columns likewise, and update what is `left` of them."""
     v = columns[k, k:].copy()
     length = norm(v)
     head = -length if v[0] > 0.0 else length

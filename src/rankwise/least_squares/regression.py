@@ -2,8 +2,8 @@
 
     J(w) = (y - Xw)ᵀ L (y - Xw) + α|w|² = |t - Zw|² + α|w|² = 2α (½|w|² + 1/(2α) risk(X w))
 
-It is the objective of every linear ranker, with the risk of `squared_gaps`, and its parts are stored where an executor
-has them: in memory, on disk, on the workers of a cluster. Primal: ZᵀZ, d × d. Dual: ZZᵀ, n × n, w = Zᵀa. Matrix-free:
+It is the objective of every linear ranker, with the risk of `squared_gaps`, and an executor sums over its
+parts: in memory, on disk, on the workers of a cluster. Primal: ZᵀZ, d × d. Dual: ZZᵀ, n × n, w = Zᵀa. Matrix-free:
 products with the Hessian.
 """
 
@@ -41,12 +41,12 @@ from rankwise.pairs.queries import Queries, QueryIds
 
 PRODUCTS = 200  # products with XᵀLX that conjugate gradients typically take
 MATRIX_GAIN = 8  # how many times faster an operation is inside a matrix product
-MOST_BYTES = 1 << 32  # that a d × d or n × n matrix may take
+MOST_BYTES = 1 << 32  # the largest d × d or n × n matrix
 AS_GIVEN = Units(1.0, 1.0)
 
 
 class Fit(NamedTuple):
-    """How well w fits: gradient is half that of J, misfit is |t - Zw|², moved is |Zw|²."""
+    """How well w fits: gradient is half of ∇J, misfit is |t - Zw|², moved is |Zw|²."""
 
     point: Floats
     alpha: float
@@ -61,7 +61,7 @@ class Fit(NamedTuple):
 
 
 class Regression:
-    """What solvers ask of the data, wherever they are stored.
+    """What solvers need of the data, wherever they are stored.
 
     units  powers of 2 by which X and y were multiplied so that no square of them overflows
     """
@@ -98,7 +98,7 @@ class Regression:
 
     @property
     def degrees(self) -> tuple[float, float]:
-        """Norm and maximum of what documents are compared to."""
+        """Norm and maximum of the weights that documents are compared to."""
         return float(np.sqrt(self.facts.degrees[0])), self.facts.degrees[1]
 
     @cached_property
@@ -136,7 +136,7 @@ class Regression:
         return self.parts.total(Part.centred_diagonal, size=self.size)
 
     def compressed(self) -> Floats:
-        """Z beside t, or, if that is smaller, a triangle with the same squares."""
+        """[Z t], or, if smaller, a triangle with the same squares."""
         Zt: Floats = self.parts.merged(Part.compressed, stacked, size=HEIGHT * (self.size + 1) ** 2)
         return narrowed([Zt])
 
@@ -152,12 +152,12 @@ class Regression:
 
     @property
     def _dense(self) -> bool:
-        """Whether a sparse X is small enough to be made dense, part by part, so that an offset costs no digits."""
+        """Whether a sparse X is small enough to be converted to dense parts, so that an offset costs no digits."""
         return 8 * self.n_rows * self.size <= DENSE_BYTES
 
     @cached_property
     def whole(self) -> Part:
-        """All queries, where this process has their rows: for what looks at single documents or queries."""
+        """All queries as one part, for methods that use single documents or queries; needs the rows in this process."""
         rows, risk = self._threads.rows, self._threads.risk
         assert isinstance(rows, MemoryRows)
         assert isinstance(risk, SquaredGapRisk)
@@ -182,7 +182,7 @@ class Regression:
 
     @cached_property
     def labels(self) -> Floats:
-        """In the units of the data."""
+        """Converted to the units of the data."""
         return self.whole.risk.labels / self.units.y
 
     def dual(self, w: Floats, alpha: float) -> Floats:
@@ -233,7 +233,7 @@ def build(
 ) -> Threads:
     """Rows of any kind (NumPy or SciPy, on disk, torch or CuPy) with the risk of RankRLS.
 
-    Rows are copied only where those of a query do not lie together.
+    Rows are copied only if those of a query are not adjacent.
     """
     check_options(ties, scaling)
     groups = Queries(queries, X.shape[0])
@@ -252,9 +252,9 @@ def build(
 def _on_device(
     X: DeviceArray, y: AnyArray, groups: Queries, weights: AnyArray | None, ties: str, scaling: str
 ) -> Threads:
-    """By sums over pairs with the margins y_i - y_j, which the device has code for.
+    """By sums over pairs with the margins y_i - y_j, which are implemented for devices.
 
-    Where ties are included, all documents of a query are compared: then any order of them does for preferences.
+    With ties included, all documents of a query are compared, so any order of them may serve as preferences.
     """
     from rankwise.objective.device_sparse import rows_on_device
 
@@ -273,7 +273,7 @@ def _on_device(
 
 
 def cheapest(n_rows: int, n_features: int, n_stored: int) -> str:
-    """ "primal" for few features, "dual" for few documents, "cg" for many of both or a sparse X: what costs least.
+    """ "primal" for few features, "dual" for few documents, "cg" for many of both or a sparse X: the cheapest.
 
     Primal takes n d² + d³/3 operations and dual n² d + n³/3, in matrix products; conjugate gradients some `PRODUCTS`
     products of 4 operations for every stored value of X.

@@ -1,9 +1,9 @@
-"""The minimiser of |t - Zw|² + α|w|², checked: each method ends with an estimate of how far its solution is off.
+"""The minimiser of |t - Zw|² + α|w|², checked: each method ends with an estimate of the error of its solution.
 
 Normal equations are the fastest method and are tried first. They square Z, which may lose the digits of columns of
-small scale, of nearly dependent columns, or beside a large offset. The remaining error, |Zδ|² + α|δ|² for a solution
-that is off by δ, is g·(ZᵀZ + αI)⁻¹g for the gradient g. If its estimate, rounding of g included, is not small against
-|Zw|², the problem is solved again by `factors` and corrected by gradients in twice the precision.
+small scale, of nearly dependent columns, or of columns with a large offset. The remaining error, |Zδ|² + α|δ|² for a
+solution with error δ, is g·(ZᵀZ + αI)⁻¹g for the gradient g. If its estimate, with rounding of g, is not small
+compared to |Zw|², the problem is solved again by `factors` and corrected by gradients in twice the precision.
 """
 
 from collections.abc import Callable
@@ -22,10 +22,10 @@ from rankwise.least_squares.regression import MATRIX_GAIN, MOST_BYTES, Fit, Regr
 EPS = float(np.finfo(float).eps)
 GOAL = 1e-10  # the error of scores relative to their size
 ENOUGH = 1e-9  # error up to which no warning is given
-WEIGHTS = 1e-3  # how much an error of the weights counts: they matter to documents unlike those in the training data
+WEIGHTS = 1e-3  # weight of an error of the coefficients, which matters for documents unlike the training data
 FLOOR = 1e-14  # an objective below this share of |Zw|² is rounding
 DEFINITE = 1e-10  # eigenvalues of a scaled matrix below this may be rounding
-PATIENCE = 5  # corrections that do not halve the squared error, after which rounding prevents any further gain
+PATIENCE = 5  # corrections that do not halve the squared error, after which the method stops
 MOST_CORRECTIONS = 100
 MOST_WORK = 1e12  # operations that orthogonal factors may take, of which a core does about 10⁹ per second
 
@@ -33,19 +33,19 @@ MOST_WORK = 1e12  # operations that orthogonal factors may take, of which a core
 class Solution(NamedTuple):
     """error: of the scores' differences within queries, relative to their size.
 
-    It is an estimate that errs upwards, rounding included. Only conjugate gradients on many features (`conjugate`) may
-    estimate it too small.
+    The estimate includes rounding and tends to be too large. Only conjugate gradients on many features (`conjugate`)
+    may estimate it too small.
     """
 
     at: Fit
     error: float
     products: int
     message: str
-    dual: Floats | None = None  # a with w = Xᵀa, where it was found on the way
+    dual: Floats | None = None  # a with w = Xᵀa, if the method computes it
 
 
 def by_penalty(problem: Regression, alpha: float) -> Solution | None:
-    """XᵀLy / α, if XᵀLX is within rounding of 0 beside α: its square could be below what float64 holds. Else None."""
+    """XᵀLy / α, if XᵀLX is negligible compared to α, within rounding: squares might underflow. Else None."""
     if _norm_above(problem) > EPS * np.sqrt(alpha):
         return None
     w = -problem.twofold_at(np.zeros(problem.size), alpha).gradient / alpha
@@ -66,7 +66,7 @@ def by_primal(problem: Regression, alpha: float) -> Solution:
 
 
 def from_normal(problem: Regression, A: Floats, b: Floats, alpha: float) -> Solution | None:
-    """(A + αI)⁻¹ b, or None where rounding is in the way."""
+    """(A + αI)⁻¹ b, or None if rounding prevents it."""
     factor = Scaled.of(A, alpha)
     if factor is None or factor.smallest < DEFINITE:
         return None
@@ -76,7 +76,7 @@ def from_normal(problem: Regression, A: Floats, b: Floats, alpha: float) -> Solu
 
 
 def by_dual(problem: Regression, alpha: float) -> Solution:
-    """n equations. Weighted rows of Z sum to 0 within each query: the eigenvalues that are 0 therefore are lifted."""
+    """n equations. Weighted rows of Z sum to 0 within each query: eigenvalues that are 0 for this reason are raised."""
     if found := by_penalty(problem, alpha):
         return found
     whole = problem.whole
@@ -103,7 +103,7 @@ def stably(problem: Regression, alpha: float) -> Solution:
 def affordable(problem: Regression, most_work: float = MOST_WORK) -> bool:
     """Whether orthogonal factors of Z fit into memory and take at most so many operations."""
     n, d = float(problem.n_rows), float(problem.size + 1)
-    rows = min(n, d)  # that are left once Z is compressed, by matrix products
+    rows = min(n, d)  # of Z after its compression, by matrix products
     return bool(16 * rows * d <= MOST_BYTES and rows * rows * d + n * d * d / MATRIX_GAIN <= most_work)
 
 
@@ -126,7 +126,7 @@ def corrected(
     """w improved by conjugate gradients, with gradients in twice the precision.
 
     inverse  near (ZᵀZ + αI)⁻¹; the nearer, the fewer corrections
-    bound    of the squared error, by the gradient; None: `inverse` is so near that it tells the error
+    bound    of the squared error, by the gradient; None: `inverse` is near enough to give the error
     """
     best = here = problem.twofold_at(w, alpha)
     least, off, late, direction, last = np.inf, w, 0, np.zeros(w.size), (np.zeros(w.size), 1.0)
@@ -156,14 +156,14 @@ def corrected(
 
 
 def rounding(problem: Regression, at: Fit) -> Floats:
-    """About how far each entry of the gradient is off, if it was summed in float64 and rounding errors are random."""
+    """The approximate error of each entry of the gradient, summed in float64, if rounding errors are random."""
     of_scores = problem.degrees[0] * float(np.linalg.norm(problem.largest * at.point))
     noise: Floats = 8 * EPS * problem.largest * (of_scores + np.sqrt(problem.degrees[1] * max(at.misfit, 0.0)))
     return noise
 
 
 def error_above(problem: Regression, at: Fit, smallest: float) -> float:
-    """The error at most, if no eigenvalue of ZᵀZ + αI in the span of g is below `smallest`."""
+    """A bound on the error, if no eigenvalue of ZᵀZ + αI in the span of g is below `smallest`."""
     noisy = np.abs(at.gradient) + rounding(problem, at)
     squared = float(noisy @ noisy) / smallest
     return max(relative(problem, squared, at), WEIGHTS * _ratio(squared / smallest, float(at.point @ at.point)))
@@ -178,7 +178,7 @@ def relative(problem: Regression, squared_error: float, at: Fit) -> float:
 
 
 def _relative(moved: float, excess: float, at: Fit) -> float:
-    """The larger of two: |Zδ| relative to |Zw|, and what the objective is above its minimum, relative to it."""
+    """The larger of two: |Zδ| relative to |Zw|, and the objective minus its minimum, relative to the minimum."""
     return max(_ratio(moved, at.moved), _ratio(excess, at.value + FLOOR * at.moved) ** 2)
 
 

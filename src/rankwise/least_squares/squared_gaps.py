@@ -34,12 +34,12 @@ class SquaredGapRisk:
 
     @cached_property
     def targets(self) -> Floats:
-        """The labels less the first one of the query: only differences count, and an offset would cost digits."""
+        """The labels minus the first one of the query: only differences matter, and an offset would cost digits."""
         return self.labels - np.repeat(self.labels[self.starts[:-1]], np.diff(self.starts))
 
     @property
     def any(self) -> bool:
-        """Whether two labels of a query differ: else there is nothing to learn, with ties included too."""
+        """Whether two labels of a query differ; otherwise there is nothing to learn, even with ties included."""
         return bool(self.targets.any())
 
     @property
@@ -52,7 +52,7 @@ class SquaredGapRisk:
 
     def with_loss(self, loss: Loss) -> "SquaredGapRisk":
         if loss != SQUARED:
-            raise ValueError(f"RankRLS is least squares on differences of labels: loss {loss} is not for it")
+            raise ValueError(f"RankRLS is least squares on differences of labels: loss {loss} is not available")
         return self
 
     def select(self, queries: Selection, rows: Selection, n_threads: int) -> "SquaredGapRisk":
@@ -98,7 +98,7 @@ class SquaredGapExpansion:
         return self.hessian(np.eye(self.point.size))
 
     def hessian_diagonal(self) -> Floats:
-        """Near it: with ties included a document counts as compared to itself."""
+        """An approximation: with ties included a document counts as compared to itself."""
         return 2.0 * self.comparisons.degree
 
     def sizes(self) -> Floats:

@@ -1,4 +1,4 @@
-"""Products with X in twice the usual precision: results are two rows of doubles that are to be added."""
+"""Products with X in twice the usual precision: results are sums of two rows of doubles."""
 
 from functools import cached_property
 
@@ -9,13 +9,13 @@ from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.threads import share
 from rankwise.objective.rows import MemoryRows, lanes
 
-DENSE_BYTES = 1 << 28  # up to which a sparse X is made dense
+DENSE_BYTES = 1 << 28  # up to this size a sparse X is converted to dense
 
 
 class TwofoldRows:
-    """The rows X of queries that begin at the rows `starts`; each less the first of its query, if X is dense.
+    """The rows X of queries that begin at the rows `starts`; minus the first row of their query, if X is dense.
 
-    dense  whether a sparse X is made dense, so that an offset costs no digits
+    dense  whether a sparse X is converted to dense, so that an offset costs no digits
     """
 
     def __init__(self, features: MemoryRows, starts: Ints, dense: bool) -> None:

@@ -12,7 +12,7 @@ from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.jit import kernel
 from rankwise.objective.row_kernels import columns, feature, values
 
-SPLIT = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
+SPLIT = 134217729.0  # 2^27 + 1: splits a double into two halves whose products are exact
 
 
 @kernel
@@ -42,7 +42,7 @@ def multiply(a: float, hi: float, lo: float) -> tuple[float, float]:
 
 @kernel
 def difference(rows: Any, i: int, base: int, m: int) -> tuple[float, float]:
-    """The m-th value of row i less that of row `base`; of a CSR matrix, in which zeros are many, the value itself."""
+    """The m-th value of row i minus that of row `base`; for a CSR matrix, with its many zeros, the value itself."""
     x = np.float64(values(rows, i)[m])
     if len(rows) == 1:
         return add(x, 0.0, -np.float64(values(rows, base)[m]), 0.0)
@@ -51,7 +51,7 @@ def difference(rows: Any, i: int, base: int, m: int) -> tuple[float, float]:
 
 @kernel
 def dot(rows: Any, bases: Ints, first: int, last: int, w: Floats, hi: Floats, lo: Floats) -> None:
-    """hi + lo = X w for rows first, ..., last - 1, each less the row `bases` of its query if X is dense."""
+    """hi + lo = X w for rows first, ..., last - 1, each minus the row `bases` of its query if X is dense."""
     for i in range(first, last):
         at = columns(rows, i)
         total, rest = 0.0, 0.0
@@ -66,7 +66,7 @@ def dot(rows: Any, bases: Ints, first: int, last: int, w: Floats, hi: Floats, lo
 def add_transposed(
     rows: Any, bases: Ints, first: int, last: int, g: Floats, g_lo: Floats, hi: Floats, lo: Floats
 ) -> None:
-    """hi + lo += Xᵀ (g + g_lo) over rows first, ..., last - 1, which are taken as by `dot`."""
+    """hi + lo += Xᵀ (g + g_lo) over rows first, ..., last - 1, which are read as by `dot`."""
     for i in range(first, last):
         at = columns(rows, i)
         for m in range(values(rows, i).size):
@@ -119,6 +119,6 @@ def laplacian(
 
 @kernel
 def add_to(total: Floats, other: Floats) -> None:
-    """total += other; both have a row of doubles and one of what is to be added to them."""
+    """total += other; both have a row of doubles and a row of their corrections."""
     for j in range(total.shape[1]):
         total[0, j], total[1, j] = add(total[0, j], total[1, j], other[0, j], other[1, j])

@@ -1,4 +1,4 @@
-"""Powers of 2 by which X and y are multiplied so that no square of them leaves the range of float64."""
+"""Powers of 2 by which X and y are multiplied so that no square of them overflows or underflows in float64."""
 
 from typing import NamedTuple
 
@@ -12,9 +12,9 @@ LEAST, MOST = float(np.finfo(float).tiny), float(np.finfo(float).max)
 
 
 class Units(NamedTuple):
-    """What x and y are multiplied by. With them w is w' · x / y for the solution w' of the scaled problem.
+    """The factors of X and y: w is w' · x / y for the solution w' of the scaled problem.
 
-    Products are taken factor by factor, for the square of a unit can overflow.
+    Products are computed factor by factor, because the square of a unit can overflow.
     """
 
     x: float
@@ -35,7 +35,7 @@ class Units(NamedTuple):
         return w * self.x / self.y
 
     def value(self, value: float) -> float:
-        """Of the objective, in the units of the data."""
+        """The objective, in the units of the data."""
         return float(value) / self.y / self.y
 
     def dual(self, a: Floats) -> Floats:

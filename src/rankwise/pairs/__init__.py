@@ -1,1 +1,1 @@
-"""Pair engines: sums over the active preference pairs at given scores, without listing the pairs."""
+"""Pair engines: sums over the active preference pairs at given scores, without enumerating the pairs."""

@@ -1,9 +1,9 @@
-"""The pair engine on a CPU: one sort a point, then two sweeps in score order a product, queries side by side.
+"""The pair engine on a CPU: one sort per point, two sweeps in score order per product, queries in parallel.
 
-Go through a query's documents from the highest score down. The partners j of i with s_i - s_j < t are a run of the
-documents that only grows, so each enters once. They are kept summed by level, in a table while the levels are few and
-in a Fenwick tree else; what i needs is the sum over the levels below its own. `above` is the transpose: upward, adding
-where `below` reads and reading where `below` adds. O(l log l) a sort, O(l log k) a product.
+Go through a query's documents from the highest score down. The partners j of i with s_i - s_j < t are a run of
+documents that only grows, so each enters once. Their values are summed by level, in a table for few levels and in a
+Fenwick tree for many; `below` needs the sum over the levels below that of i. `above` is the transpose: upward, adding
+where `below` reads and reading where `below` adds. O(l log l) per sort, O(l log k) per product.
 """
 
 from dataclasses import dataclass
@@ -70,8 +70,8 @@ class Graph(SweptGraph):
 def sweep(upward: bool, threshold: float, starts: Ints, n_levels: Ints, ranking: Any, v: Floats, out: Floats) -> None:
     """Add above(v) if `upward`, else below(v), to out, for the queries between `starts`.
 
-    Values are brought into the order of the scores first and the sums back from it afterwards: one after the other,
-    these reads hide each other's way to memory, which between the steps of a sweep they would not.
+    Values are copied into the order of the scores first, and the sums back afterwards: in loops of their own these
+    reads overlap in the memory system; between the steps of a sweep each would wait for the one before.
     """
     order, scores, levels = ranking
     longest, most = 0, 0
@@ -146,7 +146,7 @@ def _clear(to: Floats, i: int) -> None:
 
 @kernel
 def first_node(level: int, under: bool) -> int:
-    """Nodes count from 1. `under`: those that together hold the levels below this one; else those that hold it."""
+    """Nodes count from 1. `under`: those that together cover the levels below this one; else those that contain it."""
     return level if under else level + 1
 
 
@@ -171,7 +171,7 @@ def sort_queries(starts: Ints, identity: bool, rows: Ints, scores: Floats, level
         first, last = starts[q], starts[q + 1]
         for i in range(first, last):
             order[i] = i if identity else rows[i]
-            sorted_scores[i] = scores[order[i]] + 0.0  # makes -0.0 the 0.0 that it equals
+            sorted_scores[i] = scores[order[i]] + 0.0  # turns -0.0 into 0.0
         if last - first <= SHORT:
             _insertion_sort(sorted_scores[first:last], order[first:last])
         else:
@@ -193,7 +193,7 @@ def _insertion_sort(keys: Floats, items: Ints) -> None:
 
 @kernel
 def _radix_sort(keys: Ints, items: Ints, spare_keys: Ints, spare_items: Ints) -> None:
-    """Sort by byte after byte, lowest first. The bits of floats sort as integers once negative ones are turned over."""
+    """Sort by byte after byte, lowest first. The bits of floats sort as integers after negative ones are inverted."""
     n, negative = keys.size, np.uint64(1 << 63)
     counts = np.zeros((8, 256), np.int64)
     for i in range(n):
@@ -205,7 +205,7 @@ def _radix_sort(keys: Ints, items: Ints, spare_keys: Ints, spare_items: Ints) ->
     for byte in range(8):
         shift, places = np.uint64(8 * byte), counts[byte]
         if places[(keys[0] >> shift) & np.uint64(255)] == n:
-            continue  # they all agree
+            continue  # all bytes are equal
         place = 0
         for digit in range(256):
             place, places[digit] = place + places[digit], place
@@ -221,7 +221,7 @@ def _radix_sort(keys: Ints, items: Ints, spare_keys: Ints, spare_items: Ints) ->
 
 @kernel
 def number_few(labels: Floats, most: int, level: Ints) -> int:
-    """Number the distinct labels upwards, into `level`; returns how many they are, 0 if more than `most`."""
+    """Number the distinct labels upwards, into `level`; returns their number, 0 if there are more than `most`."""
     values = np.empty(most + 1)
     found = 0
     for label in labels:

@@ -1,6 +1,6 @@
-"""Pair engines made of others: sums of graphs, and edges whose weights are sums of products.
+"""Pair engines composed of others: sums of graphs, and edges whose weights are sums of products.
 
-The pairs of adjacent levels are two sets of two-sided problems, levels (0 1)(2 3)... and (1 2)(3 4)...: two graphs.
+The pairs of adjacent levels are two sets of problems with two levels, (0 1)(2 3)... and (1 2)(3 4)...: two graphs.
 An edge weight δ_ij = Σ_r left_ir · right_jr needs r sums instead of one, whatever the engine.
 """
 
@@ -49,7 +49,7 @@ class SumGraph(PairGraph):
 
 @dataclass(frozen=True)
 class CostEngine:
-    """The graph of `engine`, its edge (i, j) weighing left[i] · right[j] times what it did."""
+    """The graph of `engine`, with the weight of edge (i, j) multiplied by left[i] · right[j]."""
 
     engine: Engine
     layout: Layout
@@ -115,7 +115,7 @@ def adjacent(layout: Layout) -> list[Layout]:
     return layouts
 
 
-SCOPES: dict[str, Callable[[Layout], list[Layout]]] = {  # name -> the layouts whose pairs together are those that count
+SCOPES: dict[str, Callable[[Layout], list[Layout]]] = {  # name -> layouts that together have the pairs of the scope
     "all": lambda layout: [layout],
     "adjacent": adjacent,
 }

@@ -1,10 +1,10 @@
-"""What it costs to have a pair the wrong way round: δ_ij = Σ_r left_ir · right_jr, so that no pair need be listed.
+"""The cost of a pair in the wrong order: δ_ij = Σ_r left_ir · right_jr, so that pairs need not be enumerated.
 
 a vector δ     (δ_i - δ_j)²
 "gain"         the same with δ_i = 2^y_i - 1
-"dcg"          (2^y_i - 2^y_j)(d_i - d_j), d the discount 1 / log2(1 + place) in the ideal ranking of the query,
-               documents of equal label sharing the mean of theirs: what swapping the two would cost in DCG
-"ndcg"         the same over the query's ideal DCG
+"dcg"          (2^y_i - 2^y_j)(d_i - d_j), d the discount 1 / log2(1 + rank) in the ideal ranking of the query, averaged
+               over documents of equal label: the loss of DCG if the two were swapped
+"ndcg"         the same divided by the query's ideal DCG
 a k × k table  table[a, b] for the a-th and b-th of the k distinct labels, counted from the smallest
 """
 
@@ -20,11 +20,11 @@ from rankwise.pairs.queries import Queries
 
 Costs: TypeAlias = str | ArrayLike | SparseMatrix | Callable[[Ints, Ints], ArrayLike]
 NAMES = ("gain", "dcg", "ndcg")
-LARGEST_LABEL = 60  # 2^y beyond it swamps every other label
+LARGEST_LABEL = 60  # beyond it 2^y dwarfs every other label
 
 
 def per_document(costs: Costs, labels: Floats) -> Floats | None:
-    """The vector δ with δ_ij = (δ_i - δ_j)², where the costs are of that form."""
+    """The vector δ with δ_ij = (δ_i - δ_j)², if the costs are of that form."""
     if isinstance(costs, str):
         return _gains(labels) if costs == "gain" else None
     given = np.asarray(costs)
@@ -44,7 +44,7 @@ def separable(costs: Costs, labels: Floats, queries: Queries) -> tuple[Floats, F
     delta = per_document(costs, labels)
     one = np.ones(labels.size)
     if delta is not None:
-        # Only differences count, and squares would lose them to an offset.
+        # Only differences matter, and with a large offset their squares would lose them.
         delta = delta - (np.bincount(queries.codes, delta, minlength=len(queries)) / queries.sizes)[queries.codes]
         return np.column_stack((delta**2, one, -2 * delta)), np.column_stack((one, delta**2, delta))
     if isinstance(costs, str):
@@ -53,7 +53,7 @@ def separable(costs: Costs, labels: Floats, queries: Queries) -> tuple[Floats, F
 
 
 def known(costs: Costs) -> bool:
-    """Whether the costs can be written in products; a callable or an n × n matrix cannot."""
+    """Whether the costs are sums of products; a callable or an n × n matrix is not."""
     if isinstance(costs, str):
         if costs not in NAMES:
             raise ValueError(f"costs is {costs!r}: there are {', '.join(map(repr, NAMES))}, arrays and callables")
@@ -97,7 +97,7 @@ def _table(table: Floats, labels: Floats) -> tuple[Floats, Floats]:
         and table.shape[0] == table.shape[1] > k
         and bool(np.isin(distinct, np.arange(len(table))).all())
     ):
-        k, level = len(table), labels.astype(np.intp)  # labels 0, 1, ... are levels, also where one is missing
+        k, level = len(table), labels.astype(np.intp)  # labels 0, 1, ... are levels even if one is missing
     if table.shape != (k, k):
         raise ValueError(f"costs has the shape {table.shape}: the labels have {k} levels, so a table must be {k} × {k}")
     if not np.isfinite(table).all() or (np.tril(table, -1) < 0).any():

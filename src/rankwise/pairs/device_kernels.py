@@ -1,7 +1,7 @@
-"""Kernels for torch on a GPU, each for what array functions would do in many passes over memory.
+"""Kernels for torch on a GPU, each in place of array functions that take many passes over memory.
 
-X v and Xᵀ g read float32 rows once, as they are, and add up in float64, in a fixed order. (torch's own prefix sums on a
-GPU are not: there the last digits of a fit may change from run to run.)
+X v and Xᵀ g read float32 rows once and add up in float64, in a fixed order. (torch's prefix sums on a GPU have no fixed
+order, so the last digits of a fit may change from run to run.)
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -11,10 +11,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-ROWS = 8  # of X that a program has at hand at a time
-COLUMNS, WIDE = 32, 256  # and columns, in X v and in Xᵀ g at most
+ROWS = 8  # of X that a program processes at a time
+COLUMNS, WIDE = 32, 256  # columns likewise, in X v and at most in Xᵀ g
 PROGRAMS = 8448  # that share the rows of X in Xᵀ g, each with sums of its own
-ELEMENTS = 1024  # of a vector that a program does
+ELEMENTS = 1024  # of a vector per program
 
 
 def dot(X: Tensor, v: Tensor) -> Tensor:
@@ -62,7 +62,7 @@ def bisect(scores: Tensor, first: Tensor, last: Tensor, threshold: float, upward
 
 
 def _current(x: Tensor) -> AbstractContextManager[None]:
-    """A context in which kernels run where x lies; to enter one takes longer than some kernels do."""
+    """A context in which kernels run on the device of x; entering it takes longer than some kernels."""
     here: bool = torch.cuda.current_device() == x.device.index
     return nullcontext() if here else torch.cuda.device(x.device)
 

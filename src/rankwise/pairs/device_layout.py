@@ -1,4 +1,4 @@
-"""What a layout needs to know of labels that lie on a device, found there."""
+"""The levels and queries of a layout, computed on the device where the labels are stored."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from rankwise.pairs.queries import Queries
 
 
 def levels(labels: AnyArray, queries: Queries, few: int) -> tuple[AnyArray, Ints]:
-    """An int32 a row that orders the labels within a query, and for each query a bound above all of its own.
+    """An int32 per row that orders the labels within a query, and per query a bound above all of its own.
 
     Up to `few` distinct labels are counted once for all queries; more of them within each query.
     """
@@ -37,7 +37,7 @@ def levels(labels: AnyArray, queries: Queries, few: int) -> tuple[AnyArray, Ints
 
 @dataclass(frozen=True)
 class Grouping:
-    """Rows that lie by query, on a device: where each query begins, and which is each row's."""
+    """Rows stored query by query on a device: where each query begins, and the query of each row."""
 
     starts: AnyArray
     query: AnyArray
@@ -64,4 +64,4 @@ class Grouping:
         offsets = xp.take(scores, xp.clip(first, 0, scores.shape[0] - 1))
         of_query = xp.concat((xp.take(counted, self.starts)[1:], counted[-1:])) > xp.take(counted, self.starts)
         shifted = scores - xp.take(offsets, self.query)
-        return xp.where(xp.take(of_query, self.query), shifted, xp.zeros_like(shifted))  # in no pair: counts nowhere
+        return xp.where(xp.take(of_query, self.query), shifted, xp.zeros_like(shifted))  # in no pair, so without effect

@@ -1,15 +1,15 @@
-"""Levels written in digits, for `portable`: what does not depend on the scores, and one digit's sort."""
+"""Levels written in digits, for `portable`: what does not depend on the scores, and the sort by one digit."""
 
 from dataclasses import dataclass
 
 from rankwise.foundation.devices import AnyArray, device_of, namespace, on_device_of
 from rankwise.pairs.graph import Layout
 
-BASE = 8  # sides at a digit, where there are more levels; up to so many levels are one digit
+BASE = 8  # of the digits; up to so many levels are one digit
 
 
 class Fixed:
-    """What does not depend on the scores. Places 0, 1, ... count through the queries."""
+    """What does not depend on the scores. Places 0, 1, ... count the documents query by query."""
 
     def __init__(self, layout: Layout, like: AnyArray) -> None:
         self.layout = layout
@@ -52,7 +52,7 @@ class Fixed:
         return [0, *(int(one) for one in below), self.layout.n_rows]
 
     def _scaled(self, weights: AnyArray) -> tuple[AnyArray, AnyArray]:
-        """Weights, by row, to multiply by before and after a sum; those before are at most about 1 in each query.
+        """Factors per row, to multiply by before and after a sum; those before are at most about 1 in each query.
 
         The scales are powers of 2, so that nothing is rounded.
         """
@@ -68,9 +68,9 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Digit:
-    """One problem of several sides: the documents sorted by this digit, and before that as they were.
+    """The problem of one digit: the documents sorted by this digit, stably.
 
-    moved   from which place each came
+    moved   the place where each document was before
     digits  of the documents before they moved
     to      to[k * (n + 1) + p]: where the first of digit k goes to among those from place p on
     bounds  how many documents have a digit below 0, 1, ...

@@ -1,8 +1,8 @@
-"""What every pair engine is given, and what it gives.
+"""What every pair engine takes, and what it returns.
 
 A preference pair is (i, j) with the same query and level[i] > level[j]. At given scores s, the graph G(t) has the pairs
-with s_i - s_j < t, of weight weights[i] * weights[j], as its edges. Both sums below are over the edges at a document;
-each is the transpose of the other, and all else follows from them.
+with s_i - s_j < t, of weight weights[i] * weights[j], as its edges. Both sums below are over the edges of a document;
+each is the transpose of the other, and everything else follows from them.
 """
 
 from abc import ABC, abstractmethod
@@ -20,9 +20,9 @@ from rankwise.foundation.devices import AnyArray, AnyFloats, ArrayFunctions, Dev
 class Layout:
     """Documents grouped by query: query q owns `rows[starts[q]:starts[q + 1]]`; no `rows` means 0, 1, 2, ...
 
-    level     int32 a row: orders the labels within a query
-    n_levels  int32 a query: every level of the query is below it
-    weights   float64 a row, or none for 1
+    level     int32 per row: orders the labels within a query
+    n_levels  int32 per query: every level of the query is below it
+    weights   float64 per row, or none for 1
     """
 
     starts: Ints
@@ -45,7 +45,7 @@ class Ranking(Protocol):
 
 
 class Engine(Protocol):
-    """One way to sum over pairs: made once for a layout, asked at many scores."""
+    """An algorithm that sums over pairs: built once for a layout, evaluated at many scores."""
 
     def ranked(self, scores: AnyFloats) -> Ranking: ...
 
@@ -83,7 +83,7 @@ class PairGraph(ABC):
 
     @property
     def countable(self) -> bool:
-        """Whether every edge weighs 1, so that the pairs can be counted exactly."""
+        """Whether every edge has weight 1, so that the pairs can be counted exactly."""
         return self.layout.weights is None
 
     @property
@@ -92,11 +92,11 @@ class PairGraph(ABC):
         if not self.countable:
             return float(self.total)
         below = (self.degree + self.balance) / 2
-        return int(self.xp.sum(self.xp.astype(below, self.xp.int64)))  # exact where a float64 sum is not
+        return int(self.xp.sum(self.xp.astype(below, self.xp.int64)))  # exact even if a float64 sum is not
 
     @property
     def total(self) -> float | DeviceArray:
-        """`n_pairs` as a float64 that stays where the arrays are."""
+        """`n_pairs` as a float64 on the device of the arrays."""
         return self._counts[0]
 
     @property

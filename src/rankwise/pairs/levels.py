@@ -1,6 +1,6 @@
 """Documents grouped by query and, within it, by level, lowest first.
 
-In this order the documents that one is preferred to are all those of its query before its own level.
+In this order a document is preferred to all documents of its query before its own level.
 """
 
 from dataclasses import dataclass

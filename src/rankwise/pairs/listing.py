@@ -1,4 +1,4 @@
-"""Every preference pair listed once: for costs that differ from pair to pair, the dual, and the explicit scheme."""
+"""All preference pairs as arrays: for costs that differ from pair to pair, the dual, and the explicit scheme."""
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from rankwise.pairs.levels import by_level
 def list_pairs(layout: Layout, beside: int = 0) -> tuple[Ints, Ints]:
     """(better, worse): the row numbers of every preference pair, query after query.
 
-    Refused before anything of that size is allocated where the two arrays would not fit the memory at hand, together
-    with the bytes per pair that the caller will hold `beside` them.
+    Refused before anything of that size is allocated if the two arrays would not fit into the available memory together
+    with the bytes per pair that the caller needs `beside` them.
     """
     levels = by_level(layout)
     n_pairs = sum(levels.pairs.tolist())  # Python's integers do not overflow

@@ -1,11 +1,11 @@
 """The pair engine in array-API code: no loop over documents or queries, so it runs wherever arrays do.
 
-Two facts carry it. Levels written in base r first differ at one digit, so k levels are ceil(log_r k) problems of r
-sides, each among the documents that share a query and the higher digits. And with such a group in the order of its
-scores and then sorted by the digit, stably, the partners that a document has on one side are one run, so a sum over
-them is a difference of prefix sums. Sorting a digit is one pass, and where a run's ends go to is counted on the way;
-up to r levels there is nothing else. Prefix sums go through all queries: of a sum with much smaller terms than those
-before it they lose digits, so weights are scaled to be near 1 in every query.
+It uses two facts. Two levels written in base r differ first at one digit, so k levels make ceil(log_r k) problems, each
+among the documents that share a query and the higher digits. If such a group is sorted by score and then, stably, by
+the digit, the partners of a document with another value of the digit are one run, so a sum over them is a difference of
+prefix sums. Sorting by a digit is one pass, in which the new ends of the runs are counted as well; with up to r levels
+there is one digit. Prefix sums continue through all queries, and a sum of terms much smaller than those before it would
+lose digits, so weights are scaled to be near 1 in every query.
 """
 
 from collections.abc import Callable
@@ -16,15 +16,15 @@ from rankwise.foundation.devices import AnyArray, ArrayFunctions, device_of, fus
 from rankwise.pairs.digits import Digit, Fixed
 from rankwise.pairs.graph import Layout, PairGraph
 
-BLOCK = 256  # rows of a matrix whose prefix sums are made one after another
+BLOCK = 256  # rows of a matrix whose prefix sums are computed one after another
 
 
 class Engine:
     takes_devices = True
 
     def __init__(self, layout: Layout, n_threads: int = 1) -> None:
-        self.layout = layout  # threads are the array library's own
-        self._fixed: dict[tuple[object, str], Fixed] = {}  # by where the scores lie
+        self.layout = layout  # threads are those of the array library
+        self._fixed: dict[tuple[object, str], Fixed] = {}  # by the device of the scores
 
     def ranked(self, scores: AnyArray) -> "Ranking":
         where = library_of(scores) or namespace(scores), str(device_of(scores))
@@ -66,15 +66,15 @@ class Ranking:
 
     @cached_property
     def place(self) -> AnyArray:
-        """For each row, where the digits have moved it to."""
+        """For each row, its place after all digits."""
         row = self.sorted_rows
         for digit in self.in_digits[1:]:
             row = self.fixed.xp.take(row, digit.moved)
         return self.fixed.xp.astype(self.fixed.xp.argsort(row), self.fixed.ints)
 
     def bisect(self, threshold: float, upward: bool) -> AnyArray:
-        """For each document, the first place in its query whose score is more than its own less the threshold, or, if
-        `upward`, as much as its own and the threshold.
+        """For each document, the first place in its query whose score exceeds its own minus the threshold, or, if
+        `upward`, is at least its own plus the threshold.
         """
         xp, fixed, scores = self.fixed.xp, self.fixed, self.scores
         low, high, steps = fixed.first, fixed.last, fixed.longest.bit_length()
@@ -96,7 +96,7 @@ class Ranking:
 class Runs:
     """The partners of all documents at one digit, on the j-th other side: those at the places [start[j], end[j]).
 
-    Documents lie sorted by the digit. Before bounds[j + 1] theirs is at most j, and their j-th other side is digit
+    Documents are sorted by the digit. Before bounds[j + 1] their digit is at most j, and their j-th other side is digit
     j + 1, of better partners; from there on it is digit j, of worse ones.
     """
 
@@ -106,7 +106,7 @@ class Runs:
 
 
 class Graph(PairGraph):
-    """Only what sums need is kept of the ranking.
+    """The parts of the ranking that sums need.
 
     rows, moves, place  the rows as the first digit sorts them, how the others move them on, and the way back
     """
@@ -158,7 +158,7 @@ class Graph(PairGraph):
 
 
 def _add_sums(xp: ArrayFunctions, total: AnyArray, prefix: AnyArray | None, start: AnyArray, end: AnyArray) -> None:
-    """Add the sums over the runs to `total`, a view; `start` and `end` have a row a side."""
+    """Add the sums over the runs to `total`, a view; `start` and `end` have one row per side."""
     if prefix is not None and fused(total):
         from rankwise.pairs.device_kernels import add_differences
 
@@ -200,7 +200,7 @@ def _runs(ranking: Ranking, threshold: float) -> list[Runs]:
 def prefix_sums(xp: ArrayFunctions, v: AnyArray) -> AnyArray:
     """0, v_0, v_0 + v_1, ... down the columns; there may be more rows after those.
 
-    A matrix is summed in blocks of rows side by side, and the blocks' own sums in the same way.
+    A matrix is summed in blocks of rows in parallel, and the sums of the blocks in the same way.
     """
     if v.ndim == 1:
         return xp.cumulative_sum(v, include_initial=True)

@@ -1,4 +1,4 @@
-"""Preferences: labels and query ids say who should be above whom. Knows no features and no loss."""
+"""Preferences: who should be above whom, from labels and query ids. Independent of features and loss."""
 
 from functools import cached_property
 
@@ -26,7 +26,7 @@ from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
 from rankwise.pairs.queries import Queries, QueryIds
 from rankwise.pairs.schemes import Scheme, check_scheme, find_scheme
 
-FEW_LABELS = 12  # so many distinct labels are numbered once for all queries
+FEW_LABELS = 12  # up to so many distinct labels are numbered once for all queries
 
 
 class Preferences:
@@ -37,7 +37,7 @@ class Preferences:
     weights  one per document, or none for 1
     scope    "all" pairs, or only those of "adjacent" levels of a query
     costs    δ_ij, or none for 1 (see `rankwise.pairs.costs`)
-    scheme   how sums over pairs are done: a name or an object (see `rankwise.pairs.schemes`)
+    scheme   the algorithm that sums over pairs: a name or an object (see `rankwise.pairs.schemes`)
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Preferences:
 
     @cached_property
     def pairs(self) -> Engine:
-        """The pair engine, made when first asked: where the rows are cut into parts, only the parts' are."""
+        """The pair engine, built on first use: if rows are divided into chunks, only those of the chunks are built."""
         scheme = find_scheme(self.scheme)
         engines = tuple(scheme(one, self.n_threads) for one in self.layouts)
         pairs: Engine = engines[0] if len(engines) == 1 else SumEngine(self.layout, engines)
@@ -96,7 +96,7 @@ class Preferences:
         return self._part(queries, rows, np.diff(self.layout.starts)[queries], weights, n_threads)
 
     def sampled(self, queries: Ints, rows: Ints, sizes: Ints, scales: Floats, n_threads: int) -> "Preferences":
-        """Those among some rows of these queries, so many of each; rows weigh `scales` times as much."""
+        """Those among some rows of these queries, so many of each; weights of rows are multiplied by `scales`."""
         weights = on_device_of(self.layout.level, scales)
         if self.layout.weights is not None:
             weights = weights * some_rows(self.layout.weights, rows)
@@ -119,7 +119,7 @@ class Preferences:
 
     @property
     def plain(self) -> bool:
-        """Whether the compiled engine sums over the pairs, all of them, each weighing what its documents do."""
+        """Whether the compiled engine sums over all pairs, each with the product of its documents' weights."""
         return self.scope == "all" and self.products is None and self.scheme in ("auto", "compiled")
 
     @property
@@ -155,8 +155,8 @@ class Preferences:
         return sums
 
     def centred(self, scores: AnyFloats, weights: AnyFloats) -> AnyFloats:
-        """The scores less, in each query, a number amid those of positive weight; others may be far off. Where no
-        weight is positive they are 0: they count nowhere.
+        """The scores minus, per query, a number between those of positive weight; others may be far off. If no
+        weight is positive they are 0, because they have no effect.
         """
         starts, rows = self.layout.starts, self.layout.rows
         grouped, weights = self._grouped(scores), self._grouped(weights)
@@ -195,7 +195,7 @@ def _weights(given: AnyArray, n: int) -> AnyFloats:
 
 
 def _levels(labels: AnyFloats, queries: Queries, few: int) -> tuple[Ints, Ints]:
-    """An int32 a row that orders the labels within a query, and for each query a bound above all of its own.
+    """An int32 per row that orders the labels within a query, and per query a bound above all of its own.
 
     Up to `few` distinct labels are counted once for all queries; more of them within each query.
     """

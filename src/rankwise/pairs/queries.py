@@ -1,4 +1,4 @@
-"""Queries: which rows belong together. Ids of any type, in any order, scattered over the rows."""
+"""Queries: which rows belong together. Ids of any type, in any order."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
@@ -10,7 +10,7 @@ from rankwise.foundation.devices import AnyArray, Numbers, is_device_array, name
 
 QueryIds: TypeAlias = Numbers | Sequence[object]  # of any type: also texts and dates
 
-LEAST_DRAWN = 16  # queries of a sample, if there are so many
+LEAST_DRAWN = 16  # queries of a sample, if there are that many
 LONGEST_PLAIN = 64  # characters of an id in an array of texts of one width
 
 
@@ -20,7 +20,7 @@ class Queries:
     ids     the distinct ids, in the order in which they first occur
     codes   for each row, the place of its id in `ids`
     starts  query q owns `rows[starts[q]:starts[q + 1]]`
-    rows    the row numbers, query after query and in their own order within one; None where the rows lie so already
+    rows    the row numbers, query after query and in their own order within one; None if the rows are stored so already
     """
 
     ids: Array
@@ -45,7 +45,7 @@ class Queries:
         self.rows = None if contiguous else np.argsort(self.codes, kind="stable")
 
     def gathered(self) -> "Queries":
-        """The same queries once the rows are put into the order of `rows`."""
+        """The same queries after the rows are sorted in the order of `rows`."""
         return Queries(np.repeat(np.arange(len(self)), self.sizes), self.codes.size)
 
     def __len__(self) -> int:
@@ -71,8 +71,8 @@ def cut(starts: Ints, size: int) -> list[tuple[int, int]]:
 def draw(starts: Ints, n_rows: int, random: np.random.Generator) -> tuple[Ints, Ints, Ints, Floats]:
     """About `n_rows` rows of some queries, so that sums over their pairs estimate the sums over all.
 
-    Returns the queries, their rows, how many rows each has, and what to multiply a row's weight by. Few queries long
-    enough to fill the sample are thinned, each to the same number of rows; the rest are taken whole.
+    Returns the queries, their rows, the number of rows of each, and the factor for the weight of a row. If a few long
+    queries would fill the sample, they are thinned, each to the same number of rows; the rest are taken whole.
     """
     sizes = np.diff(starts)
     most = max(2, n_rows // min(LEAST_DRAWN, sizes.size))
@@ -90,7 +90,7 @@ def draw(starts: Ints, n_rows: int, random: np.random.Generator) -> tuple[Ints, 
         starts[q] + (np.arange(m) if m == sizes[q] else np.sort(random.choice(sizes[q], m, replace=False)))
         for q, m in zip(chosen, kept, strict=True)
     ]
-    n, k = sizes[chosen], np.maximum(kept, 2)  # a pair of a thinned query is drawn with chance k(k-1) / n(n-1)
+    n, k = sizes[chosen], np.maximum(kept, 2)  # a pair of a thinned query is drawn with probability k(k-1) / n(n-1)
     thinned = np.where(kept < n, n * (n - 1) / (k * (k - 1)), 1.0)
     return chosen, np.concatenate(rows), kept, np.repeat(np.sqrt(scale * thinned), kept)
 
@@ -124,7 +124,7 @@ def one_column(queries: QueryIds, n_rows: int) -> Array:
     kind = given.dtype.kind
     if kind == "O":
         return id_array([_text(one, row) for row, one in enumerate(given.tolist())])
-    lacking = ~np.isfinite(given) if kind in "fcmM" else np.zeros(0, bool)  # isfinite is false of NaT too
+    lacking = ~np.isfinite(given) if kind in "fcmM" else np.zeros(0, bool)  # isfinite is false for NaT too
     if lacking.any():
         row = int(np.flatnonzero(lacking)[0])
         raise _missing(row, str(given[row]))
@@ -137,7 +137,7 @@ def one_column(queries: QueryIds, n_rows: int) -> Array:
 
 
 def _was_rounded(queries: object, given: Array) -> bool:
-    """Whether NumPy made floats of large integers in a list, or texts of numbers beside texts."""
+    """Whether NumPy converted large integers of a list to floats, or numbers among texts to texts."""
     if given.dtype.kind == "f":
         return bool((np.abs(given) >= LARGEST_EXACT).any())
     if given.dtype.kind not in "US" or not isinstance(queries, Iterable):
@@ -153,7 +153,7 @@ def _text(one: object, row: int) -> str:
     """An id as text; 7, 7.0 and "7" are one query, as they are in a file."""
     try:
         is_missing = one is None or bool(one != one)
-    except (TypeError, ValueError, ArithmeticError):  # pandas.NA says neither yes nor no, Decimal("sNaN") refuses
+    except (TypeError, ValueError, ArithmeticError):  # pandas.NA has no truth value, Decimal("sNaN") raises
         is_missing = True
     if is_missing:
         raise _missing(row, str(one))
@@ -161,14 +161,14 @@ def _text(one: object, row: int) -> str:
 
 
 def id_array(texts: list[str]) -> Array:
-    """Texts as an array: of one width where all are short; a long one would take as much room for every row."""
+    """Texts as an array: of fixed width if all are short; one long text would take as much memory for every row."""
     if max(map(len, texts), default=0) <= LONGEST_PLAIN and "\0" not in "".join(texts):  # NumPy drops it at the end
         return np.array(texts, dtype=np.str_)
     return np.array(texts, dtype=object)
 
 
 def one_type(ids: list[Array]) -> list[Array]:
-    """Query ids of several blocks: as texts where they are of several kinds."""
+    """Query ids of several blocks: as texts if they are of several kinds."""
     kinds = {one.dtype.kind for one in ids}
     if len(kinds) == 1:
         return ids

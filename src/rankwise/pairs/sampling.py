@@ -1,11 +1,11 @@
-"""Preference pairs drawn at random, never listed.
+"""Preference pairs drawn at random, never enumerated.
 
     P(i, j) = ω_i ω_j / Σ ω ω   over all pairs of one query with level[i] > level[j]
 
 With a query's documents sorted by level, those that i is preferred to are one run, from the query's first document up
 to where i's level begins. So i is drawn by bisecting the running sum of (ω_i times the weight of its run), and then j
-by bisecting the running sum of the weights inside the run. O(l log l) to build, O(l) memory, O(log l) a draw. Where
-only adjacent levels count, the run is the level below i's.
+by bisecting the running sum of the weights inside the run. O(l log l) to build, O(l) memory, O(log l) per draw. With
+adjacent levels only, the run is the level below that of i.
 """
 
 import numpy as np

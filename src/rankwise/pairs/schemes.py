@@ -1,4 +1,4 @@
-"""Schemes: ways to sum over pairs, by name.
+"""Schemes: algorithms that sum over pairs, by name.
 
 A scheme is called with a `Layout` and a number of threads and returns an `Engine` (`rankwise.pairs.graph`).
 """
@@ -22,10 +22,10 @@ SCHEMES: Registry[Scheme] = Registry(
 
 
 def register_scheme(name: str, scheme: Scheme | str, *, replace: bool = False) -> None:
-    """Let `name` stand for a scheme wherever one is chosen: `RankSVM(scheme=name)`.
+    """Register `name` for a scheme: `RankSVM(scheme=name)`.
 
     scheme   called with (layout, n_threads), returns an engine; or the place where it is defined, "package.module:name"
-    replace  whether the name may be one that is registered already
+    replace  whether to replace a scheme that is registered under this name
 
     A scheme whose arrays may be on a GPU has the attribute `takes_devices = True`.
     """
@@ -35,7 +35,7 @@ def register_scheme(name: str, scheme: Scheme | str, *, replace: bool = False) -
 
 
 def check_scheme(scheme: str | Scheme) -> str | Scheme:
-    """The name as it was registered, or the object itself; one sentence where it is neither."""
+    """The name as it was registered, or the object itself; an error if it is neither."""
     if isinstance(scheme, str):
         return SCHEMES.spelling(scheme)
     if not callable(scheme):

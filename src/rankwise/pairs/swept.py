@@ -1,4 +1,4 @@
-"""A pair graph whose sums are made query by query: piece after piece of whole queries, each by one thread."""
+"""A pair graph whose sums are computed query by query: pieces of whole queries, each by one thread."""
 
 from abc import abstractmethod
 from typing import Any
@@ -10,16 +10,16 @@ from rankwise.foundation.threads import share
 from rankwise.pairs.graph import PairGraph
 from rankwise.pairs.queries import cut
 
-PIECE = 1 << 14  # documents that one thread takes at a time
+PIECE = 1 << 14  # documents that one thread processes at a time
 
 
 class SweptGraph(PairGraph):
-    """What is left to a scheme: the sums of one piece, one way, without the documents' weights."""
+    """A scheme implements the sums of one piece in one direction, without the documents' weights."""
 
     vectors = False  # whether `sweep` takes vectors as they are, or only matrices
 
     def __init__(self, ranking: Any, threshold: float) -> None:
-        self.ranking = ranking  # the scheme's own, with the engine that made it
+        self.ranking = ranking  # of the scheme, with the engine that made it
         self.layout = ranking.engine.layout
         self.n_threads = ranking.engine.n_threads
         self.threshold = float(threshold)
@@ -28,7 +28,7 @@ class SweptGraph(PairGraph):
     def sweep(self, upward: bool, piece: tuple[int, int], v: Floats, out: Floats) -> None:
         """Put above(v) if `upward`, else below(v), into the zeros `out` for the queries piece[0], ..., piece[1] - 1.
 
-        v and out are matrices, or vectors where the scheme takes them; v holds what the weights make of it.
+        v and out are matrices, or vectors if the scheme takes them; v is already multiplied by the weights.
         """
 
     def below(self, v: Array) -> Floats:
@@ -42,7 +42,7 @@ class SweptGraph(PairGraph):
         return below, above
 
     def _swept(self, v: Array, directions: tuple[bool, ...]) -> list[Floats]:
-        """A sum for each of `directions` (False: below, True: above), every piece of one a task of its own."""
+        """A sum for each of `directions` (False: below, True: above), one task per piece."""
         shape, weights = v.shape, self.layout.weights
         values = np.ascontiguousarray(v, np.float64)
         if not self.vectors:

@@ -1,6 +1,6 @@
-"""Pictures in scikit-learn's manner: `SomeDisplay.from_...(...)` takes in the data, `.plot(ax=None)` draws them.
+"""Figures in scikit-learn's style: `SomeDisplay.from_...(...)` collects the data, `.plot(ax=None)` draws them.
 
-Every display is also its data: `.data`, `.to_frame()`, `.to_csv(file)`. `.save(file)` writes PNG, SVG or PDF.
+The data of every display are available: `.data`, `.to_frame()`, `.to_csv(file)`. `.save(file)` writes PNG, SVG or PDF.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""ConvergenceDisplay: how solvers approach the optimum, against seconds."""
+"""ConvergenceDisplay: how solvers approach the optimum over time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from rankwise.solvers import Result, Step
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MANY = 60  # steps from which on markers would hide the line
-FLOOR = 1e-13  # below it, a relative gap is rounding
+MANY = 60  # with so many steps, markers would hide the line
+FLOOR = 1e-13  # a relative gap below it is rounding
 QUANTITIES = {"relative_gap": "(objective − optimum) / optimum", "gradient_norm": "norm of the gradient"}
 
 
@@ -28,7 +28,7 @@ class Solved(Protocol):
 class ConvergenceDisplay(Display):
     """
     histories  name -> the Steps of a `Result.history`
-    optimum    the value to measure the gap from; None: the least that was reached by any
+    optimum    the value to measure the gap from; None: the smallest that any solver reached
     quantity   "relative_gap", or "gradient_norm"
     """
 
@@ -41,13 +41,13 @@ class ConvergenceDisplay(Display):
             raise ValueError(f"quantity is {self.quantity!r}: there are {', '.join(map(repr, QUANTITIES))}")
         empty = [name for name, steps in self.histories.items() if not steps]
         if empty or not self.histories:
-            raise ValueError(f"{empty[0] if empty else 'nothing'} has no history: a model from a file keeps none")
+            raise ValueError(f"{empty[0] if empty else 'nothing'} has no history: models from files have none")
 
     @classmethod
     def from_results(
         cls, results: Mapping[str, Result], optimum: float | None = None, quantity: str = "relative_gap"
     ) -> Self:
-        """name -> what a solver returned, or the `result_` of an estimator."""
+        """name -> the result of a solver, or the `result_` of an estimator."""
         return cls({name: list(one.history) for name, one in results.items()}, optimum, quantity)
 
     @classmethod
@@ -90,7 +90,7 @@ class ConvergenceDisplay(Display):
 
     @staticmethod
     def _scale_time(ax: "Axes", seconds: Floats) -> None:
-        """Logarithmic where the runs take times of different orders."""
+        """Logarithmic if the runs differ in time by orders of magnitude."""
         positive = seconds[seconds > 0]
         if positive.size and positive.max() > 100 * positive.min():
             ax.set_xscale("log")

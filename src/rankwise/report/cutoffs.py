@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CUTOFFS = tuple(range(1, 21))
-FEW = 50  # up to here the ticks are set by hand, so that k = 1 has one
+FEW = 50  # up to here ticks are set explicitly, so that k = 1 has one
 
 
 @dataclass(eq=False, repr=False)
 class CutoffDisplay(Display):
     """
-    measure  without its cutoff, as it prints
+    measure  without its cutoff, as it is printed
     cutoffs  the values of k
     curves   name -> the mean of measure@k for each k
     """

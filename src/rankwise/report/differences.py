@@ -1,4 +1,4 @@
-"""QueryDifferenceDisplay: in which queries one ranker beats another, and by how much."""
+"""QueryDifferenceDisplay: in which queries one ranker is better than another, and by how much."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -19,11 +19,11 @@ One = str | Measure | OfQuery
 @dataclass(eq=False, repr=False)
 class QueryDifferenceDisplay(Display):
     """
-    query_ids     the queries that count for both rankers
+    query_ids     the queries with a value for both rankers
     first, other  their values
     names         of the two rankers
     measure       what the values are
-    weights       of the queries in the mean, where they are not all 1
+    weights       of the queries in the mean, if they are not all 1
     """
 
     query_ids: Array
@@ -37,10 +37,10 @@ class QueryDifferenceDisplay(Display):
     def from_evaluations(
         cls, first: Evaluation, other: Evaluation, measure: One | None = None, names: tuple[str, str] = ("A", "B")
     ) -> Self:
-        """Two evaluations of the same queries in the same order; `measure`: the first one they have."""
+        """Two evaluations of the same queries in the same order; `measure`: by default their first one."""
         name = next(iter(first)) if measure is None else first.key(measure)
         if not np.array_equal(first.query_ids, other.query_ids):
-            raise ValueError("the two evaluations are of different queries, or of other orders of them")
+            raise ValueError("the two evaluations have different queries, or the same in another order")
         a, b = first.per_query[name], other.per_query[name]
         counts = ~np.isnan(a - b)
         weights = first.weights[name][counts] if name in first.weights else None

@@ -1,4 +1,4 @@
-"""What all displays share: their columns of data, the figure they are drawn on, and the look of its axes."""
+"""What all displays share: their columns of data, their figure, and the style of its axes."""
 
 import base64
 import csv
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Style: TypeAlias = dict[str, Any]  # keyword arguments of matplotlib
 
 FORMATS = (".png", ".svg", ".pdf")
-HTML_DPI = 100  # of the picture in a notebook
+HTML_DPI = 100  # of the figure in a notebook
 BLUE, RED, GREEN, PURPLE, SKY, ORANGE, GREY = (
     "#0072B2",
     "#D55E00",
@@ -34,7 +34,7 @@ BLUE, RED, GREEN, PURPLE, SKY, ORANGE, GREY = (
     "#E69F00",
     "#777777",
 )
-COLOURS = (BLUE, RED, GREEN, PURPLE, SKY, ORANGE, "#000000")  # told apart by the colour-blind too
+COLOURS = (BLUE, RED, GREEN, PURPLE, SKY, ORANGE, "#000000")  # distinguishable for colour-blind people too
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
@@ -45,7 +45,7 @@ class Ranker(Protocol):
 
 
 class Display(Tabular, ABC):
-    """A picture and its data. After `plot`: `ax_` and `figure_`."""
+    """A figure and its data. After `plot`: `ax_` and `figure_`."""
 
     size: ClassVar[tuple[float, float]] = (6.0, 3.8)  # inches
     ax_: "Axes"
@@ -60,7 +60,7 @@ class Display(Tabular, ABC):
     def _draw(self, ax: "Axes") -> None: ...
 
     def plot(self, ax: "Axes | None" = None) -> Self:
-        """Draw on `ax`, or on a new figure of pyplot's."""
+        """Draw on `ax`, or on a new pyplot figure."""
         if ax is None:
             _, ax = matplotlib("pyplot").subplots(figsize=self._inches(), layout="constrained")
         self._draw(ax)
@@ -68,7 +68,7 @@ class Display(Tabular, ABC):
         return self
 
     def save(self, path: str | Path, dpi: float = 200) -> Self:
-        """Write the picture as PNG, SVG or PDF, by the file's ending; needs no screen."""
+        """Write the figure as PNG, SVG or PDF, by the suffix of the file; needs no screen."""
         ending = check_picture(path)
         figure = matplotlib("figure").Figure(figsize=self._inches(), layout="constrained")
         self.plot(figure.subplots())
@@ -88,7 +88,7 @@ class Display(Tabular, ABC):
         return f"<{visible(self.summary())}>"
 
     def _repr_html_(self) -> str:
-        """The picture; without matplotlib, the table."""
+        """The figure; without matplotlib, the table."""
         try:
             figure = matplotlib("figure").Figure(figsize=self._inches(), layout="constrained")
         except ImportError:
@@ -107,15 +107,15 @@ class Display(Tabular, ABC):
 
 
 def matplotlib(module: str) -> ModuleType:
-    """matplotlib.MODULE, or one sentence."""
+    """matplotlib.MODULE; a clear error if it is not installed."""
     try:
         return import_module(f"matplotlib.{module}")
     except ImportError:
-        raise ImportError("a picture needs matplotlib: pip install 'rankwise[plot]'") from None
+        raise ImportError("a figure needs matplotlib: pip install 'rankwise[plot]'") from None
 
 
 def check_picture(path: str | Path) -> str:
-    """png, svg or pdf, as the file's ending says."""
+    """png, svg or pdf, by the suffix of the file."""
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         raise ValueError(
@@ -125,7 +125,7 @@ def check_picture(path: str | Path) -> str:
 
 
 def write_csv(path: str | Path, columns: dict[str, Array]) -> None:
-    """Columns of equal length under their names; numbers to the last bit, NaN as nothing."""
+    """Columns of equal length under their names; numbers are exact, NaN is an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -136,13 +136,13 @@ def write_csv(path: str | Path, columns: dict[str, Array]) -> None:
 
 
 def drawn(text: object) -> str:
-    """A text from data as a picture shows it: not as mathematics, and in the legend though it begins with _."""
+    """A text from data for a figure: not parsed as mathematics, and shown in the legend even if it begins with _."""
     shown = visible(str(text)).replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown
 
 
 def dress(ax: "Axes", xlabel: str, ylabel: str, grid: Literal["both", "x", "y"] = "both") -> None:
-    """The look that all pictures have."""
+    """The style of all figures."""
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     ax.spines[["top", "right"]].set_visible(False)
@@ -151,16 +151,16 @@ def dress(ax: "Axes", xlabel: str, ylabel: str, grid: Literal["both", "x", "y"] 
 
 
 def line_style(i: int) -> Style:
-    """The i-th line's colour and marker."""
+    """Colour and marker of the i-th line."""
     marker = {"marker": MARKERS[i % len(MARKERS)], "markersize": 4, "markeredgewidth": 0}
     return {"color": COLOURS[i % len(COLOURS)], "linewidth": 1.6, **marker}
 
 
 def legend(ax: "Axes") -> None:
-    """Above the axes, where it hides nothing, in as many columns as fit."""
+    """A legend above the axes, where it hides nothing, in as many columns as fit."""
     place: Style = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "frameon": False}
     tight: Style = {"fontsize": "small", "handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.1}
-    wide = 1.13 * ax.get_window_extent().width  # a layout will make the axes somewhat wider yet
+    wide = 1.13 * ax.get_window_extent().width  # the layout will make the axes somewhat wider
     for columns in range(len(ax.get_legend_handles_labels()[1]), 0, -1):
         drawn = ax.legend(ncols=columns, **place, **tight)
         if drawn.get_window_extent().width <= wide:

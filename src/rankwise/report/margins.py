@@ -1,7 +1,7 @@
-"""MarginDisplay: how far apart the scores put the documents of each preference pair.
+"""MarginDisplay: the score differences of all preference pairs.
 
-The number of pairs with s_i - s_j < t is that of the edges of G(t), so a histogram is differences of edge counts over
-a grid of t. No pair is listed.
+The number of pairs with s_i - s_j < t is the number of edges of G(t), so a histogram consists of differences of edge
+counts over a grid of t. Pairs are never enumerated.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from rankwise.report.display import BLUE, ORANGE, RED, Display, Ranker, dress, l
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SHARE = 0.002  # of the pairs may lie outside the picture on each side
+SHARE = 0.002  # of the pairs may be outside the figure on each side
 HALVINGS = 20  # to a millionth of the widest margin
 
 
@@ -35,7 +35,7 @@ class MarginDisplay(Display):
 
     @classmethod
     def from_predictions(cls, y: object, scores: object, qid: object = None, bins: int = 60) -> Self:
-        """Of the documents with labels y; about so many bins."""
+        """From the labels y and scores of documents; with about so many bins."""
         preferences = Preferences(y, qid)
         if not preferences.any:
             raise ValueError("y has no preference pair: there are no margins to draw")
@@ -48,7 +48,7 @@ class MarginDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Ranker, X: object, y: object, qid: object = None, bins: int = 60) -> Self:
-        """Of a fitted ranker's scores."""
+        """From the scores of a fitted ranker."""
         return cls.from_predictions(y, estimator.predict(X), qid, bins)
 
     @property
@@ -92,12 +92,12 @@ def _count(value: float, _: object) -> str:
 
 
 def _centred(scores: Floats, preferences: Preferences) -> Floats:
-    """Offsets of whole queries do not change a margin, but cost digits."""
+    """The scores without the offsets of queries, which do not change a margin but cost digits."""
     return preferences.centred(scores, np.ones(scores.size))
 
 
 def _edges(ranking: Ranking, widest: float, bins: int) -> Floats:
-    """-inf, then a round step through all multiples that hold nearly all pairs, 0 and 1, then inf."""
+    """-inf, then multiples of a round step that include nearly all pairs, 0 and 1, then inf."""
     total = ranking.active(np.inf).n_pairs
     low, high = (_quantile(ranking, share * total, widest) for share in (SHARE, 1 - SHARE))
     low, high = min(low, 0.0), max(high, 1.0)

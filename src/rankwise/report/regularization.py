@@ -16,7 +16,7 @@ from rankwise.report.display import BLUE, GREY, RED, Display, drawn, dress, lege
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FEW = 10  # folds drawn one by one
+FEW = 10  # folds drawn as separate lines
 
 
 class Searched(Protocol):
@@ -31,8 +31,8 @@ class RegularizationDisplay(Display):
     """
     parameter  its name: C or alpha
     grid       its values
-    values     one row per fold (or query left out), one column per value of the grid; NaN where it does not count
-    chosen     the value taken
+    values     one row per fold (or query left out), one column per value of the grid; NaN where there is no value
+    chosen     the chosen value
     measure    what the values are
     """
 
@@ -47,7 +47,7 @@ class RegularizationDisplay(Display):
         """A fitted RankSVMCV or RankRLSCV."""
         parameter, grid = ("C", "Cs_") if hasattr(estimator, "Cs_") else ("alpha", "alphas_")
         if not hasattr(estimator, grid):
-            raise ValueError(f"{type(estimator).__name__} has no path to draw: fit RankSVMCV or RankRLSCV")
+            raise ValueError(f"{type(estimator).__name__} has no path to draw: use a fitted RankSVMCV or RankRLSCV")
         chosen = float(getattr(estimator, f"{parameter}_"))
         measure = estimator.measure if isinstance(estimator.measure, str) else str(parse(estimator.measure))
         return cls(parameter, getattr(estimator, grid), estimator.cv_values_, chosen, measure)
@@ -57,7 +57,7 @@ class RegularizationDisplay(Display):
         """The `cv_results_` of scikit-learn's searches, or of RankSVMCV; the best mean is the one chosen."""
         column = next((key for key in results if key == f"param_{parameter}" or key.endswith(f"__{parameter}")), None)
         if column is None:
-            raise ValueError(f"the results have no column param_{parameter}: there is {', '.join(results)}")
+            raise ValueError(f"the results have no column param_{parameter}: they have {', '.join(results)}")
         grid = np.asarray(results[column], dtype=np.float64)
         folds = [key for key in results if key.startswith("split") and key.endswith("_test_score")]
         values = np.array([results[key] for key in folds], dtype=np.float64)
@@ -66,7 +66,7 @@ class RegularizationDisplay(Display):
 
     @classmethod
     def from_tuning(cls, told: Json) -> Self:
-        """The output of `rankwise tune --json`: the path of the chosen model's other options."""
+        """The output of `rankwise tune --json`: the path for the chosen values of the other options."""
         chosen = told["chosen"]
         parameter = "alpha" if "alpha" in chosen else "C"
         others = {key: value for key, value in chosen.items() if key != parameter}
@@ -81,7 +81,7 @@ class RegularizationDisplay(Display):
 
     @property
     def standard_error(self) -> Floats:
-        """0 for a value of the grid that fewer than two folds have a value at."""
+        """0 for a value of the grid at which fewer than two folds have a value."""
         return means_and_errors(self.values)[1]
 
     @property

@@ -18,7 +18,7 @@ class WeightsDisplay(Display):
     """
     names    of the features
     weights  one per feature
-    top      how many to draw, the largest by size
+    top      how many to draw, the largest by absolute value
     """
 
     names: Sequence[str]
@@ -27,7 +27,7 @@ class WeightsDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: object, names: Sequence[str] | None = None, top: int = 20) -> Self:
-        """A fitted linear ranker; names: its own, else the features' numbers as in a file."""
+        """A fitted linear ranker; names: its own, else the numbers of the features as in a file."""
         if not hasattr(estimator, "coef_"):
             raise ValueError(f"{type(estimator).__name__} has no weights of features to draw")
         weights = np.asarray(estimator.coef_)
@@ -36,7 +36,7 @@ class WeightsDisplay(Display):
         known = own if names is None else names
         texts = [f"feature {i + first}" for i in range(weights.size)] if known is None else list(map(str, known))
         if len(texts) != weights.size:
-            raise ValueError(f"names holds {len(texts)} names, the ranker has {weights.size} features")
+            raise ValueError(f"names has {len(texts)} names, the ranker has {weights.size} features")
         return cls(texts, weights, top)
 
     @property
