@@ -18,7 +18,7 @@ from rankwise.estimators.ranksvm import RankSVM
 from rankwise.estimators.ranksvm_cv import RankSVMCV
 from rankwise.estimators.ranksvm_path import check_strengths, for_selection
 from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.metrics import Measure, evaluate, parse
+from rankwise.metrics import Measure, default_measure, evaluate, parse
 from rankwise.model_selection.choice import check_rule
 from rankwise.model_selection.path import follow
 from rankwise.model_selection.search import Judged, Workers
@@ -38,7 +38,9 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
 
     def fit(self, X: Table, y: Column = None, qid: Column = None, sample_weight: Column = None) -> Self:
         """Choose `C_` and learn `coef_` from data on the workers; arguments as in `DaskRankSVM.fit`."""
-        self.Cs_, measure = check_strengths("Cs", self.Cs), parse(self.measure)
+        self.Cs_ = check_strengths("Cs", self.Cs)
+        if self.measure is not None:
+            parse(self.measure)  # refuses what is unknown before anything is computed
         check_rule(self.rule)
         template = self._template()
         check_options(template)
@@ -46,7 +48,10 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
         data = spread(self.client, (X, y, qid, sample_weight), build_rows, *options, fold_of=self._fold_of_each_query)
         with data.partitions:
             self._know(data)
-            ranker, judging = for_selection(template, 1), settled(measure, data.columns.labels[1])
+            labels = np.array(data.columns.labels)
+            measure = parse(default_measure(labels) if self.measure is None else self.measure)
+            self.measure_ = str(measure)
+            ranker, judging = for_selection(template, 1), settled(measure, float(labels[1]))
             folds = [ClusterFold(data, k, ranker, judging) for k in range(max(data.folds) + 1)]
             table = self._searched(folds, self.Cs_, Workers())
             best = self._choose(self.Cs_, table.values)

@@ -19,7 +19,7 @@ class CrossValidated(Ranker):
     """A ranker whose strength of regularisation is chosen by queries that were not trained on."""
 
     strength: ClassVar[tuple[str, int]]  # its name, and 1 if the smallest is the simplest, -1 if the largest is
-    measure: str
+    measure_: str
     rule: str
     early_stopping: bool
     verbose: int
@@ -28,11 +28,11 @@ class CrossValidated(Ranker):
         """Every strength judged in every fold, from the simplest on."""
         name, sign = self.strength
         order = np.argsort(sign * strengths, kind="stable")
-        observer = Progress(name, str(self.measure), len(folds)) if self.verbose else None
+        observer = Progress(name, self.measure_, len(folds)) if self.verbose else None
         table = search(folds, strengths, order, early_stopping=self.early_stopping, workers=workers, observer=observer)
         if self.verbose and len(table.known) < table.values.size:
             left = strengths.size - len(table.known) // len(folds)
-            print(f"{self.measure} has passed its best: {left} of {strengths.size} {name} left out", file=sys.stderr)
+            print(f"{self.measure_} has passed its best: {left} of {strengths.size} {name} left out", file=sys.stderr)
         return table
 
     def _choose(self, strengths: Floats, values: Floats, means: Floats | None = None, level: int = 3) -> int:

@@ -49,9 +49,10 @@ def documents(X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None)
             raise ValueError(f"{argument} is the name {name!r}, and X has no named columns: give a DataFrame as X")
         if name not in known:
             raise ValueError(f"{argument} is {name!r}, and X has no such column: it has {', '.join(known[:8])}")
+    places = {name: place for place, name in enumerate(known or ())}
     taken = {*named.values(), COMMENT}
-    features = _select(X, [name for name in known or () if name not in taken])
-    values = {argument: np.asarray(X[name]) for argument, name in named.items()}
+    features = _select(X, [place for name, place in places.items() if name not in taken])
+    values = {argument: _column(X, name, places[name]) for argument, name in named.items()}
     return Documents(features, **{**given, **values})
 
 
@@ -80,11 +81,11 @@ def rows_to_score(ranker: Any, X: Any) -> Iterator[Any]:
             yield rows
         return
     known = frame_columns(X)
-    if known is not None:
+    if known is not None and (hasattr(ranker, "feature_names_in_") or hasattr(ranker, "first_index_")):
         columns = ModelColumns.of(ranker)
         wanted = columns.names or feature_names(columns.n_features, columns.first_index)
         if len(known) > len(wanted) and set(wanted) <= set(known):
-            X = _select(X, list(wanted))
+            X = _select(X, [known.index(name) for name in wanted])
     yield X
 
 
@@ -92,12 +93,23 @@ def frame_columns(X: Any) -> list[str] | None:
     """The names of the columns of a frame (pandas, Polars, Arrow); None of anything else."""
     if not hasattr(X, "__dataframe__"):
         return None
-    names = X.column_names if hasattr(X, "column_names") else X.columns
-    return [str(name) for name in names]
+    names = [str(name) for name in (X.column_names if hasattr(X, "column_names") else X.columns)]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"X has two columns named {twice!r}: rename one of them")
+    return names
 
 
-def _select(frame: Any, names: Sequence[str]) -> Any:
-    return frame.select(names) if hasattr(frame, "select") else frame[list(names)]
+def _select(frame: Any, places: Sequence[int]) -> Any:
+    """Some columns of a frame, by place: names need not be texts."""
+    if hasattr(frame, "iloc"):
+        return frame.iloc[:, list(places)]
+    names = frame.column_names if hasattr(frame, "column_names") else frame.columns
+    return frame.select([names[place] for place in places])
+
+
+def _column(frame: Any, name: str, place: int) -> Any:
+    return np.asarray(frame.iloc[:, place] if hasattr(frame, "iloc") else frame[name])
 
 
 def check_columns(ranker: Any, X: Any) -> None:

@@ -143,6 +143,7 @@ class RankRLSCV(CrossValidated):
         check_rule(self.rule)
         template, at_host = self._template(), library_of(X) is None
         measure = SQUARED_ERROR if self.measure == SQUARED_ERROR else parse(self.measure)
+        self.measure_ = str(measure)
         X, y, qid, sample_weight, columns = documents_of(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
         X, y, sample_weight = self._check_fit(X, y, sample_weight)

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
+from rankwise.data.records import RankingData
 from rankwise.estimators.base import Ranker, warn_of
 from rankwise.estimators.inputs import documents, keep_columns, rows_to_score, warn_of_query_ids
 from rankwise.foundation.arrays import Floats
@@ -16,6 +17,7 @@ from rankwise.foundation.devices import library_of
 from rankwise.objective import losses
 from rankwise.objective.building import Pairing
 from rankwise.objective.objective import Objective
+from rankwise.objective.stored import is_stored
 from rankwise.pairs.queries import Queries
 from rankwise.pairs.schemes import Scheme
 from rankwise.rankers.fitted import Fitted
@@ -253,8 +255,8 @@ class RankSVM(Ranker):
         objective = options.objective(X, y, qid, sample_weight)
         self.n_queries_ = seen + len(Queries(qid, X.shape[0]))
         if self.C == AUTO:  # over the pairs of all batches so far
-            total = state.pairs + AUTO_STRENGTH / objective.C
-            objective = replace(objective, C=AUTO_STRENGTH / total)
+            total = state.pairs + float(objective.sum.executor.totals.sum())
+            objective = replace(objective, C=AUTO_STRENGTH / (total or 1.0))
         self._state = update(state, objective, over=STOCHASTIC[str(self.solver)], random_state=options.seed())
         for of_a_fit in ("result_", "dual_coef_"):
             self.__dict__.pop(of_a_fit, None)
@@ -271,7 +273,10 @@ class RankSVM(Ranker):
             )
         if self.device is not None or library_of(X):
             raise ValueError("fit takes pairs for arrays of NumPy only, and without a device")
-        self.__dict__.pop("first_index_", None)
+        if isinstance(X, RankingData) or is_stored(X):
+            raise ValueError("fit takes pairs of rows in an array: give data.X, or data without pairs")
+        for of_another_fit in ("first_index_", "n_queries_"):
+            self.__dict__.pop(of_another_fit, None)
         return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
 
     def _keep(self, fitted: Fitted, level: int) -> None:

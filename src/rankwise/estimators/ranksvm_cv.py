@@ -15,7 +15,7 @@ from rankwise.estimators.ranksvm import RankSVM
 from rankwise.estimators.ranksvm_path import check_strengths, path_fold, template_of
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import library_of, to_host
-from rankwise.metrics import parse
+from rankwise.metrics import Measure, default_measure, parse
 from rankwise.model_selection.choice import check_rule
 from rankwise.model_selection.folds import Documents
 from rankwise.model_selection.splits import Folds
@@ -34,8 +34,9 @@ class RankSVMCV(CrossValidated):
         None: 2^-15, 2^-14, ..., 2^10.
     cv : int, splitter or list of (train rows, held-out rows), default=5
         A number of folds of whole queries (shuffled, always the same); a single query is split by documents.
-    measure : str, default="ndcg@10"
-        What to maximise, averaged over the folds: any measure of `rankwise.metrics`.
+    measure : str or Measure, default=None
+        What to maximise, averaged over the folds: any measure of `rankwise.metrics`. None: NDCG@10, or pairwise
+        accuracy for labels that are not grades (`rankwise.metrics.default_measure`).
     rule : {"best", "one-se"}, default="best"
         "best": the highest mean; of equals, the smallest C. "one-se": the smallest C whose mean is no more than one
         standard error below the best.
@@ -58,6 +59,8 @@ class RankSVMCV(CrossValidated):
         Of all documents, at `C_`.
     best_ranker_ : RankSVM
         The fitted ranker that `coef_` is of; `save_model` writes it.
+    measure_ : str
+        What was maximised.
     best_score_ : float
         The mean over folds at `C_`.
     Cs_, scores_, standard_errors_ : ndarray of shape (n_Cs,)
@@ -84,7 +87,7 @@ class RankSVMCV(CrossValidated):
         self,
         Cs: Sequence[float] | Array | None = None,
         cv: Folds = 5,
-        measure: str = "ndcg@10",
+        measure: str | Measure | None = None,
         rule: str = "best",
         ranker: RankSVM | None = None,
         n_jobs: int | None = None,
@@ -107,12 +110,16 @@ class RankSVMCV(CrossValidated):
 
     def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Choose `C_` and learn `coef_`; arguments as in RankSVM. Documents of weight 0 are not judged."""
-        self.Cs_, measure = check_strengths("Cs", self.Cs), parse(self.measure)
+        self.Cs_ = check_strengths("Cs", self.Cs)
+        if self.measure is not None:
+            parse(self.measure)  # refuses what is unknown before anything is computed
         check_rule(self.rule)
         template, at_host = self._template(), library_of(X) is None
         given = self._checked(documents_of(X, y, qid, sample_weight))
         self.n_queries_ = len(Queries(given.qid, given.X.shape[0]))
         host_ids = None if given.qid is None else to_host(given.qid)
+        measure = parse(default_measure(given.y) if self.measure is None else self.measure)
+        self.measure_ = str(measure)
         documents = Documents(given.X, given.y, host_ids, given.sample_weight)
         splits = documents.splits(self.cv)
         workers = documents.workers(len(splits), self.n_jobs)

@@ -4,6 +4,7 @@ An entry is an object, or the place where it is defined ("package.module:name"),
 """
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
@@ -65,7 +66,7 @@ class Registry(Generic[Entry]):
 
     def name_of(self, entry: object) -> str | None:
         """The name under which this very object is registered."""
-        return next((name for name in self if self[name] is entry), None)
+        return next((name for name in self if _if_loaded(self._entries[_key(name)]) is entry), None)
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
@@ -89,6 +90,12 @@ def loaded(entry: Entry | str) -> Entry:
         return entry
     module, _, name = entry.partition(":")
     return cast(Entry, getattr(import_module(module), name))
+
+
+def _if_loaded(entry: Entry | str) -> object:
+    """The object, if its module has been imported: only then can anyone have it."""
+    module, _, name = entry.partition(":") if isinstance(entry, str) else ("", "", "")
+    return getattr(sys.modules.get(module), name, None) if isinstance(entry, str) else entry
 
 
 def _key(name: str) -> str:

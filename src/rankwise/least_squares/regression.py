@@ -269,7 +269,8 @@ def _on_device(
         totals = np.bincount(groups.codes, omega)
         weights = on_device_of(y, omega / np.sqrt(np.where(totals > 0, totals, 1.0))[groups.codes])
     order = y if ties == "exclude" else xp.arange(y.shape[0], dtype=xp.float64, device=device_of(y))
-    return Threads(rows, PairwiseRisk(Preferences(order, groups, weights), SQUARED, margins=y))
+    risk = PairwiseRisk(Preferences(order, groups, weights), SQUARED, margins=y)
+    return Threads(rows.centred(groups.starts), risk)
 
 
 def cheapest(n_rows: int, n_features: int, n_stored: int) -> str:

@@ -27,7 +27,10 @@ def by_query(measure: Measure, rankings: Rankings) -> Column:
     cutoff = () if family.cutoff == "none" else (measure.cutoff,)
     documents = [slice(*ends) for ends in pairwise(rankings.queries.starts.tolist())]
     labels, scores = rankings.labels, rankings.scores
-    return _averaged(np.array([float(family.of_query(labels[one], scores[one], *cutoff)) for one in documents]))
+    values = [  # of copies: a function may write into what it is given
+        float(family.of_query(labels[one].copy(), scores[one].copy(), *cutoff)) for one in documents
+    ]
+    return _averaged(np.array(values))
 
 
 def _averaged(values: Floats) -> Column:

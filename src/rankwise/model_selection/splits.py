@@ -123,8 +123,21 @@ def splits_of(cv: Folds, X: HostMatrix, y: ArrayLike | None, qid: ArrayLike | No
                 raise ValueError(f"{n_splits} folds need as many documents: n_samples = {n_rows}")
             return list(KFold(n_splits, shuffle=True, random_state=seed).split(X))
         cv = QueryKFold(n_splits, shuffle=True, random_state=seed)
-    if isinstance(cv, str):
+    if isinstance(cv, str | float):
         raise ValueError(f"cv is {cv!r}: give a number of folds, a splitter, or a list of (train rows, held-out rows)")
     if not isinstance(cv, Splitter):
-        return [(np.asarray(train), np.asarray(valid)) for train, valid in cv]
+        return _checked([(np.asarray(train), np.asarray(valid)) for train, valid in cv], n_rows)
     return list(cv.split(X, y, None if qid is None else np.asarray(qid)))
+
+
+def _checked(splits: list[Split], n_rows: int) -> list[Split]:
+    """The splits given, or one sentence."""
+    if not splits:
+        raise ValueError("cv is empty: give at least one pair (train rows, held-out rows)")
+    for fold, rows in ((fold, rows) for fold, split in enumerate(splits) for rows in split):
+        places = np.flatnonzero(rows) if rows.dtype == bool else rows
+        if not places.size:
+            raise ValueError(f"cv[{fold}] has no rows to train on, or none to judge by")
+        if places.min() < -n_rows or places.max() >= n_rows:
+            raise ValueError(f"cv[{fold}] names row {places.max()}: X has {n_rows} rows")
+    return splits

@@ -41,8 +41,9 @@ class Loss:
 
     @property
     def bend(self) -> float:
-        """At most its curvature, as a share of its value for equal scores."""
-        return sum(abs(piece.curvature) for piece in self.pieces) / float(self(np.zeros(1))[0])
+        """At most its curvature, as a share of its value for equal scores; 0 if that is 0, as w = 0 is optimal then."""
+        at_zero = float(self(np.zeros(1))[0])
+        return sum(abs(piece.curvature) for piece in self.pieces) / at_zero if at_zero else 0.0
 
     def __call__(self, margin: Array) -> Array:
         u = 1.0 - margin

@@ -62,7 +62,9 @@ class RankRLSOptions:
         remarks = () if has_pairs(problem, X, y, qid) else (NO_PAIR,)
         n_queries = int(problem.starts.size - 1)
         if library_of(X):
-            return Fitted(self._solved_on_device(problem, X), n_queries, remarks=remarks)
+            result = self._solved_on_device(problem, X)
+            failure = None if result.converged else f"{self.kind} did not converge: {result.message}"
+            return Fitted(result, n_queries, remarks=remarks, failure=failure)
         name = cheapest(X.shape[0], X.shape[1], X.size) if self.solver == "auto" else self.solver
         if is_stored(X) and name == "dual":
             name = "cg"

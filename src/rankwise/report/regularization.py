@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.strict_json import Json
-from rankwise.metrics import Measure, parse
 from rankwise.model_selection.choice import means_and_errors
 from rankwise.report.display import BLUE, GREY, RED, Display, drawn, dress, legend
 
@@ -22,7 +21,7 @@ FEW = 10  # folds drawn as separate lines
 class Searched(Protocol):
     """A fitted estimator that has tried several values of a parameter."""
 
-    measure: str | Measure
+    measure_: str
     cv_values_: Floats
 
 
@@ -49,8 +48,7 @@ class RegularizationDisplay(Display):
         if not hasattr(estimator, grid):
             raise ValueError(f"{type(estimator).__name__} has no path to draw: use a fitted RankSVMCV or RankRLSCV")
         chosen = float(getattr(estimator, f"{parameter}_"))
-        measure = estimator.measure if isinstance(estimator.measure, str) else str(parse(estimator.measure))
-        return cls(parameter, getattr(estimator, grid), estimator.cv_values_, chosen, measure)
+        return cls(parameter, getattr(estimator, grid), estimator.cv_values_, chosen, estimator.measure_)
 
     @classmethod
     def from_cv_results(cls, results: Mapping[str, ArrayLike], parameter: str = "C", measure: str = "score") -> Self:

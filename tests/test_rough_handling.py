@@ -1,0 +1,110 @@
+"""What a hostile tester of the public surface found, each once."""
+
+import numpy as np
+import pytest
+
+import rankwise
+from rankwise import RankRLS, RankSVM, RankSVMCV, evaluate, losses
+from rankwise.foundation.registry import Registry
+
+RNG = np.random.default_rng(0)
+Q = np.repeat(np.arange(20), 6)
+X = RNG.normal(size=(120, 4))
+Y = np.clip(np.round(X[:, 0] + RNG.normal(size=120) + 1), 0, 4)
+
+
+def test_a_measure_that_writes_into_its_arguments_spoils_no_other():
+    def mine(labels, scores):
+        labels.sort()
+        scores[:] = 0.0
+        return 1.0
+
+    alone = evaluate(Y, X[:, 0], Q, ["ndcg@10"])["ndcg@10"]
+    assert evaluate(Y, X[:, 0], Q, [mine, "ndcg@10"])["ndcg@10"] == alone
+
+
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_rankrls_on_a_device_is_exact_beside_a_large_offset(form):
+    torch = pytest.importorskip("torch")
+    x, y = RNG.normal(size=(12, 2)) + 1e9, RNG.normal(size=12)
+    given = torch.as_tensor(x) if form == "dense" else torch.as_tensor(x).to_sparse_csr()
+    expected = RankRLS().fit(x, y).coef_
+    np.testing.assert_allclose(RankRLS().fit(given, torch.as_tensor(y)).coef_.numpy(), expected, rtol=1e-9)
+
+
+def test_rankrls_on_a_device_warns_where_it_did_not_converge():
+    torch = pytest.importorskip("torch")
+    x = torch.as_tensor(X * 10.0 ** np.arange(-6, 6, 3))
+    with pytest.warns(UserWarning, match="RankRLS did not converge: max_iter = 1"):
+        RankRLS(solver="cg", max_iter=1).fit(x, torch.as_tensor(Y), Q)
+
+
+def test_frames_whose_columns_have_numbers_for_names():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X)
+    frame["label"], frame["query"] = Y, Q
+    found = RankSVM().fit(frame, y="label", qid="query")
+    np.testing.assert_array_equal(found.coef_, RankSVM().fit(X, Y, Q).coef_)
+
+
+def test_two_columns_of_one_name_are_refused():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(np.column_stack((X, Y, Q)), columns=["a", "a", "b", "c", "label", "query"])
+    with pytest.raises(ValueError, match="X has two columns named 'a': rename one of them"):
+        RankSVM().fit(frame, y="label", qid="query")
+
+
+def test_a_model_without_names_does_not_guess_columns():
+    pd = pytest.importorskip("pandas")
+    found = RankSVM().fit(X[:, :3], Y, Q)
+    with pytest.raises(ValueError, match="4 features"), pytest.warns(UserWarning, match="feature names"):
+        found.predict(pd.DataFrame(X, columns=["f0", "f1", "f2", "f3"]))
+
+
+def test_a_batch_without_pairs_leaves_C_as_it_was():
+    found = RankSVM(solver="sgd", random_state=0).partial_fit(X, Y, Q)
+    before = found.C_
+    assert before == found.partial_fit(X[:2], [1, 1], [0, 0]).C_
+
+
+def test_pairs_of_data_are_refused_in_a_sentence():
+    with pytest.raises(ValueError, match=r"fit takes pairs of rows in an array: give data\.X"):
+        RankSVM().fit(rankwise.load_sample(), pairs=[[0, 1]])
+    found = RankSVM().fit(X, Y, Q).fit(X, pairs=[[0, 1]])
+    assert not hasattr(found, "n_queries_")
+
+
+def test_a_registration_that_cannot_be_imported_harms_no_other():
+    registry: Registry = Registry("thing", {})
+    registry.register("bad", "no.such.module:thing")
+    registry.register("good", len)
+    assert registry.name_of(len) == "good"
+    assert registry.name_of(max) is None
+
+
+def test_a_loss_that_is_zero_for_equal_scores():
+    loss = losses.Loss("late", (losses.Piece(-1.0, 4.0, -4.0, 2.0),))
+    found = RankSVM(loss=loss, C=1.0).fit(X, Y, Q)
+    assert not found.coef_.any()
+    assert found.result_.converged
+
+
+@pytest.mark.parametrize(
+    ("cv", "words"),
+    [
+        ([], "cv is empty"),
+        ([([], [1])], r"cv\[0\] has no rows to train on"),
+        ([([0, 1], [9999])], r"cv\[0\] names row 9999: X has 120 rows"),
+        (2.5, "cv is 2.5: give a number of folds"),
+    ],
+)
+def test_folds_that_make_no_sense(cv, words):
+    with pytest.raises(ValueError, match=words):
+        RankSVMCV(cv=cv).fit(X, Y, Q)
+
+
+@pytest.mark.filterwarnings("ignore:C = ")
+def test_cross_validation_judges_labels_of_any_kind():
+    found = RankSVMCV(Cs=[0.01, 0.1]).fit(X, Y - 2.5, Q)
+    assert found.measure_ == "pairwise-accuracy"
+    assert RankSVMCV(Cs=[0.01, 0.1]).fit(X, Y, Q).measure_ == "ndcg@10"
