@@ -108,3 +108,26 @@ def test_cross_validation_judges_labels_of_any_kind():
     found = RankSVMCV(Cs=[0.01, 0.1]).fit(X, Y - 2.5, Q)
     assert found.measure_ == "pairwise-accuracy"
     assert RankSVMCV(Cs=[0.01, 0.1]).fit(X, Y, Q).measure_ == "ndcg@10"
+
+
+def test_a_score_with_weights_of_another_library():
+    torch = pytest.importorskip("torch")
+    x, y, q, ones = (torch.as_tensor(one) for one in (X, Y, Q, np.ones(120)))
+    found = RankSVM().fit(x, y, Q)
+    assert found.score(x, y, q, ones) == pytest.approx(found.score(x, y, q))
+
+
+def test_a_solver_that_returns_something_else_is_named():
+    class Short:
+        def __call__(self, objective, start=None, callback=None):
+            return rankwise.solvers.Result(np.zeros(2), 0.0, 0.0, 0, True, "", history=[])
+
+    for solver in (Short(), lambda objective, start=None, callback=None: None):
+        with pytest.raises(TypeError, match="solver must return a Result whose point has 4 entries"):
+            RankSVM(solver=solver).fit(X, Y, Q)
+
+
+def test_kernel_rankers_take_rows_in_memory(tmp_path):
+    rankwise.write_chunks(tmp_path / "chunks", rankwise.RankingData(X, Y, Q))
+    with pytest.raises(ValueError, match=r"KernelRankSVM takes rows in memory: give data\.read\(\)"):
+        rankwise.KernelRankSVM().fit(rankwise.open_chunks(tmp_path / "chunks"))

@@ -47,7 +47,7 @@ class Ranker(ScoringRanker):
         if reset:
             self.__dict__.pop("first_index_", None)
         if is_stored(X):
-            raise ValueError(f"{type(self).__name__} takes rows in memory: give data.read(), or take RankSVM")
+            raise ValueError(f"{type(self).__name__} takes rows in memory here: give data.read()")
         y = self._exact_labels(y)
         if library_of(X):
             return check_fit(self, X, y, sample_weight, reset)

@@ -18,6 +18,7 @@ from rankwise.foundation.arrays import Array, Floats, Ints, finite
 from rankwise.foundation.devices import library_of, to_host
 from rankwise.kernel_maps import Kernel, KernelMap
 from rankwise.objective.losses import Loss
+from rankwise.objective.stored import is_stored
 from rankwise.rankers.checks import positive
 from rankwise.solvers import Callback, Result, Solver
 
@@ -43,6 +44,8 @@ class KernelRanker(Ranker):
 
     def _mapped(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Array, Floats | None]:
         """The features of the training objects, the labels and the weights, all checked."""
+        if is_stored(X):
+            raise ValueError(f"{type(self).__name__} takes rows in memory: give data.read()")
         self.map_ = self.new_map()
         self.__dict__.pop("first_index_", None)
         y, sample_weight = (to_host(one) if library_of(one) else one for one in (y, sample_weight))

@@ -11,7 +11,7 @@ from rankwise.data.trec import document_ids, has_docid
 from rankwise.estimators.inputs import documents, frame_columns
 from rankwise.estimators.ranked import RankedDocuments
 from rankwise.foundation.arrays import Floats, finite
-from rankwise.foundation.devices import to_host
+from rankwise.foundation.devices import library_of, to_host
 from rankwise.metrics import default_measure, evaluate
 from rankwise.objective.stored import is_stored
 from rankwise.pairs.queries import Queries
@@ -49,10 +49,10 @@ class ScoringRanker(BaseEstimator):  # type: ignore[misc]
         found = evaluate(given.y, scores, given.qid, measure)
         if given.sample_weight is None:
             return found[measure]
-        weights = finite(given.sample_weight, "sample_weight")
+        weights = to_host(finite(given.sample_weight, "sample_weight"))
         if (weights < 0).any() or not weights.any():
             raise ValueError("sample_weight must not be negative, nor 0 throughout")
-        queries = Queries(given.qid, weights.size)
+        queries = Queries(to_host(given.qid) if library_of(given.qid) else given.qid, weights.size)
         by_query = np.bincount(queries.codes, weights) / queries.sizes * found.weights.get(measure, 1.0)
         values = found.per_query[measure]
         counted = ~np.isnan(values)

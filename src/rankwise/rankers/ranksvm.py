@@ -134,6 +134,8 @@ def _fitting(start: Floats | None, objective: Objective) -> Floats | None:
 
 
 def _concluded(result: Result, objective: Objective) -> Fitted:
+    if not isinstance(result, Result) or result.point.shape != (objective.size,):
+        raise TypeError(f"solver must return a Result whose point has {objective.size} entries; got {result!r}")
     remarks = (None if objective.sum.executor.any else NO_PAIR, _remark_on_spline(objective, result))
     return Fitted(
         replace(result, end=None),  # which holds the objective
