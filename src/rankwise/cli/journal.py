@@ -85,7 +85,7 @@ def entry_of(family: int, cell: Cell) -> dict[str, Any]:
 
 
 def known_cells(journal: Journal, family: int, strengths: Floats, n_folds: int) -> Known:
-    """The cells of one family that a journal notes; a line that is no such note is one sentence."""
+    """The cells of one family that are noted in the journal; any other line is an error of one sentence."""
     places = {strength: place for place, strength in enumerate(strengths.tolist())}
     known = {}
     for entry in journal.entries:
