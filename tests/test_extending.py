@@ -221,7 +221,7 @@ def test_pictures_take_a_measure_of_ones_own():
 
 
 def test_what_is_no_measure():
-    with pytest.raises(ValueError, match="a measure needs a name, and <lambda> is none"):
+    with pytest.raises(ValueError, match="a measure needs a name, and <lambda> is not a valid one"):
         parse(lambda labels, scores: 1.0)
     with pytest.raises(ValueError, match="cutoff must be one of 'none', 'optional', 'needed'; got 'maybe'"):
         rankwise.register_measure("top", top_label, cutoff="maybe")
