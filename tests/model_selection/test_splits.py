@@ -132,7 +132,7 @@ def test_letor_faults(tmp_path):
     with pytest.raises(ValueError, match="got 1 files"):
         LetorFolds.read([tmp_path / "S1.txt"])
     (tmp_path / "S1.txt.gz").touch()
-    with pytest.raises(ValueError, match="both there"):
+    with pytest.raises(ValueError, match="both exist"):
         LetorFolds.read(tmp_path)
     with pytest.raises(ValueError, match="a number from 1 to 5 for each row"):
         list(LetorFolds([0, 1, 2, 3, 4]).rotations())
