@@ -129,7 +129,10 @@ def test_json_has_no_nan(found):
     ("change", "message"),
     [
         (lambda c: compare({"a": c["clicks"]}, c["y"]), "rankers must hold two or more rankers to compare; got 1"),
-        (lambda c: compare({"a": c["e"], "b": c["e"]}, baseline="c"), "baseline must be one of the rankers 'a', 'b'; got 'c'"),
+        (
+            lambda c: compare({"a": c["e"], "b": c["e"]}, baseline="c"),
+            "baseline must be one of the rankers 'a', 'b'; got 'c'",
+        ),
         (lambda c: compare({"a": c["e"], "b": c["clicks"]}), "'b' is not an Evaluation"),
         (lambda c: compare({"a": c["e"], "b": c["part"]}), "query 81 was evaluated for 'a', but not for 'b'"),
         (lambda c: compare({"a": c["e"], "b": c["map"]}), "'b' was evaluated by map, 'a' by ndcg@10"),
