@@ -201,7 +201,7 @@ def test_progress_says_what_was_left_out(capsys, monkeypatch):
     monkeypatch.setattr("rankwise.estimators.ranksvm_cv.path_fold", lambda *_: Curve(zip(STRENGTHS, RISE_AND_FALL)))  # noqa: B905
     with pytest.raises(ValueError, match="warm_start"):  # the weights of a Curve are of two features
         RankSVMCV(STRENGTHS, cv=3, verbose=1).fit(DATA.X, DATA.y, DATA.qid)
-    assert capsys.readouterr().err.splitlines()[-1] == "ndcg@10 has passed its best: 5 of 12 C left out"
+    assert capsys.readouterr().err.splitlines()[-1] == "ndcg@10 has passed its best: 5 of 12 Cs skipped"
 
 
 @pytest.mark.parametrize("options", [{"solver": "cg"}, {"device": "torch:cpu"}, {"ties": "exclude"}], ids=str)
