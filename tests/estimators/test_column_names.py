@@ -145,7 +145,9 @@ def test_any_frame_will_do():
 def test_query_ids_left_in_a_frame_without_qid_are_noticed(fit, column):
     few = slice(0, 60)
     frame = FRAME.assign(**{column: DATA.qid})[few]
-    with pytest.warns(UserWarning, match=f"X has a column '{column}' and qid is not given: all rows are treated as one"):
+    with pytest.warns(
+        UserWarning, match=f"X has a column '{column}' and qid is not given: all rows are treated as one"
+    ):
         fit(frame, DATA.y[few])
 
 

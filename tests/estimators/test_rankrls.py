@@ -193,7 +193,10 @@ def test_warnings():
         (RankRLSCV([]), "alphas is empty"),
         (RankRLSCV([1, -1]), "alphas must be a positive number"),
         (RankRLSCV(measure="ndgc"), "Did you mean 'ndcg'"),
-        (RankRLSCV(ranker=RankRLS(solver="cg")), "solver must be one of 'auto', 'primal', 'dual'; got 'cg'; cv=5 chooses"),
+        (
+            RankRLSCV(ranker=RankRLS(solver="cg")),
+            "one of 'auto', 'primal', 'dual'; got 'cg'; cv=5 chooses",
+        ),
         (RankRLSCV(ranker=RankSVM()), "ranker must be a RankRLS, whose alpha is chosen; got a RankSVM"),
         (RankRLSCV(cv=3, measure="squared-error"), "is not available with folds: leave cv out"),
     ],
