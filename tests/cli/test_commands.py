@@ -159,7 +159,7 @@ def test_the_old_name_of_the_scheme_is_accepted_with_a_note(files, tmp_path):
         (["train", "TRAIN", "-o", "OUT", "--model", "rankrls", "--C", "1"], "--C: --model rankrls has no such option"),
         (["train", "TRAIN", "-o", "OUT", "--gamma", "1"], "--gamma: --model ranksvm has no such option"),
         (["train", "TRAIN", "-o", "OUT", "--kernel", "magic"], "--kernel: kernel is 'magic'"),
-        (["train", "TRAIN", "-o", "OUT", "--kernel", "precomputed"], "cannot come from a file of features"),
+        (["train", "TRAIN", "-o", "OUT", "--kernel", "precomputed"], "cannot be read from a file of features"),
         (["train", "TRAIN", "-o", "OUT", "--jobs", "0"], "--jobs: n_jobs is 0"),
         (["train", "TRAIN", "-o", "OUT", "--components", "0", "--kernel", "rbf"], "--components"),
         (["fly"], "No such command 'fly'"),

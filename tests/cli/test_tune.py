@@ -272,7 +272,7 @@ def test_faults(files, tmp_path):
         (["--model", "rankrls", "--C", 1], "has no such option"),
         (["--C", 1, "--C", -1], "positive"),
         (["--loss", "hinge", "--loss", "square"], "square"),
-        (["-o", "-"], "goes to a file"),
+        (["-o", "-"], "cannot be written to stdout"),
     ]:
         assert words in " ".join(run(*given, *wrong, code=2).stderr.split()), wrong
     assert "folds need as many queries" in run(*given, "--folds", 100, code=1).stderr

@@ -243,7 +243,7 @@ def test_options_of_the_ranker_by_the_old_parameters():
 
 def test_exact_formulas_are_for_numpy():
     torch = pytest.importorskip("torch")
-    with pytest.raises(ValueError, match="arrays of NumPy only: cv=5 chooses by folds instead"):
+    with pytest.raises(ValueError, match="needs arrays of NumPy: cv=5 chooses by folds instead"):
         RankRLSCV().fit(torch.as_tensor(DATA.X), torch.as_tensor(DATA.y), DATA.qid)
 
 

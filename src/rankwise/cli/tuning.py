@@ -86,7 +86,7 @@ def tune(request: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
     if files.output == "-":
         raise typer.BadParameter("give a file: the model cannot be written to stdout", param_hint="--output")
     if files.valid is not None and request.folds is not None:
-        raise typer.BadParameter("give either --valid, to evaluate on a file, or --folds", param_hint="--folds")
+        raise typer.BadParameter("give --valid or --folds, not both", param_hint="--folds")
     families = _families(request, manner.jobs)
     files.check()
     data = read_data(files.data, dtype=np.float32 if request.float32 else None)
