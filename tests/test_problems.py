@@ -174,7 +174,7 @@ def test_pairs_given_by_the_user(solver):
         ({"pairs": [[0, 10_000]]}, "pairs names row 10000: X has"),
         ({"pairs": [[0, 1], [3, 3]]}, r"pairs\[1\] prefers a row to itself"),
         ({"pairs": [[0, 1]], "pair_weight": [-1.0]}, r"pair_weight\[0\] is negative"),
-        ({"pairs": [[0, 1]], "y": Y}, "fit takes pairs alone, or y with qid"),
+        ({"pairs": [[0, 1]], "y": Y}, "fit accepts either pairs, or y with qid"),
     ],
 )
 def test_bad_pairs(given_, words):

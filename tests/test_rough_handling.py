@@ -68,7 +68,7 @@ def test_a_batch_without_pairs_leaves_C_as_it_was():
 
 
 def test_pairs_of_data_are_refused_in_a_sentence():
-    with pytest.raises(ValueError, match=r"fit takes pairs of rows in an array: give data\.X"):
+    with pytest.raises(ValueError, match=r"fit accepts pairs for rows in an array only: give data\.X"):
         RankSVM().fit(rankwise.load_sample(), pairs=[[0, 1]])
     found = RankSVM().fit(X, Y, Q).fit(X, pairs=[[0, 1]])
     assert not hasattr(found, "n_queries_")
@@ -129,5 +129,5 @@ def test_a_solver_that_returns_something_else_is_named():
 
 def test_kernel_rankers_take_rows_in_memory(tmp_path):
     rankwise.write_chunks(tmp_path / "chunks", rankwise.RankingData(X, Y, Q))
-    with pytest.raises(ValueError, match=r"KernelRankSVM takes rows in memory: give data\.read\(\)"):
+    with pytest.raises(ValueError, match=r"KernelRankSVM needs rows in memory: give data\.read\(\)"):
         rankwise.KernelRankSVM().fit(rankwise.open_chunks(tmp_path / "chunks"))

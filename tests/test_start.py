@@ -37,6 +37,26 @@ except SystemExit as stop:
     assert not modules_after(code) & {"numpy", "scipy", "sklearn", "numba"}
 
 
+def test_the_help_of_train_lists_what_is_registered():
+    code = """
+import sys
+sys.argv = ["rankwise", "train", "--help"]
+from rankwise.cli import main
+try:
+    main()
+except SystemExit:
+    assert not {"sklearn", "numba"} & set(sys.modules)
+from rankwise.pairs.schemes import SCHEMES
+from rankwise.solvers import SOLVERS
+for registry in (SOLVERS, SCHEMES):
+    print(",".join(registry), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    shown = "".join(done.stdout.split())  # names are broken at their hyphens
+    for names in ("huber:WIDTH,logistic:ERROR", *done.stderr.splitlines()):
+        assert names in shown
+
+
 MODEL, TRAIN, TEST = "model.json", "train.txt", "test.txt"
 LIGHT = {
     "train": ("train", TRAIN, "-o", MODEL, "--valid", TEST),

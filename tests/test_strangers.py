@@ -357,4 +357,4 @@ def test_a_damaged_tuning_report_is_named(tmp_path):
     for text in (DEEP, "[]", '{"chosen": {"C": 1}, "results": [{"C": 1, "folds": [NaN]}], "measure": "map"}', "{"):
         (tmp_path / "t.json").write_text(text)
         told = run("plot", "path", tmp_path / "t.json", "-o", tmp_path / "p.png", code=1).stderr
-        assert "t.json is not what `rankwise tune --json` prints" in told
+        assert "t.json is not the output of `rankwise tune --json`" in told

@@ -82,7 +82,7 @@ def test_a_file_of_scores_may_begin_with_a_byte_order_mark(tmp_path):
         ("1 Q0 a 1 0.5\n", "run, line 1: expected 6 fields"),
         ("1 Q0 a 1 0.5 tag more\n", "run, line 1: expected 6 fields"),
         ("", "run is empty: expected lines `qid Q0 docid rank score tag`"),
-        ("0.5\n0.25\n", "run is a file of scores, and only a TREC run can be judged by --qrels"),
+        ("0.5\n0.25\n", "run is a file of scores, and only a TREC run can be evaluated by --qrels"),
     ],
 )
 def test_what_is_no_run_is_told_by_line(tmp_path, text, words):

@@ -151,12 +151,15 @@ def test_the_old_name_of_the_scheme_is_accepted_with_a_note(files, tmp_path):
         (["train", "TRAIN", "-o", "OUT", "--scheme", "list"], "--scheme: scheme must be one of 'auto'"),
         (["train", "TRAIN", "-o", "OUT", "-m", "ngcd@10"], "--measure"),
         (["train", "TRAIN"], "--output"),
-        (["train", "TRAIN", "-o", "OUT", "--model", "forest"], "--model: 'forest' is none of ranksvm"),
-        (["train", "TRAIN", "-o", "OUT", "--model", "factorized", "--kernel", "rbf"], "factorized takes no kernel"),
+        (["train", "TRAIN", "-o", "OUT", "--model", "forest"], "--model: it must be one of ranksvm"),
+        (
+            ["train", "TRAIN", "-o", "OUT", "--model", "factorized", "--kernel", "rbf"],
+            "factorized has no kernel",
+        ),
         (["train", "TRAIN", "-o", "OUT", "--model", "rankrls", "--C", "1"], "--C: --model rankrls has no such option"),
         (["train", "TRAIN", "-o", "OUT", "--gamma", "1"], "--gamma: --model ranksvm has no such option"),
         (["train", "TRAIN", "-o", "OUT", "--kernel", "magic"], "--kernel: kernel is 'magic'"),
-        (["train", "TRAIN", "-o", "OUT", "--kernel", "precomputed"], "cannot come from a file of features"),
+        (["train", "TRAIN", "-o", "OUT", "--kernel", "precomputed"], "cannot be read from a file of features"),
         (["train", "TRAIN", "-o", "OUT", "--jobs", "0"], "--jobs: n_jobs is 0"),
         (["train", "TRAIN", "-o", "OUT", "--components", "0", "--kernel", "rbf"], "--components"),
         (["fly"], "No such command 'fly'"),
@@ -191,9 +194,7 @@ def test_bad_models_and_scores(files, tmp_path):
     (tmp_path / "half.json").write_bytes((files / "model.json").read_bytes()[:200])
     assert "is not a rankwise model, or is damaged" in run("inspect", tmp_path / "half.json", code=1).stderr
     (tmp_path / "scores").write_text("1\n2\n")
-    assert (
-        "holds 2 scores, the data have 570" in run("evaluate", tmp_path / "scores", files / "test.txt", code=1).stderr
-    )
+    assert "has 2 scores, the data have 570" in run("evaluate", tmp_path / "scores", files / "test.txt", code=1).stderr
     assert "both come from stdin" in run("evaluate", "-", "-", stdin="1", code=2).stderr
     (tmp_path / "scores").write_text("1\n" * 300 + "x\n" + "1\n" * 269)
     told = run("evaluate", tmp_path / "scores", files / "test.txt", code=1).stderr

@@ -95,8 +95,8 @@ def test_a_run_with_gaps(files, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["svm.json", "-d", "test.txt"], "a comparison takes two rankers or more"),
-        (["svm.json", "rls.json"], "give the labels, either by a ranking file"),
+        (["svm.json", "-d", "test.txt"], "a comparison needs two rankers or more"),
+        (["svm.json", "rls.json"], "give the labels, either as a ranking file"),
         (["svm.json", "rls.json", "-d", "test.txt", "--qrels", "qrels.txt"], "give the labels, either"),
         (["svm.run", "rls.json", "--qrels", "qrels.txt"], "rls.json is a model, and only a TREC run"),
         (
@@ -159,7 +159,7 @@ def test_the_path_of_tune(files, monkeypatch, tmp_path):
     assert [float(row["mean"]) for row in rows] == pytest.approx([one["mean"] for one in told])
     assert [float(row["standard_error"]) for row in rows] == pytest.approx([one["standard_error"] for one in told])
     assert (
-        "is not what `rankwise tune --json` prints"
+        "is not the output of `rankwise tune --json`"
         in run("plot", "path", files / "svm.json", "-o", tmp_path / "q.png", code=1).stderr
     )
 

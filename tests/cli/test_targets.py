@@ -143,7 +143,7 @@ def test_one_file_for_two_outputs_is_refused(files, tmp_path):
         ["predict", files / "model.json", files / "test.txt", "--trec", "-o", both, "--qrels", both],
         ["plot", "weights", files / "model.json", "-o", both, "--data-out", both],
     ):
-        assert "both.png is to be written twice" in run(*args, code=1).stderr
+        assert "both.png would be written twice" in run(*args, code=1).stderr
     assert list(tmp_path.iterdir()) == []
 
 

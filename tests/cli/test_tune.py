@@ -154,7 +154,7 @@ def test_the_journal_beside_the_model(files, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         interrupt_after(patch, 1)
         said = run(*args, "--jobs", 1, code=130).stderr
-    assert f"1 fit noted in {tmp_path / 'm.json.journal'}: the same command goes on" in said
+    assert f"1 fit recorded in {tmp_path / 'm.json.journal'}: give the same command to resume" in said
     assert "rankwise: interrupted" in said
     assert [path.name for path in tmp_path.iterdir()] == ["m.json.journal"]
     run(*args)
@@ -222,7 +222,7 @@ def test_early_stopping(files, tmp_path, monkeypatch):
     assert report["results"][7]["folds"] == [None] * 3
     assert report["chosen"] == {"C": 1.0}
     done = run("tune", *args)
-    assert "note: 3 models left out, as ndcg@10 had passed its best: --no-early-stopping" in done.stderr
+    assert "note: 3 models skipped, as ndcg@10 had passed its best: --no-early-stopping" in done.stderr
     assert done.stdout.splitlines()[-1].split() == ["8", "-", "-", "0.00"]
     assert len(noted(tmp_path / "j")) == 15
     drawn = RegularizationDisplay.from_tuning(report)
@@ -272,7 +272,7 @@ def test_faults(files, tmp_path):
         (["--model", "rankrls", "--C", 1], "has no such option"),
         (["--C", 1, "--C", -1], "positive"),
         (["--loss", "hinge", "--loss", "square"], "square"),
-        (["-o", "-"], "goes to a file"),
+        (["-o", "-"], "cannot be written to stdout"),
     ]:
         assert words in " ".join(run(*given, *wrong, code=2).stderr.split()), wrong
     assert "folds need as many queries" in run(*given, "--folds", 100, code=1).stderr

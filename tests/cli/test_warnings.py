@@ -34,4 +34,4 @@ def test_map_is_not_shown_unasked_where_it_tells_nothing(ratings):
 def test_one_query_is_noted_by_every_way_to_train(ratings):
     for command in (["train"], ["tune", "-C", 1, "--folds", 2, "-m", "pairwise-accuracy"]):
         told = run(command[0], ratings / "one.txt", "-o", ratings / "n.json", *command[1:]).stderr
-        assert "warning: all documents are of one query (or no qid is given)" in told
+        assert "warning: all documents belong to one query (or no qid is given)" in told

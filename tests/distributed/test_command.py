@@ -47,8 +47,8 @@ def test_the_same_model(folder, client, model):
     ("arguments", "sentence"),
     [
         (["--dask", "local:none"], "local:none must be local: and a number of worker processes, as in local:2"),
-        (["--dask", "local:1", "--normalize", "minmax"], "a cluster trains linear ranksvm and rankrls"),
-        (["--dask", "local:1", "--float32"], "with --dask files are kept as they are stored"),
+        (["--dask", "local:1", "--normalize", "minmax"], "only linear ranksvm and rankrls are available"),
+        (["--dask", "local:1", "--float32"], "not available with --dask: store the files as float32"),
         (["--dask", "tcp://127.0.0.1:1"], "rankwise: no Dask scheduler answers at 'tcp://127.0.0.1:1'"),
     ],
 )

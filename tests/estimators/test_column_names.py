@@ -101,7 +101,7 @@ def test_rows_on_disk_have_names(tmp_path):
     straight, turned = (open_chunks(tmp_path / name) for name in ("straight", "turned"))
     ranker = RankSVM().fit(straight)
     assert ranker.predict(straight).shape == DATA.y.shape
-    with pytest.raises(ValueError, match="the rows have other features than the model: they are in another order"):
+    with pytest.raises(ValueError, match="the features of the rows are not those of the model: the order differs"):
         ranker.predict(turned)
     write_chunks(tmp_path / "numbers", RankingData(DATA.X, DATA.y, DATA.qid, None, 0))
     with pytest.warns(UserWarning, match="X does not have valid feature names, but RankSVM was fitted with feature"):
@@ -145,7 +145,9 @@ def test_any_frame_will_do():
 def test_query_ids_left_in_a_frame_without_qid_are_noticed(fit, column):
     few = slice(0, 60)
     frame = FRAME.assign(**{column: DATA.qid})[few]
-    with pytest.warns(UserWarning, match=f"X has a column '{column}' and qid is not given: all rows are taken as one"):
+    with pytest.warns(
+        UserWarning, match=f"X has a column '{column}' and qid is not given: all rows are treated as one"
+    ):
         fit(frame, DATA.y[few])
 
 

@@ -155,7 +155,7 @@ def test_stopping_by_validation_keeps_the_best():
     assert evaluate(data[1], ranker.predict(data[0]), data[2], "map")["map"] == pytest.approx(max(scores), abs=1e-4)
     assert ranker.validation_score_ == pytest.approx(max(scores), abs=1e-4)
     assert len(scores) == scores.index(max(scores)) + 6
-    assert "no better on validation for 5 iterations" in ranker.result_.message
+    assert "no improvement on validation for 5 iterations" in ranker.result_.message
 
 
 def test_queries_are_held_out_whole():
@@ -179,10 +179,10 @@ def test_no_pairs():
         ({"C": 0}, "C must be a positive number"),
         ({"learning_rate": -1}, "learning_rate must be a positive number"),
         ({"n_components": 0}, "n_components must be a positive number"),
-        ({"solver": "adam"}, "solver is 'adam': there are 'lbfgs' and 'gd'"),
-        ({"init": "zero"}, r"init is 'zero': there is 'random', or give an array of shape \(300, 10\)"),
-        ({"init": np.zeros((3, 3))}, r"of shape \(300, 10\), got shape \(3, 3\)"),
-        ({"validation_fraction": 1.5}, "validation_fraction must lie between 0 and 1, got 1.5"),
+        ({"solver": "adam"}, "solver must be 'lbfgs' or 'gd'; got 'adam'"),
+        ({"init": "zero"}, r"init must be 'random' or an array of shape \(300, 10\); got 'zero'"),
+        ({"init": np.zeros((3, 3))}, r"of shape \(300, 10\); got shape \(3, 3\)"),
+        ({"validation_fraction": 1.5}, "validation_fraction must be between 0 and 1; got 1.5"),
         ({"loss": "hing"}, "loss must be one of 'hinge', .*; got 'hing'"),
         ({"measure": "ndgc"}, "ndgc"),
     ],
@@ -206,5 +206,5 @@ def test_weights_lead_to_the_optimum_of_ranksvm():
 
 
 def test_validation_data_are_given_by_name():
-    with pytest.raises(ValueError, match="validation data are given by name"):
+    with pytest.raises(ValueError, match="pass validation data by name"):
         FactorizedRankSVM().fit(DATA.X, DATA.y, DATA.qid, (DATA.X, DATA.y, DATA.qid))

@@ -138,7 +138,7 @@ def test_equal_scores_are_ranked_in_the_order_of_their_rows():
         (lambda: RankSVM().fit(NAMED).predict(RankingData(DATA.X[:, :5], DATA.y, DATA.qid)), "the data has .*features"),
         (lambda: RankSVM().fit(NAMED).rank(NAMED, documents=[1]), "documents must hold one id for each of the"),
         (lambda: RankSVM().fit(NAMED).rank(FRAME, qid="qid"), "X has no column 'qid'"),
-        (lambda: RankSVM().fit(NAMED).top_k(NAMED, 0), "k must be a positive whole number, got 0"),
+        (lambda: RankSVM().fit(NAMED).top_k(NAMED, 0), "k must be a positive whole number; got 0"),
         (lambda: RankSVM().fit(NAMED).rank(NAMED).for_query("none"), "no document of query 'none'"),
         (lambda: RankSVM().fit(NAMED).predict(FRAME.drop(columns=NAMES[0])), "missing"),
     ],

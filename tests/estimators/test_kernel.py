@@ -167,7 +167,7 @@ def test_parameters_reach_the_kernel():
 @pytest.mark.parametrize(
     ("params", "objects", "words"),
     [
-        ({"kernel": "precomputed"}, X, r"wants X of shape \(n, n\) to fit, got \(120, 5\)"),
+        ({"kernel": "precomputed"}, X, r"fit needs X of shape \(n, n\); got \(120, 5\)"),
         ({"kernel": "precomputed"}, np.triu(np.ones((120, 120))), r"must be symmetric: X\[0, 1\] is not X\[1, 0\]"),
         ({"kernel": "rfb"}, X, "kernel is 'rfb'"),
         ({"n_components": 0}, X, "n_components must be a positive number"),

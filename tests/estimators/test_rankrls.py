@@ -193,9 +193,12 @@ def test_warnings():
         (RankRLSCV([]), "alphas is empty"),
         (RankRLSCV([1, -1]), "alphas must be a positive number"),
         (RankRLSCV(measure="ndgc"), "Did you mean 'ndcg'"),
-        (RankRLSCV(ranker=RankRLS(solver="cg")), "solver is 'cg': there are 'auto', 'primal', 'dual'; cv=5 chooses"),
-        (RankRLSCV(ranker=RankSVM()), "ranker is a RankSVM: it must be a RankRLS"),
-        (RankRLSCV(cv=3, measure="squared-error"), "needs every query left out exactly: leave cv out"),
+        (
+            RankRLSCV(ranker=RankRLS(solver="cg")),
+            "one of 'auto', 'primal', 'dual'; got 'cg'; cv=5 chooses",
+        ),
+        (RankRLSCV(ranker=RankSVM()), "ranker must be a RankRLS, whose alpha is chosen; got a RankSVM"),
+        (RankRLSCV(cv=3, measure="squared-error"), "is not available with folds: leave cv out"),
     ],
 )
 def test_bad_parameters_are_one_sentence(ranker, words):

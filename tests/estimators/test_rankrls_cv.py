@@ -134,7 +134,7 @@ def test_a_single_query_is_judged_pair_by_pair():
         stay = np.setdiff1d(np.arange(40), (i, j))
         right.append((X[i] - X[j]) @ fitted(X[stay], y[stay], None, alpha=8.0) > 0)
     assert RankRLSCV([8.0]).fit(X, y).best_score_ == pytest.approx(np.mean(right))
-    with pytest.raises(ValueError, match=r"measure is 'ndcg@10': a single query is judged pair by pair"):
+    with pytest.raises(ValueError, match=r"if there is only one query; got 'ndcg@10'"):
         RankRLSCV(measure="ndcg@10").fit(X, y)
 
 

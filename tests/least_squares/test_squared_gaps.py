@@ -190,7 +190,7 @@ def test_what_rows_on_disk_do_not_go_with(tmp_path):
     stored = open_chunks(tmp_path / "rows")
     for ranker, arguments, words in (
         (RankRLS(solver="dual"), (stored,), "solver 'dual' takes rows in memory"),
-        (RankRLS(device="torch:cpu"), (stored,), "rows on disk are worked on by the CPU"),
+        (RankRLS(device="torch:cpu"), (stored,), "rows on disk are processed on the CPU"),
         (RankRLS(), (stored, data.y), "labels and query ids of their own"),
     ):
         with pytest.raises(ValueError, match=words):

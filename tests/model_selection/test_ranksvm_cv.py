@@ -152,11 +152,11 @@ def test_saved_as_the_ranker_it_chose(tmp_path, scaled):
         ({"rule": "worst"}, "rule must be one of 'best', 'one-se'; got 'worst'"),
         ({"measure": "ndgc"}, "Did you mean 'ndcg'"),
         ({"cv": 31}, "31 folds need as many queries, and there are 30"),
-        ({"ranker": ScaledRanker(RankSVM(), "zscore")}, r"ranker is a ScaledRanker: .* ScaledRanker\(RankSVMCV"),
-        ({"ranker": KernelRankSVM()}, "ranker is a KernelRankSVM: it must be a RankSVM"),
+        ({"ranker": ScaledRanker(RankSVM(), "zscore")}, r"got a ScaledRanker: .* ScaledRanker\(RankSVMCV"),
+        ({"ranker": KernelRankSVM()}, "ranker must be a RankSVM, whose C is chosen; got a KernelRankSVM"),
         ({"cv": "exclude"}, "cv must be an integer, a splitter or a list of .*; got 'exclude'"),
-        ({"ranker": RankSVM(costs=np.ones(300))}, "costs of single documents"),
-        ({"ranker": RankSVM(costs=lambda i, j: np.ones(i.size))}, "costs of single documents"),
+        ({"ranker": RankSVM(costs=np.ones(300))}, "costs per document or pair"),
+        ({"ranker": RankSVM(costs=lambda i, j: np.ones(i.size))}, "costs per document or pair"),
     ],
 )
 def test_what_cannot_be_is_refused(params, words):
@@ -166,7 +166,7 @@ def test_what_cannot_be_is_refused(params, words):
 
 @pytest.mark.parametrize("ranker", [ScaledRanker(RankSVM(), "zscore"), KernelRankSVM()])
 def test_a_path_is_that_of_a_ranksvm(ranker):
-    with pytest.raises(ValueError, match="it must be a RankSVM, whose C is chosen"):
+    with pytest.raises(ValueError, match="ranker must be a RankSVM, whose C is chosen"):
         c_path(DATA.X, DATA.y, DATA.qid, ranker=ranker)
 
 

@@ -201,7 +201,7 @@ def test_progress_says_what_was_left_out(capsys, monkeypatch):
     monkeypatch.setattr("rankwise.estimators.ranksvm_cv.path_fold", lambda *_: Curve(zip(STRENGTHS, RISE_AND_FALL)))  # noqa: B905
     with pytest.raises(ValueError, match="warm_start"):  # the weights of a Curve are of two features
         RankSVMCV(STRENGTHS, cv=3, verbose=1).fit(DATA.X, DATA.y, DATA.qid)
-    assert capsys.readouterr().err.splitlines()[-1] == "ndcg@10 has passed its best: 5 of 12 C left out"
+    assert capsys.readouterr().err.splitlines()[-1] == "ndcg@10 has passed its best: 5 of 12 Cs skipped"
 
 
 @pytest.mark.parametrize("options", [{"solver": "cg"}, {"device": "torch:cpu"}, {"ties": "exclude"}], ids=str)
@@ -243,7 +243,7 @@ def test_options_of_the_ranker_by_the_old_parameters():
 
 def test_exact_formulas_are_for_numpy():
     torch = pytest.importorskip("torch")
-    with pytest.raises(ValueError, match="arrays of NumPy only: cv=5 chooses by folds instead"):
+    with pytest.raises(ValueError, match="needs arrays of NumPy: cv=5 chooses by folds instead"):
         RankRLSCV().fit(torch.as_tensor(DATA.X), torch.as_tensor(DATA.y), DATA.qid)
 
 

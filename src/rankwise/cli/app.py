@@ -1,4 +1,4 @@
-"""The commands and their options; what they do is in `rankwise.cli.work`."""
+"""The commands and their options; their work is done in `rankwise.cli.work`."""
 
 from typing import Annotated, Any
 
@@ -15,8 +15,8 @@ from rankwise.cli.speech import answer, command, say, shown_plainly
 from rankwise.cli.tune import tune
 
 
-class Speaking(TyperGroup):
-    """Commands whose complaints about arguments, which quote them, are shown as any other text."""
+class Commands(TyperGroup):
+    """Commands whose usage errors quote arguments with control characters escaped."""
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         with shown_plainly():
@@ -29,7 +29,7 @@ class Speaking(TyperGroup):
 
 app = typer.Typer(
     name="rankwise",
-    cls=Speaking,
+    cls=Commands,
     help="Learn to rank from every preference pair, in linearithmic time.",
     no_args_is_help=True,
     add_completion=False,
@@ -53,7 +53,7 @@ def rankwise(
     """Learn to rank from every preference pair, in linearithmic time."""
 
 
-@app.command()
+@app.command(cls=given.ListingNames)
 @command
 def train(
     data: given.DataFiles,
@@ -99,16 +99,16 @@ def train(
     options |= {"scheme": scheme, "scope": scope, "costs": costs, "rescaling": rescaling, "random_state": seed}
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
     options |= {"device": device}
-    asked = work.Training(model, data, output, options, normalize, valid, measure, names, float32, force)
+    request = work.Training(model, data, output, options, normalize, valid, measure, names, float32, force)
     if dask is None:
-        work.train(asked, as_json)
+        work.train(request, as_json)
     else:
         from rankwise.cli import cluster
 
-        cluster.train(asked, dask, as_json)
+        cluster.train(request, dask, as_json)
 
 
-app.command()(tune)
+app.command(cls=given.ListingNames)(tune)
 app.command()(convert)
 
 
@@ -119,15 +119,16 @@ def predict(
     data: Data,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the scores.")] = "-",
     trec: Annotated[
-        bool, typer.Option("--trec", help="Write a TREC run; documents by `docid = NAME` in comments, or by row.")
+        bool,
+        typer.Option("--trec", help="Write a TREC run; document ids by `docid = NAME` in comments, or by row."),
     ] = False,
     tag: Annotated[str, typer.Option(metavar="NAME", help="With --trec: the name of the run.")] = "rankwise",
     qrels: Annotated[
-        str | None, typer.Option(metavar="FILE", help="With --trec: write the labels there, as TREC judgements.")
+        str | None, typer.Option(metavar="FILE", help="With --trec: write the labels to this file, as TREC judgements.")
     ] = None,
     force: Force = False,
 ) -> None:
-    """Score the documents of DATA: one number per line, in their order; the larger the better.
+    """Score the documents of DATA: one number per line, in the order of the documents; the higher, the better.
 
     Example: rankwise predict model.json test.txt > scores.txt
     """
@@ -135,7 +136,7 @@ def predict(
     from rankwise.cli.targets import check_distinct, check_target
 
     if qrels is not None and not trec:
-        raise typer.BadParameter("it goes with --trec", param_hint="--qrels")
+        raise typer.BadParameter("it needs --trec", param_hint="--qrels")
     check_distinct([output, qrels])
     for target in (output, qrels):
         if target is not None:
@@ -163,7 +164,7 @@ def evaluate(
     unretrieved_last: UnretrievedLast = False,
     as_json: Json = False,
 ) -> None:
-    """Evaluate a model, or scores from anywhere, on the labels of DATA; or a TREC run on --qrels.
+    """Evaluate a model, a file of scores or a TREC run on the labels of DATA; or a TREC run on --qrels.
 
     Example: rankwise evaluate model.json test.txt -m ndcg@10 -m map
     """
@@ -184,7 +185,7 @@ def inspect(
     top: Annotated[int, typer.Option("--top", "-n", min=0, help="Show this many weights; 0 for all.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """Show what a model has learnt: its weights by size, with names where they are known.
+    """Show what a model has learnt: its weights by size, with feature names if they are known.
 
     Example: rankwise inspect model.json --top 10
     """
@@ -197,11 +198,12 @@ def inspect(
 @command
 def demo(
     save: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Write train.txt, vali.txt and test.txt there to play with.")
+        str | None,
+        typer.Option(metavar="FOLDER", help="Write train.txt, vali.txt and test.txt, the sample, to it."),
     ] = None,
     force: Force = False,
 ) -> None:
-    """Train on the sample that ships with rankwise, evaluate, and show what was learnt."""
+    """Train on the sample data of rankwise, evaluate, and show what was learnt."""
     from rankwise.cli import demo
 
     if save is None:

@@ -1,4 +1,4 @@
-"""`rankwise compare`: rankers side by side on the same queries, with what is significant marked."""
+"""`rankwise compare`: rankers side by side on the same queries, with significant differences marked."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -9,14 +9,14 @@ from rankwise.cli.options import Force, Json, Labels, Measures, Qrels, Rankers, 
 from rankwise.cli.speech import answer, answer_json, checked, command, doing
 
 Baseline = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The ranker to hold the others against; the first if not given.")
+    str | None, typer.Option(metavar="NAME", help="The ranker to compare the others with; the first if not given.")
 ]
 Test = Annotated[str, typer.Option(metavar="NAME", help="randomization or t (both paired).")]
-Alpha = Annotated[float, typer.Option(metavar="X", help="Significant is p below this.")]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, help="For what is drawn at random.")]
-PerQuery = Annotated[str | None, typer.Option(metavar="FILE", help="Write the values of every query there, as CSV.")]
-Markdown = Annotated[bool, typer.Option("--markdown", help="The tables in Markdown.")]
-Latex = Annotated[bool, typer.Option("--latex", help="The tables in LaTeX, for the booktabs package.")]
+Alpha = Annotated[float, typer.Option(metavar="X", help="A difference with p below this is significant.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of random numbers.")]
+PerQuery = Annotated[str | None, typer.Option(metavar="FILE", help="Write the values per query to this file (CSV).")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables in Markdown.")]
+Latex = Annotated[bool, typer.Option("--latex", help="Print the tables in LaTeX, for the booktabs package.")]
 
 
 @command
@@ -58,22 +58,22 @@ def compare(
     if per_query is not None:
         check_target(per_query, [*files.values(), data, qrels], force)
     scored = {name: judge.scored(file) for name, file in files.items()}
-    asked = measures or metrics.default_measures(scored[reference].y)
+    measures = measures or parse_measures(metrics.default_measures(scored[reference].y))
     with doing("comparing"):
-        evaluations = {name: metrics.evaluate(*one, asked) for name, one in scored.items()}
-        found = metrics.compare(evaluations, baseline=reference, procedure=procedure)
+        evaluations = {name: metrics.evaluate(*one, measures) for name, one in scored.items()}
+        comparison = metrics.compare(evaluations, baseline=reference, procedure=procedure)
     if per_query is not None:
-        write_csv(per_query, found.per_query())
+        write_csv(per_query, comparison.per_query())
     if as_json:
-        answer_json(found.to_dict())
+        answer_json(comparison.to_dict())
     else:
-        answer(found.to_markdown() if markdown else found.to_latex() if latex else found.to_text())
+        answer(comparison.to_markdown() if markdown else comparison.to_latex() if latex else comparison.to_text())
 
 
 def _reference(files: dict[str, str], baseline: str | None) -> str:
     """The name of the ranker that the others are compared with; `baseline` may also be its file."""
     if len(files) < 2:
-        raise typer.BadParameter("a comparison takes two rankers or more", param_hint="RANKER")
+        raise typer.BadParameter("a comparison needs two rankers or more", param_hint="RANKER")
     by_file = {file: name for name, file in files.items()}
     reference = next(iter(files)) if baseline is None else by_file.get(baseline, baseline)
     if reference not in files:

@@ -30,15 +30,17 @@ def convert(
         ),
     ],
     to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help=f"{', '.join(format_names())}.")] = None,
-    from_: Annotated[str | None, typer.Option("--from", metavar="FORMAT", help="Format of what is read.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", metavar="FORMAT", help="Format of the files to read.")] = None,
     label: Annotated[str, typer.Option(metavar="NAME", help="In a table, the column of the labels.")] = "label",
     qid: Annotated[str, typer.Option(metavar="NAME", help="In a table, the column of the query ids.")] = "qid",
     feature: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="In a table, a column to take as a feature; may be repeated. All others."),
+        typer.Option(
+            metavar="NAME", help="In a table, the column of a feature; may be repeated. All others if not given."
+        ),
     ] = None,
     missing: Annotated[
-        float | None, typer.Option(metavar="X", help="Put this for a feature that is missing; else it is an error.")
+        float | None, typer.Option(metavar="X", help="The value of missing features; without it they are an error.")
     ] = None,
     float32: Annotated[bool, typer.Option("--float32", help="Features in single precision.")] = False,
     jobs: Jobs = None,
@@ -51,11 +53,11 @@ def convert(
     from rankwise.data.columns import check_missing
 
     if len(files) < 2:
-        raise typer.BadParameter("give what to read and, last, where to write", param_hint="IN... OUT")
+        raise typer.BadParameter("give the files to read and, last, the file to write", param_hint="IN... OUT")
     *sources, target = files
     for option, kind in (("--to", to), ("--from", from_)):
         if kind is not None and kind not in format_names():
-            raise typer.BadParameter(f"{kind!r} is none of {', '.join(format_names())}", param_hint=option)
+            raise typer.BadParameter(f"it must be one of {', '.join(format_names())}; got {kind!r}", param_hint=option)
     checked("--missing", check_missing, missing)
     written = get_format(to) if to else checked("--to", lambda path: format_of(path, writing=True), target)
     _check(sources, target, written, force)
@@ -73,7 +75,7 @@ def convert(
 
 
 def _check(sources: list[str], target: str, written: Format, force: bool) -> None:
-    """Before any work; --force replaces a file, never a folder that holds something else."""
+    """Check the target before any work; --force replaces a file, never a folder with other content."""
     from rankwise.cli.targets import check_target, check_unread
     from rankwise.foundation.outputs import check_writable
 
@@ -102,7 +104,7 @@ def _as_stream(sources: list[str], target: str, written: OnDisk, options: dict[s
     from rankwise.data.formats import stream_data
     from rankwise.foundation.outputs import naming, resolved, temporary_file
 
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # Arrow's own reserves a GB of addresses
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # Arrow's default reserves 1 GB of address space
     with doing(f"writing {target}") as tell, ExitStack() as closing:
         files = sources
         if "-" in sources:  # LETOR text is read twice, which needs a file
@@ -123,7 +125,7 @@ def _read_stdin(size: int) -> bytes:
 
 
 def _progress(tell: Callable[[str], None]) -> Callable[[int, int | None], None]:
-    """Rows done, and the time left once their number is known."""
+    """Shows the rows done, and the time left once the number of all rows is known."""
     known_since: list[float] = []
 
     def progress(done: int, total: int | None) -> None:

@@ -2,7 +2,6 @@
 
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from rankwise.cli.work import weight_table
 from rankwise.data.records import RankingData
 from rankwise.data.synthetic import SAMPLE_FEATURES, load_sample
 from rankwise.data.text_writer import write_letor
+from rankwise.foundation.arrays import Floats
 from rankwise.pairs.preferences import Preferences
 from rankwise.rankers.ranksvm import RankSVMOptions
 from rankwise.rankers.training import Training
@@ -50,17 +50,17 @@ def run() -> None:
     answer("\nOn your own data:  rankwise train train.txt -o model.json --valid vali.txt")
 
 
-def _comparison(test: RankingData, scores: Any) -> str:
-    """RankSVM against the features that rank best alone."""
+def _comparison(test: RankingData, scores: Floats) -> str:
+    """RankSVM compared with the single features that rank best."""
     alone = {name: metrics.evaluate(test.y, test.X[:, i], test.qid, MEASURES) for i, name in enumerate(SAMPLE_FEATURES)}
     best = sorted(alone, key=lambda name: -alone[name]["ndcg@10"])[:3]
     ranked = {"RankSVM": metrics.evaluate(test.y, scores, test.qid, MEASURES)}
     ranked |= {f"by {name} alone": alone[name] for name in best}
-    rows = [[name, *(f"{found[measure]:.3f}" for measure in MEASURES)] for name, found in ranked.items()]
+    rows = [[name, *(f"{one[measure]:.3f}" for measure in MEASURES)] for name, one in ranked.items()]
     return table(rows, ["on the test queries", *MEASURES])
 
 
-def _one_query(test: RankingData, scores: Any) -> str:
+def _one_query(test: RankingData, scores: Floats) -> str:
     """The top of one query's list, by the best-known single feature and by the model."""
     title = SAMPLE_FEATURES.index("title_match")
     gains = metrics.evaluate(test.y, scores, test.qid, ["ndcg@10"]).per_query["ndcg@10"]

@@ -1,7 +1,7 @@
-"""A journal of a long job: JSON lines, the first saying what the job is. A job that was interrupted goes on from it.
+"""A journal of a long job, from which an interrupted job is resumed: JSON lines, the first of which describes the job.
 
-A line is written whole or, where the process was killed in the middle of one, dropped when the file is read again. A
-journal of another job is refused, and so is one that another process is writing.
+If the process is killed while it writes a line, that line is dropped when the file is read again. The journal of
+another job is an error, and so is one that another process is writing.
 """
 
 import base64
@@ -10,13 +10,13 @@ import os
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Self
 
 import numpy as np
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.outputs import append, locked_file, naming, resolved
-from rankwise.foundation.strict_json import is_number, parse_json
+from rankwise.foundation.strict_json import Json, is_number, parse_json
 from rankwise.model_selection.search import Cell, Judged, Known
 
 FORMAT = "rankwise-journal-1"
@@ -26,8 +26,8 @@ _BEGINNING = json.dumps({"journal": FORMAT}).encode().removesuffix(b"}")
 class Journal:
     """What has been done so far: `entries`, in the order in which they were written."""
 
-    def __init__(self, path: str, job: dict[str, Any]) -> None:
-        """Go on with the journal at `path` if there is one, else begin it."""
+    def __init__(self, path: str, job: dict[str, Json]) -> None:
+        """Continue the journal at `path` if it exists, else start it."""
         self.path = resolved(path)
         self.lock = Lock()
         self.closing = ExitStack()
@@ -41,21 +41,21 @@ class Journal:
             self.closing.close()
             raise
 
-    def _begin(self, head: dict[str, Any]) -> list[dict[str, Any]]:
+    def _begin(self, head: dict[str, Json]) -> list[dict[str, Json]]:
         lines, size = _whole_lines(self.file, self.path)
         if lines and lines[0] != head:
             different = [key for key in head if lines[0].get(key) != head[key]]
             raise ValueError(
                 f"{self.path} is the journal of another job ({', '.join(different) or 'more'} differ): "
-                "give the same data and options to go on, or remove it, or name another with --journal"
+                "give the same data and options to resume it, remove it, or name another with --journal"
             )
         self.file.truncate(size)
         if not lines:
             append(self.file, json.dumps(head).encode() + b"\n")
         return lines[1:]
 
-    def add(self, entry: dict[str, Any]) -> None:
-        """Write down what was done; threads may."""
+    def add(self, entry: dict[str, Json]) -> None:
+        """Append an entry; safe to call from several threads."""
         with self.lock:
             append(self.file, json.dumps(entry).encode() + b"\n")
             self.entries.append(entry)
@@ -70,8 +70,8 @@ class Journal:
         self.closing.close()
 
 
-def entry_of(family: int, cell: Cell) -> dict[str, Any]:
-    """A cell of a search as a journal notes it: the weights to the last bit, in few characters."""
+def entry_of(family: int, cell: Cell) -> dict[str, Json]:
+    """A cell of a search as an entry of the journal; the weights are encoded exactly, in few characters."""
     score, error, coef = cell.judged
     return {
         "family": family,
@@ -85,7 +85,7 @@ def entry_of(family: int, cell: Cell) -> dict[str, Any]:
 
 
 def known_cells(journal: Journal, family: int, strengths: Floats, n_folds: int) -> Known:
-    """The cells of one family that are noted in the journal; any other line is an error of one sentence."""
+    """The cells of one family that are recorded in the journal; an error if an entry is damaged."""
     places = {strength: place for place, strength in enumerate(strengths.tolist())}
     known = {}
     for entry in journal.entries:
@@ -107,7 +107,7 @@ def known_cells(journal: Journal, family: int, strengths: Floats, n_folds: int) 
 
 
 def check_journal(path: str | Path) -> None:
-    """One sentence where there is a file that does not begin as a journal does."""
+    """Raise an error if there is a file that does not begin as a journal does."""
     if Path(path).exists():
         with open(path, "rb") as file:
             if file.read(len(_BEGINNING)) not in (_BEGINNING, b""):
@@ -118,8 +118,8 @@ def _no_journal(path: str | Path) -> ValueError:
     return ValueError(f"{path} is not a journal of rankwise, or is damaged: remove it, or give another --journal")
 
 
-def _whole_lines(file: BinaryIO, path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The lines that were written to their end, and how many bytes they take."""
+def _whole_lines(file: BinaryIO, path: Path) -> tuple[list[dict[str, Json]], int]:
+    """The complete lines, and how many bytes they take."""
     file.seek(0)
     content = file.read()
     whole = content[: content.rfind(b"\n") + 1]

@@ -1,12 +1,13 @@
-"""The scores and labels behind a figure: a model, a file of scores or a TREC run, on data or on TREC judgements."""
+"""The scores and labels to evaluate: of a model, a file of scores or a TREC run, on data or on TREC judgements."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import typer
 
 from rankwise.cli.inputs import check_order, finite_scores, is_model, left_on_disk, read_data, read_scores
+from rankwise.data.columns import Known
 from rankwise.data.records import RankingData
 from rankwise.data.trec import RUN, document_ids, join, read_qrels, read_run, scores_for
 from rankwise.foundation.arrays import Array, Floats
@@ -15,7 +16,7 @@ from rankwise.model_io.files import read_model
 
 
 class Scored(NamedTuple):
-    """What `rankwise.evaluate` takes, in its order."""
+    """The first arguments of `rankwise.evaluate`, in its order."""
 
     y: Floats
     scores: Floats
@@ -24,17 +25,17 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True)
 class Judge:
-    """Judges rankers on the ranking file `data`, or runs on `qrels`; either is read once."""
+    """The labels to evaluate on: of the ranking file `data`, or for runs of `qrels`; each file is read once."""
 
     data: str | None
     qrels: str | None = None
     unjudged: float | None = None
     unretrieved_last: bool = False
-    _read: dict[Any, RankingData] = field(default_factory=dict, repr=False)
+    _read: dict[tuple[Known | None, bool], RankingData] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if (self.data is None) == (self.qrels is None):
-            raise typer.BadParameter("give the labels, either by a ranking file (DATA) or by --qrels")
+            raise typer.BadParameter("give the labels, either as a ranking file (DATA) or by --qrels")
 
     def scored(self, ranker: str) -> Scored:
         check_order(ranker, self.data)
@@ -63,13 +64,12 @@ class Judge:
 
     def _needs_data(self, ranker: str, what: str) -> None:
         if self.data is None:
-            raise typer.BadParameter(f"{ranker} is {what}, and only a TREC run can be judged by --qrels: give DATA")
+            raise typer.BadParameter(f"{ranker} is {what}, and only a TREC run can be evaluated by --qrels: give DATA")
 
-    def _data(self, **options: Any) -> RankingData:
-        key = tuple(options.items())
-        if key not in self._read:
-            self._read[key] = read_data(self.data, **options)
-        return self._read[key]
+    def _data(self, known: Known | None = None, comments: bool = False) -> RankingData:
+        if (known, comments) not in self._read:
+            self._read[known, comments] = read_data(str(self.data), known, comments=comments)
+        return self._read[known, comments]
 
 
 def is_run(path: str) -> bool:
@@ -78,17 +78,17 @@ def is_run(path: str) -> bool:
 
 
 def _fields(path: str) -> int:
-    """Of the first line; 0 where the file is empty."""
+    """The number of fields in the first line; 0 if the file is empty."""
     with open_bytes(Path(path), "rb") as file:
         return len(file.readline(4096).split())
 
 
 def named(rankers: list[str]) -> dict[str, str]:
-    """name -> file: by NAME=FILE, else the file name up to its first dot, or the whole path where two agree in it."""
+    """name -> file: by NAME=FILE, else the file name up to its first dot, or the whole path if that is ambiguous."""
     given = [one.partition("=") if "=" in one and not Path(one).exists() else ("", "", one) for one in rankers]
     stems = [name or Path(file).name.split(".")[0] or file for name, _, file in given]
     alone = [bool(name) or stems.count(stem) == 1 for stem, (name, _, _) in zip(stems, given, strict=True)]
     names = [stem if unlike else file for stem, unlike, (_, _, file) in zip(stems, alone, given, strict=True)]
     if len(set(names)) < len(names):
-        raise typer.BadParameter(f"{max(names, key=names.count)} is given twice: tell them apart by NAME=FILE")
+        raise typer.BadParameter(f"{max(names, key=names.count)} is given twice: give different names by NAME=FILE")
     return {name: file for name, (_, _, file) in zip(names, given, strict=True)}

@@ -1,8 +1,8 @@
-"""Work under a limit on addresses (`ulimit -v`), where compiled libraries do not raise MemoryError: LLVM and Arrow
-abort, and OpenBLAS tries again for ever.
+"""Running under a limit on address space (`ulimit -v`), where compiled libraries do not raise MemoryError: LLVM and
+Arrow abort, and OpenBLAS retries for ever.
 
-Too low a limit is refused at once, OpenBLAS takes its memory before the data are read, and the command runs in a child
-process, so that an abort becomes a sentence too.
+A limit that is too low is an error at once, OpenBLAS allocates its memory before the data are read, and the command
+runs in a child process, so that an abort can be reported in a sentence.
 """
 
 import os
@@ -12,13 +12,13 @@ from contextlib import contextmanager
 
 from rankwise.cli.speech import BAD_DATA, say
 
-LEAST = 1 << 30  # bytes: the libraries, and the compiler at work
+LEAST = 1 << 30  # bytes: for the libraries and the compiler
 ABORTS = (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL)
 FORWARDED = (signal.SIGTERM, signal.SIGHUP)
 
 
 def address_limit() -> int | None:
-    """Bytes of addresses that this process may have; None: any number."""
+    """The limit on the address space of this process, in bytes; None if there is none."""
     try:
         import resource
     except ImportError:
@@ -29,7 +29,7 @@ def address_limit() -> int | None:
 
 @contextmanager
 def within_limits() -> Iterator[None]:
-    """Run the block so that too little memory ends it with a sentence and an exit code."""
+    """Run the block so that a lack of memory ends it with a sentence and an exit code."""
     limit = address_limit()
     if limit is None:
         yield
@@ -44,7 +44,7 @@ def within_limits() -> Iterator[None]:
 
 
 def _outcome(child: int, limit: int) -> int:
-    """The exit code of the child process; a sentence where it was aborted."""
+    """The exit code of the child process; an error message if it was aborted."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the child too
     for number in FORWARDED:
         signal.signal(number, lambda given, _: os.kill(child, given))

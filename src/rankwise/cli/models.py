@@ -1,22 +1,26 @@
-"""From the options of `rankwise train` to a training; what is wrong with one is said before anything is read.
+"""From the options of `rankwise train` to a training; options are checked before any file is read.
 
-Linear RankSVM and RankRLS are trained by `rankwise.rankers`, which starts faster; the others need scikit-learn.
+Linear RankSVM and RankRLS are trained by `rankwise.rankers`, without importing scikit-learn; the others need it.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import fields
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankwise.cli.speech import checked
 from rankwise.objective import losses
 from rankwise.preprocessing.scaling import check_name
+from rankwise.rankers.models import Params
 from rankwise.rankers.rankrls import RankRLSOptions
 from rankwise.rankers.ranksvm import RankSVMOptions
 from rankwise.rankers.training import Training
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 MODELS = {  # model -> (module, class), without and with a kernel
     "ranksvm": (("ranksvm", "RankSVM"), ("kernel", "KernelRankSVM")),
@@ -24,21 +28,21 @@ MODELS = {  # model -> (module, class), without and with a kernel
     "rankrls-cv": (("rankrls_cv", "RankRLSCV"),),
     "factorized": (("factorized", "FactorizedRankSVM"),),
 }
-TRAINED_PLAINLY = {"ranksvm": RankSVMOptions, "rankrls": RankRLSOptions}
+WITHOUT_SKLEARN = {"ranksvm": RankSVMOptions, "rankrls": RankRLSOptions}
 FLAGS = {"n_components": "--components", "n_jobs": "--jobs", "random_state": "--seed"}
 
 
-def make_training(name: str, options: dict[str, Any], scaler: str | None) -> Any:
-    """A Training with the options that were given, or else an estimator."""
-    if name not in TRAINED_PLAINLY or options["kernel"] is not None:
+def make_training(name: str, options: Params, scaler: str | None) -> "Training | BaseEstimator":
+    """A Training with the given options, or an estimator if the model needs scikit-learn."""
+    if name not in WITHOUT_SKLEARN or options["kernel"] is not None:
         return make_model(name, options, scaler)
-    kind = TRAINED_PLAINLY[name]
+    kind = WITHOUT_SKLEARN[name]
     given = _checked(name, options, scaler, [field.name for field in fields(kind)])
     return Training(kind(**given), scaler)
 
 
-def make_model(name: str, options: dict[str, Any], scaler: str | None) -> Any:
-    """The estimator of that name with the options that were given, and a scaler before it if one was asked for."""
+def make_model(name: str, options: Params, scaler: str | None) -> "BaseEstimator":
+    """The estimator of that name with the given options, after a scaler if there is one."""
     checked("--model", partial(_one_of, list(MODELS)), name)
     estimator = _estimator(name, options)
     ranker = estimator(**_checked(name, options, scaler, estimator().get_params()))
@@ -49,8 +53,8 @@ def make_model(name: str, options: dict[str, Any], scaler: str | None) -> Any:
     return ScaledRanker(ranker, scaler)
 
 
-def _checked(name: str, options: dict[str, Any], scaler: str | None, known: Collection[str]) -> dict[str, Any]:
-    """The options that were given, each of which the model knows."""
+def _checked(name: str, options: Params, scaler: str | None, known: Collection[str]) -> Params:
+    """The options that are not None; an error if the model does not have one of them."""
     given = {key: value for key, value in options.items() if value is not None}
     if "random_state" in known:
         given.setdefault("random_state", 0)
@@ -64,15 +68,16 @@ def _checked(name: str, options: dict[str, Any], scaler: str | None, known: Coll
     return given
 
 
-def _estimator(name: str, options: dict[str, Any]) -> Any:
+def _estimator(name: str, options: Params) -> "type[BaseEstimator]":
     with_kernel = options.get("kernel") is not None
     if with_kernel and len(MODELS[name]) == 1:
-        raise typer.BadParameter(f"{name} takes no kernel: --model ranksvm or rankrls do", param_hint="--kernel")
+        raise typer.BadParameter(f"{name} has no kernel version: use --model ranksvm or rankrls", param_hint="--kernel")
     module, cls = MODELS[name][with_kernel]
-    return getattr(import_module(f"rankwise.estimators.{module}"), cls)
+    estimator: type[BaseEstimator] = getattr(import_module(f"rankwise.estimators.{module}"), cls)
+    return estimator
 
 
-def _check(name: str, given: dict[str, Any]) -> None:
+def _check(name: str, given: Params) -> None:
     from rankwise.foundation.devices import check_device
     from rankwise.foundation.threads import thread_count
     from rankwise.objective.building import NORMALIZATIONS, RESCALINGS
@@ -81,7 +86,7 @@ def _check(name: str, given: dict[str, Any]) -> None:
     from rankwise.pairs.schemes import check_scheme
     from rankwise.rankers.checks import positive, whole
 
-    checks: dict[str, Any] = {
+    checks: dict[str, Callable[[Any], object]] = {
         "C": partial(positive, "C"),
         "alpha": partial(positive, "alpha"),
         "gamma": partial(positive, "gamma"),
@@ -118,13 +123,13 @@ def _known_kernel(name: str) -> None:
     from rankwise.kernel_maps import Kernel
 
     if name == "precomputed":
-        raise ValueError("a kernel computed elsewhere cannot come from a file of features: use KernelRankSVM in Python")
+        raise ValueError("a precomputed kernel cannot be read from a file of features: use KernelRankSVM in Python")
     Kernel(name)
 
 
 def _one_of(names: list[str], given: str) -> None:
     if given not in names:
-        raise ValueError(f"{given!r} is none of {', '.join(names)}")
+        raise ValueError(f"it must be one of {', '.join(names)}; got {given!r}")
 
 
 def _flag(key: str) -> str:

@@ -7,7 +7,7 @@ import typer
 from rankwise.data.formats import suffixes_shown
 
 DATA_HELP = (
-    f"Ranking data; formats by suffix: {suffixes_shown()}. Any other file is LETOR text, "
+    f"Ranking data; formats by suffix: {suffixes_shown()}. All other files are LETOR text, "
     "`label qid:ID index:value ... # comment`, whose indices count from 1, or from 0 if a 0 occurs; - for text on "
     "stdin. Rows with the same query id are one query."
 )
@@ -24,7 +24,7 @@ Measures = Annotated[
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads; all cores if not given.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist, even if rankwise did not write them.")]
-Json = Annotated[bool, typer.Option("--json", help="Results as JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
 Rankers = Annotated[
     list[str],
     typer.Argument(
@@ -34,14 +34,15 @@ Rankers = Annotated[
     ),
 ]
 Labels = Annotated[
-    str | None, typer.Option("--data", "-d", metavar="DATA", help="Ranking file with the labels to judge by.")
+    str | None, typer.Option("--data", "-d", metavar="DATA", help="Ranking file with the labels to evaluate on.")
 ]
 Qrels = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Judge TREC runs by TREC judgements, `qid 0 docid label`, instead.")
+    str | None,
+    typer.Option(metavar="FILE", help="Evaluate TREC runs on TREC judgements, `qid 0 docid label`."),
 ]
 Unjudged = Annotated[
-    float | None, typer.Option(metavar="X", help="With --qrels: the label of documents without one; 0 is trec_eval's.")
+    float | None, typer.Option(metavar="X", help="With --qrels: the label of documents without one; trec_eval uses 0.")
 ]
 UnretrievedLast = Annotated[
-    bool, typer.Option("--unretrieved-last", help="With --qrels: rank judged documents that a run lacks last.")
+    bool, typer.Option("--unretrieved-last", help="With --qrels: rank judged documents that are not in a run last.")
 ]

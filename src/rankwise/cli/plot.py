@@ -1,7 +1,7 @@
-"""`rankwise plot KIND`: pictures of rankers, of how they were chosen and of how they were found."""
+"""`rankwise plot KIND`: figures of rankers, of their tuning and of their convergence."""
 
 import warnings
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,18 +9,25 @@ from rankwise.cli.model_options import DataFiles
 from rankwise.cli.options import Force, Labels, Model, Qrels, Rankers
 from rankwise.cli.speech import checked, command, doing, say
 
+if TYPE_CHECKING:
+    from rankwise.foundation.arrays import Floats
+    from rankwise.report.display import Display
+    from rankwise.solvers import Step
+
 plot = typer.Typer(
     name="plot",
-    help="Draw a picture (png, svg or pdf); needs matplotlib: pip install 'rankwise[plot]'.",
+    help="Draw a figure (png, svg or pdf); needs matplotlib: pip install 'rankwise[plot]'.",
     no_args_is_help=True,
 )
 
-Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The picture: *.png, *.svg or *.pdf.")]
-DataOut = Annotated[str | None, typer.Option("--data-out", metavar="FILE", help="Write what is drawn as CSV too.")]
+Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The figure: *.png, *.svg or *.pdf.")]
+DataOut = Annotated[
+    str | None, typer.Option("--data-out", metavar="FILE", help="Also write the data of the figure, as CSV.")
+]
 
 
 def _checked(output: str, data_out: str | None, reads: list[str | None], force: bool) -> None:
-    """Before any work: whether both files can be written."""
+    """Raise an error before any work if one of the files cannot be written."""
     from rankwise.cli.targets import check_distinct, check_target
     from rankwise.report.display import check_picture, matplotlib
 
@@ -32,12 +39,12 @@ def _checked(output: str, data_out: str | None, reads: list[str | None], force: 
             check_target(file, reads, force)
 
 
-def _written(display: Any, output: str, data_out: str | None) -> None:
+def _written(display: "Display", output: str, data_out: str | None) -> None:
     with doing("drawing"):
         display.save(output)
     if data_out is not None:
         display.to_csv(data_out)
-    say(f"picture written to {output}")
+    say(f"figure written to {output}")
 
 
 @plot.command()
@@ -67,11 +74,11 @@ def margins(
     output: Output,
     data: Labels = None,
     qrels: Qrels = None,
-    bins: Annotated[int, typer.Option(metavar="N", min=5, help="About so many bars.")] = 60,
+    bins: Annotated[int, typer.Option(metavar="N", min=5, help="Approximate number of bars.")] = 60,
     data_out: DataOut = None,
     force: Force = False,
 ) -> None:
-    """A histogram of score differences over all preference pairs, none of them listed.
+    """A histogram of score differences over all preference pairs, which are not enumerated.
 
     Example: rankwise plot margins model.json --data train.txt -o margins.png
     """
@@ -79,8 +86,8 @@ def margins(
     from rankwise.cli.judging import Judge
     from rankwise.report import MarginDisplay
 
-    found = Judge(data, qrels).scored(ranker)
-    _written(MarginDisplay.from_predictions(*found, bins=bins), output, data_out)
+    scored = Judge(data, qrels).scored(ranker)
+    _written(MarginDisplay.from_predictions(*scored, bins=bins), output, data_out)
 
 
 @plot.command()
@@ -109,12 +116,12 @@ def cutoffs(
     ks = range(1, depth + 1)
     checked("--measure", lambda given: at_cutoffs(given, ks), measure)
     judge = Judge(data, qrels)
-    curves: dict[str, Any] = {}
+    curves: dict[str, Floats] = {}
     for name, file in named(rankers).items():
         y, scores, qid = judge.scored(file)
-        found = CutoffDisplay.from_predictions(y, {name: scores}, qid, measure, ks)
-        curves |= found.curves
-    _written(CutoffDisplay(found.measure, found.cutoffs, curves), output, data_out)
+        display = CutoffDisplay.from_predictions(y, {name: scores}, qid, measure, ks)
+        curves |= display.curves
+    _written(CutoffDisplay(display.measure, display.cutoffs, curves), output, data_out)
 
 
 @plot.command()
@@ -138,17 +145,17 @@ def differences(
     from rankwise.cli.judging import Judge, named
     from rankwise.report import QueryDifferenceDisplay
 
-    asked = checked("--measure", metrics.parse, measure)
+    parsed = checked("--measure", metrics.parse, measure)
     judge, files = Judge(data, qrels), named([first, other])
-    a, b = (metrics.evaluate(*judge.scored(file), asked) for file in files.values())
+    a, b = (metrics.evaluate(*judge.scored(file), parsed) for file in files.values())
     one, two = files
-    _written(QueryDifferenceDisplay.from_evaluations(a, b, str(asked), (one, two)), output, data_out)
+    _written(QueryDifferenceDisplay.from_evaluations(a, b, str(parsed), (one, two)), output, data_out)
 
 
 @plot.command()
 @command
 def path(
-    tuned: Annotated[str, typer.Argument(metavar="FILE", help="What `rankwise tune --json` printed.")],
+    tuned: Annotated[str, typer.Argument(metavar="FILE", help="The output of `rankwise tune --json`.")],
     output: Output,
     data_out: DataOut = None,
     force: Force = False,
@@ -164,7 +171,7 @@ def path(
     try:
         display = RegularizationDisplay.from_tuning(read_json(tuned, 1 << 28))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
-        raise ValueError(f"{tuned} is not what `rankwise tune --json` prints: {error!r}") from None
+        raise ValueError(f"{tuned} is not the output of `rankwise tune --json`: {error!r}") from None
     _written(display, output, data_out)
 
 
@@ -179,7 +186,7 @@ def convergence(
     C: Annotated[float | None, typer.Option("--C", "-C", metavar="X", help="As for `train`.")] = None,
     loss: Annotated[str, typer.Option(metavar="NAME", help="As for `train`.")] = "squared_hinge",
     tol: Annotated[float, typer.Option(metavar="X", help="As for `train`.")] = 1e-8,
-    seconds: Annotated[float, typer.Option(metavar="X", help="Stop a solver after so long.")] = 10.0,
+    seconds: Annotated[float, typer.Option(metavar="X", help="Stop each solver after so many seconds.")] = 10.0,
     gradient: Annotated[
         bool, typer.Option("--gradient", help="Draw the gradient's norm instead of the gap to the best value.")
     ] = False,
@@ -200,13 +207,13 @@ def convergence(
     rankers = {name: make_model("ranksvm", given | {"solver": name}, None) for name in solver or ["newton"]}
     rows = read_data(data)
 
-    def after(step: Any) -> bool:
+    def after(step: "Step") -> bool:
         stop_here()
-        return bool(step.seconds > seconds)
+        return step.seconds > seconds
 
     for name, ranker in rankers.items():
         with doing(f"training by {name}"):
-            with warnings.catch_warnings(action="ignore"):  # two steps first, so that no time is taken for compiling
+            with warnings.catch_warnings(action="ignore"):  # two steps first, so that compilation is not timed
                 ranker.set_params(callback=lambda step: step.iteration > 0).fit(rows.X, rows.y, rows.qid)
             ranker.set_params(callback=after).fit(rows.X, rows.y, rows.qid)
     quantity = "gradient_norm" if gradient else "relative_gap"

@@ -1,4 +1,4 @@
-"""How the commands speak: results on stdout, everything else on stderr, one sentence for what went wrong."""
+"""What the commands print: results on stdout, everything else on stderr, one sentence per error."""
 
 import errno
 import functools
@@ -12,28 +12,32 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import pairwise
-from typing import Any, TypeVar
+from types import FrameType
+from typing import ParamSpec, TypeVar
 
 import typer
 
+from rankwise.foundation.strict_json import Json
 from rankwise.foundation.texts import counted as counted
 from rankwise.foundation.texts import table as table
 from rankwise.foundation.texts import visible
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Options = ParamSpec("Options")
+Given = TypeVar("Given")
 Value = TypeVar("Value")
+Report = Callable[[str], None]  # replaces the text of a line of progress
 
 BAD_DATA, INTERRUPTED = 1, 130
 
 
 def say(text: str) -> None:
-    """A single line on stderr, whatever the text holds; dropped where stderr is closed."""
+    """Print a single line on stderr, with line breaks in the text escaped; nothing if stderr is closed."""
     with suppress(OSError):
         print(visible(text), file=sys.stderr, flush=True)
 
 
 def answer(text: str, *, aside: bool = False) -> None:
-    """A result, of one line or several, on stdout, or on stderr where stdout is taken."""
+    """Print a result, of one or more lines, on stdout; with `aside` on stderr, because stdout has other content."""
     try:
         print("\n".join(map(visible, text.split("\n"))), file=sys.stderr if aside else sys.stdout, flush=True)
     except OSError as error:
@@ -41,32 +45,32 @@ def answer(text: str, *, aside: bool = False) -> None:
         raise
 
 
-def answer_json(result: Any) -> None:
+def answer_json(result: Json) -> None:
     answer(json.dumps(result, indent=1))
 
 
-def command(function: Command) -> Command:
-    """A command whose failures are a sentence and an exit code, never a traceback."""
+def command(function: Callable[Options, None]) -> Callable[Options, None]:
+    """A command whose errors are one sentence and an exit code, never a traceback."""
 
     @functools.wraps(function)
-    def run(*args: Any, **options: Any) -> None:
+    def run(*args: Options.args, **options: Options.kwargs) -> None:
         with one_sentence(), warnings.catch_warnings(), interruptible():
             warnings.showwarning = lambda message, *_, **__: say(f"rankwise: warning: {message}")
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             function(*args, **options)
 
-    return run  # type: ignore[return-value]
+    return run
 
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """What goes wrong inside is a sentence on stderr and an exit code."""
+    """Errors raised inside become a sentence on stderr and an exit code."""
     try:
         yield
     except KeyboardInterrupt:
         say("rankwise: interrupted")
         raise SystemExit(INTERRUPTED) from None
-    except BrokenPipeError:  # the reader of our output has left, as `head` does
+    except BrokenPipeError:  # the reader of the output has exited, as `head` does
         _give_up_stdout()
         raise SystemExit(0) from None
     except (ValueError, OSError, ImportError, MemoryError) as error:
@@ -76,7 +80,7 @@ def one_sentence() -> Iterator[None]:
 
 
 def _give_up_stdout() -> None:
-    """What stdout does not take is dropped here: Python would try again at its end, and complain of it."""
+    """Drop output that stdout does not accept: Python would try to write it again at exit, and report an error."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -84,8 +88,8 @@ def _give_up_stdout() -> None:
 
 
 def hold_closed_streams() -> None:
-    """Where a standard stream is closed (`>&-`), occupy its number: the next file that is opened would get it, and with
-    it what is written to the stream. Reading from a closed stdin and writing to a closed stdout stay errors.
+    """Reserve the file number of each standard stream that is closed (`>&-`). Otherwise the next file to be opened
+    would get that number, and receive what is written to the stream. Using a closed stdin or stdout remains an error.
     """
     for number, name, mode, access in (
         (0, "stdin", "r", os.O_WRONLY),
@@ -94,25 +98,25 @@ def hold_closed_streams() -> None:
     ):
         if getattr(sys, name) is None:
             os.dup2(os.open(os.devnull, access), number)
-            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115  it is there to the end
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115  it stays open until exit
 
 
-_asked_to_stop: list[int] = []
+_interrupts: list[int] = []
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt, as always. Where that is swallowed, in a callback of the compiler say,
+    """Ctrl-C raises KeyboardInterrupt, as usual. If other code suppresses it, such as a callback of the compiler,
     `stop_here` raises it again; a second Ctrl-C ends the process at once.
     """
 
-    def interrupt(signum: int, frame: Any) -> None:
-        if _asked_to_stop:
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        if _interrupts:
             os._exit(INTERRUPTED)
-        _asked_to_stop.append(signum)
+        _interrupts.append(signum)
         raise KeyboardInterrupt
 
-    _asked_to_stop.clear()
+    _interrupts.clear()
     before = signal.signal(signal.SIGINT, interrupt)
     try:
         yield
@@ -121,8 +125,8 @@ def interruptible() -> Iterator[None]:
 
 
 def stop_here() -> None:
-    """Called between steps: a Ctrl-C that got lost on its way is raised."""
-    if _asked_to_stop:
+    """Called between steps: raise a Ctrl-C that other code has suppressed."""
+    if _interrupts:
         raise KeyboardInterrupt
 
 
@@ -138,9 +142,9 @@ def _sentence(error: BaseException) -> str:
 
 @contextmanager
 def shown_plainly(words: Sequence[str] = ()) -> Iterator[None]:
-    """A context in which complaints about arguments show what they quote as every other text is shown.
+    """Escape control characters in the arguments that error messages of typer quote.
 
-    `words` of the command line, where known, tell whether several values were given in one word: `--C 0.1,1`.
+    words  of the command line, if known: they show whether several values were given in one word, `--C 0.1,1`
     """
     try:
         yield
@@ -151,20 +155,21 @@ def shown_plainly(words: Sequence[str] = ()) -> Iterator[None]:
         raise
 
 
-def _several_in_one(param: Any, words: Sequence[str]) -> str:
+def _several_in_one(param: object, words: Sequence[str]) -> str:
+    """What to do if several values, separated by commas, were given for one option."""
     options = getattr(param, "opts", [])
     given = [value for option, value in pairwise(words) if option in options]
     given += [value for option, _, value in (word.partition("=") for word in words) if option in options]
     value = next((one for one in given if re.fullmatch(r"[-+.\de]+(,[-+.\de]+)+", one)), None)
     if value is None:
         return ""
-    if not param.multiple:
+    if not getattr(param, "multiple", False):
         return " (it takes one value; `rankwise tune` chooses among several)"
     return f" (repeat the option: {' '.join(f'{options[0]} {one}' for one in value.split(','))})"
 
 
-def checked(option: str, read: Callable[[Any], Value], given: Any) -> Value:
-    """`read(given)`; what it refuses is wrong usage of `option`."""
+def checked(option: str, read: Callable[[Given], Value], given: Given) -> Value:
+    """`read(given)`; its ValueError is reported as wrong usage of `option`."""
     try:
         return read(given)
     except ValueError as error:
@@ -172,8 +177,8 @@ def checked(option: str, read: Callable[[Any], Value], given: Any) -> Value:
 
 
 @contextmanager
-def doing(what: str) -> Iterator[Callable[[str], None]]:
-    """A line on stderr that says what is being done, renewed by the function given; only at a terminal."""
+def doing(what: str) -> Iterator[Report]:
+    """Show what is being done in a line on stderr, which the yielded function updates; only at a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

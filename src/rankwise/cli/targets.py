@@ -1,7 +1,7 @@
 """What a command may overwrite, checked before it does any work.
 
-What carries rankwise's mark (a model, a journal, a folder of chunks) may be replaced by another of its kind. Any other
-file is the user's, and is replaced only with --force. A file that the command also reads is never written to.
+A file that rankwise wrote (a model, a journal, a folder of chunks) may be replaced by another of its kind. All other
+files are replaced only with --force. A file that the command also reads is never overwritten.
 """
 
 import os
@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from glob import glob
 from pathlib import Path
-from typing import Any
 
 from rankwise.foundation.outputs import check_writable, is_special, resolved
 
@@ -19,7 +18,7 @@ Mark = Callable[[str], bool]
 def check_target(
     target: str, reads: Iterable[str | None], force: bool, is_ours: Mark | None = None, kind: str = ""
 ) -> None:
-    """One sentence where `target` cannot be written, or must not be: `is_ours` tells whether it is of this kind."""
+    """Raise an error if `target` cannot or must not be written; `is_ours` says whether a file is of this kind."""
     if target == "-" or not target or (is_special(target) and not Path(target).is_dir()):
         check_writable(target)
         return
@@ -33,7 +32,7 @@ def check_target(
 
 
 def check_unread(target: str, reads: Iterable[str | None]) -> None:
-    """One sentence where `target` is a file that is read, or that is in a folder that is read."""
+    """Raise an error if `target` is a file that is read, or a file in a folder that is read."""
     if not Path(target).exists():
         return
     for read in (file for one in reads if one not in (None, "-") for file in _files(str(one))):
@@ -41,21 +40,21 @@ def check_unread(target: str, reads: Iterable[str | None]) -> None:
             raise ValueError(f"{target} is both read and written: give another name for what is written")
 
 
-def _is_same(read: Any, target: str) -> bool:
-    with suppress(OSError):  # a link in a data folder that leads nowhere
+def _is_same(read: str | Path, target: str) -> bool:
+    with suppress(OSError):  # a broken link in a data folder
         return os.path.samefile(read, target)
     return False
 
 
 def check_distinct(targets: Sequence[str | None]) -> None:
-    """One sentence where two of the files to be written are one."""
+    """Raise an error if two of the files to be written are the same."""
     paths = [resolved(one) for one in targets if one is not None and one != "-" and not is_special(one)]
     if len(set(paths)) < len(paths):
-        raise ValueError(f"{max(paths, key=paths.count)} is to be written twice: give two names")
+        raise ValueError(f"{max(paths, key=paths.count)} would be written twice: give different names")
 
 
-def _files(read: str) -> list[Any]:
-    """The files behind a name: itself, those of a folder, those that a pattern matches, the one of NAME=FILE."""
+def _files(read: str) -> Sequence[str | Path]:
+    """The files that a name refers to: itself, those in a folder, those that match a pattern, that of NAME=FILE."""
     path = Path(read)
     if path.is_dir():
         return [path, *path.iterdir()]

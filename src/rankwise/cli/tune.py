@@ -1,4 +1,4 @@
-"""`rankwise tune`: its options; what it does is in `rankwise.cli.tuning`."""
+"""The options of `rankwise tune`; its work is done in `rankwise.cli.tuning`."""
 
 from rankwise.cli import model_options as given
 from rankwise.cli.options import Force, Jobs, Json
@@ -36,10 +36,10 @@ def tune(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Choose C, or any option given several times, by a validation file or by folds; fit the best to all of DATA.
+    """Choose C, or any option given several times, on a validation file or by folds; fit the best model to all of DATA.
 
-    An option given several times is tried with each value, in all combinations. The same command again goes on with
-    what was interrupted.
+    An option given several times is tried with each value, in all combinations. If the command is interrupted, give it
+    again to resume it.
 
     Example: rankwise tune train.txt --valid vali.txt -o model.json
     """
@@ -49,6 +49,6 @@ def tune(
     options |= {"solver": solver, "tol": tol, "max_iter": max_iter, "scope": scope, "costs": costs}
     options |= {"normalize_pairs": normalize_pairs, "normalize": normalize}
     grid = {key: values for key, values in options.items() if values}
-    asked = tuning.Tuning(model, grid, measure, folds, seed, float32)
+    request = tuning.Tuning(model, grid, measure, folds, seed, float32)
     files = tuning.Files(data, valid, output, journal, names, force)
-    tuning.tune(asked, files, tuning.Manner(rule, early_stopping, jobs), as_json)
+    tuning.tune(request, files, tuning.Manner(rule, early_stopping, jobs), as_json)

@@ -1,44 +1,46 @@
-"""What `rankwise tune` found: one row per model of the grid, the one to take, and how both are shown."""
+"""The results of `rankwise tune`: one row per model of the grid, the best of them, and how they are printed."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from rankwise.cli.speech import answer, answer_json, say, table
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.strict_json import Json
 from rankwise.model_selection.choice import choose, means_and_errors
 from rankwise.model_selection.search import Table
+from rankwise.rankers.models import Params
 
 
 @dataclass(frozen=True)
 class Family:
     """`model` with each of `values`, in rising order, for its parameter `strength`: "C" or "alpha"."""
 
-    model: Any
-    options: dict[str, Any]
+    model: BaseEstimator
+    options: Params
     strength: str
     values: Floats
 
     @property
-    def ranker(self) -> Any:
+    def ranker(self) -> BaseEstimator:
         """The model without its scaler."""
         return getattr(self.model, "ranker", self.model)
 
     @property
     def parameter(self) -> str:
-        """The strength as the model calls it."""
+        """The model's name of the strength."""
         return self.strength if self.ranker is self.model else f"ranker__{self.strength}"
 
     @property
     def simplest_first(self) -> Floats:
-        """A number for each value, the smaller the stronger the regularisation."""
+        """One number per value; the smaller, the stronger the regularisation."""
         return self.values if self.strength == "C" else -self.values
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One model and what it scored; a mean of None: it was left out, or no query counts."""
+    """One model and its scores; the mean is None if the model was skipped, or if no query counts."""
 
     family: Family = field(repr=False)
     value: float
@@ -49,20 +51,20 @@ class Row:
     seconds: float
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Params:
         return self.family.options | {self.family.strength: self.value}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         outcome = {"mean": self.mean, "standard_error": self.error, "folds": self.scores, "seconds": self.seconds}
         return self.options | outcome
 
 
-def rows_of(family: Family, found: Table) -> list[Row]:
-    """The standard error is over folds, or over the queries of a validation file."""
-    means, errors = means_and_errors(found.values)
-    if len(found.values) == 1:
-        errors = found.errors[0]
-    judged = {place for _, place in found.known}
+def rows_of(family: Family, results: Table) -> list[Row]:
+    """One row per strength; standard errors are over folds, or over the queries of a validation file."""
+    means, errors = means_and_errors(results.values)
+    if len(results.values) == 1:
+        errors = results.errors[0]
+    judged = {place for _, place in results.known}
     return [
         Row(
             family,
@@ -70,24 +72,24 @@ def rows_of(family: Family, found: Table) -> list[Row]:
             float(family.simplest_first[place]),
             _number(means[place]),
             _number(errors[place]) if place in judged else None,
-            [_number(one) for one in found.values[:, place]],
-            float(found.seconds[:, place].sum()),
+            [_number(one) for one in results.values[:, place]],
+            float(results.seconds[:, place].sum()),
         )
         for place, value in enumerate(family.values.tolist())
     ]
 
 
 def best_of(rows: list[Row], rule: str) -> Row:
-    """The row to take; the one-standard-error rule stays within the family of the best."""
+    """The row to choose; the one-standard-error rule only considers the family of the best row."""
 
-    def taken(among: list[Row], rule: str) -> Row:
+    def chosen(among: list[Row], rule: str) -> Row:
         means, errors = (
             np.array(each, np.float64) for each in zip(*((one.mean, one.error) for one in among), strict=True)
         )
         return among[choose(means, errors, np.array([one.simple for one in among]), rule)]
 
-    family = taken(rows, "best").family
-    return taken([row for row in rows if row.family is family], rule)
+    family = chosen(rows, "best").family
+    return chosen([row for row in rows if row.family is family], rule)
 
 
 def show(rows: list[Row], best: Row, measure: str, rule: str, output: str, as_json: bool) -> None:
@@ -105,7 +107,7 @@ def show(rows: list[Row], best: Row, measure: str, rule: str, output: str, as_js
     say(f"model written to {output}")
 
 
-def shown(option: Any) -> str:
+def shown(option: object) -> str:
     return f"{option:g}" if isinstance(option, float) else str(option)
 
 

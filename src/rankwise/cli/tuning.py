@@ -1,8 +1,8 @@
-"""What `rankwise tune` does: judge every model of a grid by every fold, choose, fit the chosen one to all the data.
+"""The work of `rankwise tune`: evaluate every model of a grid on every fold, choose one, fit it to all the data.
 
-Models that differ in their strength of regularisation only (C, or alpha) are a family, which is one search
-(`rankwise.model_selection.search`). The journal observes it: one line per model and fold, with the weights from which a
-path goes on.
+Models that differ only in their strength of regularisation (C, or alpha) form a family, and each family is one search
+(`rankwise.model_selection.search`). The journal records it: one line per model and fold, with the weights that
+warm-start the rest of the path if the search is resumed.
 """
 
 import hashlib
@@ -32,11 +32,12 @@ from rankwise.model_selection.choice import check_rule, end_of_grid
 from rankwise.model_selection.folds import Documents, Halves
 from rankwise.model_selection.search import Cell, Table, search
 from rankwise.model_selection.splits import splits_of
+from rankwise.solvers import Step
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """What decides about the results: a journal of another tuning is refused."""
+    """The options that determine the results; the journal of another tuning is an error."""
 
     model: str
     grid: dict[str, list[Any]]
@@ -48,6 +49,8 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Files:
+    """The files of a tuning."""
+
     data: list[str]
     valid: str | None
     output: str
@@ -70,37 +73,37 @@ class Files:
 
 @dataclass(frozen=True)
 class Manner:
-    """How to search and to choose: a journal serves any of them."""
+    """How to search and choose; a journal can be resumed with other values of these."""
 
     rule: str
     early_stopping: bool
     jobs: int | None
 
 
-def tune(asked: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
-    measures = parse_measures(None if asked.measure is None else [asked.measure])
+def tune(request: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
+    measures = parse_measures(None if request.measure is None else [request.measure])
     checked("--rule", check_rule, manner.rule)
     if files.output == "-":
-        raise typer.BadParameter("what takes long to find goes to a file, not to stdout", param_hint="--output")
-    if files.valid is not None and asked.folds is not None:
-        raise typer.BadParameter("judge by a file or by folds: give --valid or --folds", param_hint="--folds")
-    families = _families(asked, manner.jobs)
+        raise typer.BadParameter("give a file: the model cannot be written to stdout", param_hint="--output")
+    if files.valid is not None and request.folds is not None:
+        raise typer.BadParameter("give --valid or --folds, not both", param_hint="--folds")
+    families = _families(request, manner.jobs)
     files.check()
-    data = read_data(files.data, dtype=np.float32 if asked.float32 else None)
+    data = read_data(files.data, dtype=np.float32 if request.float32 else None)
     note_one_query(data.n_queries, len(data))
     names = names_for(data, files.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
     valid = None if files.valid is None else read_data(files.valid, known)
-    halves = _halves(asked, data, valid)
+    halves = _halves(request, data, valid)
     measure = (measures or parse_measures(default_measures(data.y)))[0]
-    job = asdict(asked) | {"data": _fingerprint(data), "valid": valid and _fingerprint(valid)}
+    job = asdict(request) | {"data": _fingerprint(data), "valid": valid and _fingerprint(valid)}
     with Journal(files.notes, job) as journal:
         try:
             tables = _search(families, Documents(data.X, data.y, data.qid), halves, measure, journal, manner)
         except KeyboardInterrupt:
-            say(f"{counted(len(journal.entries), 'fits')} noted in {journal.path}: the same command goes on from there")
+            say(f"{counted(len(journal.entries), 'fits')} recorded in {journal.path}: give the same command to resume")
             raise
-        rows = [row for family, found in zip(families, tables, strict=True) for row in rows_of(family, found)]
+        rows = [row for family, results in zip(families, tables, strict=True) for row in rows_of(family, results)]
         best = best_of(rows, manner.rule)
         with doing("fitting the chosen model to all the data"):
             chosen = clone(best.family.model).set_params(**{best.family.parameter: best.value})
@@ -112,55 +115,55 @@ def tune(asked: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
     if note := end_of_grid(best.family.strength, best.family.values, best.value):
         say(f"note: {note}")
     if not as_json:
-        if left_out := sum(row.error is None for row in rows):
-            say(f"note: {counted(left_out, 'models')} left out, as {measure} had passed its best: --no-early-stopping")
+        if skipped := sum(row.error is None for row in rows):
+            say(f"note: {counted(skipped, 'models')} skipped, as {measure} had passed its best: --no-early-stopping")
         options = ", ".join(f"{option} = {shown(value)}" for option, value in best.options.items())
         say(f"{options} ({measure} {best.mean:.4f} on {files.valid or counted(len(halves), 'folds')})")
 
 
-def _families(asked: Tuning, jobs: int | None) -> list[Family]:
-    """One for each combination of the options but the strength, all checked before anything is read."""
-    if asked.model == "rankrls-cv":
-        raise typer.BadParameter("rankrls-cv chooses alpha itself: `rankwise train` will do", param_hint="--model")
-    strength = "alpha" if asked.model == "rankrls" else "C"
-    values = np.array(sorted(set(asked.grid.get(strength, GRID))))
-    others = {key: given for key, given in asked.grid.items() if key != strength}
+def _families(request: Tuning, jobs: int | None) -> list[Family]:
+    """One family per combination of the other options, all checked before any file is read."""
+    if request.model == "rankrls-cv":
+        raise typer.BadParameter("rankrls-cv chooses alpha itself: use `rankwise train`", param_hint="--model")
+    strength = "alpha" if request.model == "rankrls" else "C"
+    values = np.array(sorted(set(request.grid.get(strength, GRID))))
+    others = {key: given for key, given in request.grid.items() if key != strength}
     families = []
     for combination in product(*others.values()):
         options = dict(zip(others, combination, strict=True))
         given = {key: value for key, value in options.items() if key != "normalize"} | {"n_jobs": jobs}
         for value in values.tolist():
-            model = make_model(asked.model, given | {strength: value}, options.get("normalize"))
+            model = make_model(request.model, given | {strength: value}, options.get("normalize"))
         family = Family(model, options, strength, values)
         if "random_state" in family.ranker.get_params():
-            family.ranker.set_params(random_state=asked.seed)
+            family.ranker.set_params(random_state=request.seed)
         if hasattr(family.ranker, "callback"):
             family.ranker.callback = _stop_between_steps
         families.append(family)
     return families
 
 
-def _stop_between_steps(_: Any) -> None:
+def _stop_between_steps(_: Step) -> None:
     stop_here()
 
 
-def _halves(asked: Tuning, data: RankingData, valid: RankingData | None) -> list[Halves]:
-    """To train on and to judge by: the folds, or all of the data and the validation file."""
+def _halves(request: Tuning, data: RankingData, valid: RankingData | None) -> list[Halves]:
+    """Documents to train and to evaluate on: the folds, or all of the data and the validation file."""
     documents = Documents(data.X, data.y, data.qid)
     if valid is not None:
         return [lambda: (documents, Documents(valid.X, valid.y, valid.qid))]
-    splits = splits_of(asked.folds, data.X, data.y, data.qid, asked.seed)
+    splits = splits_of(request.folds, data.X, data.y, data.qid, request.seed)
     return [partial(documents.halves, split) for split in splits]
 
 
 def _fingerprint(data: RankingData) -> str:
-    told = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     X = data.X
     for part in (X,) if isinstance(X, np.ndarray) else (X.data, X.indices, X.indptr):
-        told.update(np.ascontiguousarray(part).view(np.uint8).data)
+        digest.update(np.ascontiguousarray(part).view(np.uint8).data)
     for column in (data.y, data.qid):
-        told.update(f"{X.shape} {column.dtype}".encode() + column.tobytes())
-    return told.hexdigest()
+        digest.update(f"{X.shape} {column.dtype}".encode() + column.tobytes())
+    return digest.hexdigest()
 
 
 def _search(
@@ -171,9 +174,8 @@ def _search(
     journal: Journal,
     manner: Manner,
 ) -> list[Table]:
-    """A table per family; each cell that is computed becomes a line of the journal."""
+    """One table per family; each cell that is computed becomes a line of the journal."""
     workers = documents.workers(len(halves), manner.jobs)
-    options: Any = {"early_stopping": manner.early_stopping, "workers": workers}
     total, tables = len(halves) * sum(family.values.size for family in families), []
     with progress_bar("tuning", total, len(journal.entries)) as advance:
         for place, family in enumerate(families):
@@ -185,5 +187,15 @@ def _search(
 
             folds = [fold_of(family.model, family.parameter, one, measure, workers.threads) for one in halves]
             order, known = np.argsort(family.simplest_first), known_cells(journal, place, family.values, len(halves))
-            tables.append(search(folds, family.values, order, known=known, observer=note, **options))
+            tables.append(
+                search(
+                    folds,
+                    family.values,
+                    order,
+                    early_stopping=manner.early_stopping,
+                    workers=workers,
+                    known=known,
+                    observer=note,
+                )
+            )
     return tables

@@ -1,10 +1,10 @@
-"""What the commands do: read, call the library, show the outcome."""
+"""The work of the commands: read, call the library, print the outcome."""
 
 import json
 import time
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,28 +22,36 @@ from rankwise.cli.inputs import (
 )
 from rankwise.cli.judging import Judge
 from rankwise.cli.models import make_training
-from rankwise.cli.speech import answer, answer_json, counted, doing, say, stop_here, table
+from rankwise.cli.speech import Report, answer, answer_json, counted, doing, say, stop_here, table
 from rankwise.cli.targets import check_target
+from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns
+from rankwise.data.records import RankingData
 from rankwise.data.trec import document_ids, write_qrels, write_run
+from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.outputs import written_beside
 from rankwise.foundation.texts import visible
 from rankwise.model_io.conversion import estimator_of, model_of
 from rankwise.model_io.files import is_model_file, read_model, write_model
-from rankwise.rankers.models import LinearModel, Model
+from rankwise.rankers.models import LinearModel, Model, Params
 from rankwise.rankers.training import Training as Trainer
-from rankwise.solvers import Callback, Step
+from rankwise.solvers import Callback, Result, Step
 
-LIST_SHOWN = 30  # entries of a parameter
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+LIST_SHOWN = 30  # entries of a list among the parameters
 BAR = 24  # characters of the longest weight's bar
 
 
 @dataclass(frozen=True)
 class Training:
+    """The arguments of `rankwise train`."""
+
     model: str
     data: list[str]
     output: str
-    options: dict[str, Any]
+    options: Params
     normalize: str | None
     valid: str | None
     measures: list[str] | None
@@ -56,49 +64,52 @@ class Training:
         check_target(self.output, reads, self.force, is_model_file, "rankwise model")
 
 
-def train(asked: Training, as_json: bool) -> None:
-    measures = parse_measures(asked.measures)
-    training = make_training(asked.model, asked.options, asked.normalize)
-    asked.check_output()
-    data = left_on_disk(training, asked.data)
+def train(request: Training, as_json: bool) -> None:
+    measures = parse_measures(request.measures)
+    training = make_training(request.model, request.options, request.normalize)
+    request.check_output()
+    data: RankingData | ChunkedData | None = left_on_disk(training, request.data)
     if data is None:
-        data = read_data(asked.data, dtype=np.float32 if asked.float32 else None)
-    names = names_for(data, asked.names)
+        data = read_data(request.data, dtype=np.float32 if request.float32 else None)
+    names = names_for(data, request.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
-    evaluated = {"train": data} | ({} if asked.valid is None else {"valid": read_data(asked.valid, known)})
+    evaluated = {"train": data} | ({} if request.valid is None else {"valid": read_data(request.valid, known)})
     note_one_query(data.n_queries, len(data))
     began = time.perf_counter()
     with doing("training") as progress:
         ranker = fitted(training, data, progress)
     seconds = time.perf_counter() - began
     model = replace(ranker, columns=known) if isinstance(ranker, Model) else model_of(ranker, names, data.first_index)
-    write_model(model, asked.output)
-    asked_for = measures or metrics.default_measures(np.concatenate([one.y for one in evaluated.values()]))
-    found = {
-        name: metrics.evaluate(one.y, scores_of(ranker, one), one.qid, asked_for) for name, one in evaluated.items()
+    write_model(model, request.output)
+    measures = measures or parse_measures(
+        metrics.default_measures(np.concatenate([one.y for one in evaluated.values()]))
+    )
+    evaluations = {
+        name: metrics.evaluate(one.y, scores_of(ranker, one), one.qid, measures) for name, one in evaluated.items()
     }
     shape = {"documents": len(data), "queries": data.n_queries, "features": data.n_features}
-    tell(asked, Outcome(model.result, shape, seconds, found), as_json)
+    assert model.result is not None
+    show_outcome(request, Outcome(model.result, shape, seconds, evaluations), as_json)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of a training: what the solver says, how large the data are, and how good the model is on which."""
+    """The outcome of a training: the solver's result, the size of the data, and the evaluation on each of them."""
 
-    result: Any
+    result: Result
     shape: dict[str, int]
     seconds: float
-    found: dict[str, metrics.Evaluation]
+    evaluations: dict[str, metrics.Evaluation]
 
 
-def tell(asked: Training, outcome: Outcome, as_json: bool) -> None:
-    result, shape, seconds, found = outcome.result, outcome.shape, outcome.seconds, outcome.found
+def show_outcome(request: Training, outcome: Outcome, as_json: bool) -> None:
+    result, shape, seconds, evaluations = outcome.result, outcome.shape, outcome.seconds, outcome.evaluations
     rounds = {name: getattr(result, name) for name in ("rounds", "bytes") if hasattr(result, name)}  # of a cluster
-    report = partial(answer, aside=asked.output == "-")  # the model itself is on stdout then
+    report = partial(answer, aside=request.output == "-")  # the model itself is on stdout then
     if as_json:
         fit = {"objective": result.value, "converged": result.converged, "iterations": result.iterations} | rounds
-        told = {"model": asked.output, **shape, **fit, "message": result.message, "seconds": seconds}
-        report(json.dumps(told | {name: one.to_dict() for name, one in found.items()}, indent=1))
+        summary = {"model": request.output, **shape, **fit, "message": result.message, "seconds": seconds}
+        report(json.dumps(summary | {name: one.to_dict() for name, one in evaluations.items()}, indent=1))
         return
     report(", ".join(counted(n, what) for what, n in shape.items()))
     report(
@@ -106,29 +117,32 @@ def tell(asked: Training, outcome: Outcome, as_json: bool) -> None:
     )
     if rounds:
         report(f"{counted(rounds['rounds'], 'rounds')} of messages, {counted(rounds['bytes'], 'bytes')}")
-    rows = [[name, *(f"{one[name]:.4f}" for one in found.values())] for name in found["train"]]
-    report(table(rows, ["measure", *found]))
-    if asked.output != "-":
-        say(f"model written to {asked.output}")
+    rows = [[name, *(f"{one[name]:.4f}" for one in evaluations.values())] for name in evaluations["train"]]
+    report(table(rows, ["measure", *evaluations]))
+    if request.output != "-":
+        say(f"model written to {request.output}")
 
 
-def fitted(training: Any, data: Any, progress: Any) -> Any:
-    """A LinearModel by a Training, or else the estimator."""
+def fitted(
+    training: "Trainer | BaseEstimator", data: RankingData | ChunkedData, progress: Report
+) -> "LinearModel | BaseEstimator":
+    """A linear model if it is trained without scikit-learn, else the fitted estimator."""
     if isinstance(training, Trainer):
         return training.fit(data, follower(progress))
+    assert isinstance(data, RankingData)
     follow(training, progress)
     return training.fit(data.X, data.y, data.qid)
 
 
-def follow(ranker: Any, progress: Any) -> None:
-    """Let an estimator call `follower`."""
-    solved_by = getattr(ranker, "ranker", ranker)
-    if hasattr(solved_by, "callback"):
-        solved_by.callback = follower(progress)
+def follow(estimator: "BaseEstimator", progress: Report) -> None:
+    """Show the steps of an estimator's solver, if it has a callback."""
+    ranker = getattr(estimator, "ranker", estimator)
+    if hasattr(ranker, "callback"):
+        ranker.callback = follower(progress)
 
 
-def follower(progress: Any) -> Callback:
-    """Tells of every step, and stops between two of them when asked to."""
+def follower(progress: Report) -> Callback:
+    """A callback that shows every step, and lets Ctrl-C stop the solver between two of them."""
 
     def after(step: Step) -> None:
         stop_here()
@@ -140,49 +154,49 @@ def follower(progress: Any) -> Callback:
 def predict(model_file: str, data_file: str, output: str) -> None:
     check_order(model_file, data_file)
     model = read_model(model_file)
-    data = read_for(model, data_file, needs_labels=False)
+    data = read_for(model, data_file)
     scores = finite_scores(model, data, model_file, data_file)
     with written_beside(output) as file:
         file.write("".join(f"{score!r}\n" for score in scores.tolist()).encode())
-    _tell_written(scores.size, output)
+    _say_written(scores.size, output)
 
 
 def predict_trec(model_file: str, data_file: str, output: str, tag: str, qrels: str | None) -> None:
     check_order(model_file, data_file)
     model = read_model(model_file)
-    data = read_for(model, data_file, comments=True, needs_labels=qrels is not None)
+    data = read_data(data_file, model.columns, comments=True, needs_labels=qrels is not None)
     documents = document_ids(data)
     write_run(output, finite_scores(model, data, model_file, data_file), data.qid, documents, tag)
-    _tell_written(len(data), output)
+    _say_written(len(data), output)
     if qrels is not None:
         write_qrels(qrels, data.y, data.qid, documents)
 
 
-def _tell_written(n_scores: int, output: str) -> None:
+def _say_written(n_scores: int, output: str) -> None:
     if output != "-":
         say(f"{counted(n_scores, 'scores')} written to {output}")
 
 
-def evaluate(ranker_file: str, judge: Judge, asked: list[str] | None, per_query: bool, as_json: bool) -> None:
-    measures = parse_measures(asked)
+def evaluate(ranker_file: str, judge: Judge, names: list[str] | None, per_query: bool, as_json: bool) -> None:
+    measures = parse_measures(names)
     scored = judge.scored(ranker_file)
-    found = metrics.evaluate(*scored, measures or metrics.default_measures(scored.y))
+    evaluation = metrics.evaluate(*scored, measures or metrics.default_measures(scored.y))
     if as_json:
-        answer_json(found.to_dict(per_query))
+        answer_json(evaluation.to_dict(per_query))
     elif per_query:
-        columns = [[f"{value:.4f}" for value in column] for column in found.per_query.values()]
-        rows = [[str(query), *values] for query, *values in zip(found.query_ids.tolist(), *columns, strict=True)]
-        answer(table(rows, ["query", *found.per_query]))
+        columns = [[f"{value:.4f}" for value in column] for column in evaluation.per_query.values()]
+        rows = [[str(query), *values] for query, *values in zip(evaluation.query_ids.tolist(), *columns, strict=True)]
+        answer(table(rows, ["query", *evaluation.per_query]))
     else:
-        answer(repr(found))
+        answer(repr(evaluation))
 
 
 def inspect(model_file: str, top: int, as_json: bool) -> None:
     model = read_model(model_file)
     width, names = model.columns.n_features, model.columns.names
     if not isinstance(model, LinearModel):
-        known = f"{model.dual_coef.size:,} references of {width:,} features, no weights of them"
-        answer(f"{_signature(model)}: {known}")
+        size = f"{model.dual_coef.size:,} references of {width:,} features"
+        answer(f"{_signature(model)}: {size}; a kernel model has no weights of features")
         return
     labels = [str(i + model.columns.first_index) for i in range(width)] if names is None else list(names)
     scaler = None if model.scaling is None else model.scaling.name
@@ -197,8 +211,8 @@ def inspect(model_file: str, top: int, as_json: bool) -> None:
     answer(weight_table(model.coef, labels, top))
 
 
-def _params(model: LinearModel) -> dict[str, Any]:
-    """All parameters by name, those of the run at their defaults."""
+def _params(model: LinearModel) -> Params:
+    """All parameters by name; those that are not stored have their default values."""
     options = model.options
     if options is None:
         ranker = estimator_of(model)
@@ -207,7 +221,7 @@ def _params(model: LinearModel) -> dict[str, Any]:
 
 
 def _signature(model: Model) -> str:
-    """The estimator with the parameters that are not at their defaults, as scikit-learn shows it."""
+    """The estimator with the parameters that differ from their defaults, as scikit-learn prints it."""
     options = model.options if isinstance(model, LinearModel) else None
     if options is None:
         ranker = estimator_of(model)
@@ -219,14 +233,14 @@ def _signature(model: Model) -> str:
 
 
 def _shown(value: object) -> str:
-    """Of a long list, the costs of documents say, the first entries."""
+    """The repr of a parameter; of a long list, such as costs per document, the first entries."""
     if isinstance(value, list) and len(value) > LIST_SHOWN:
         return f"{repr(value[:LIST_SHOWN])[:-1]}, ...]"
     return repr(value)
 
 
-def weight_table(weights: Any, names: list[str], top: int = 0) -> str:
-    """The weights by size, each with a bar."""
+def weight_table(weights: Floats, names: list[str], top: int = 0) -> str:
+    """The weights, the largest first, each with a bar."""
     order = _largest(weights, top)
     widest = float(np.abs(weights).max()) or 1.0
     rows = []
@@ -238,5 +252,5 @@ def weight_table(weights: Any, names: list[str], top: int = 0) -> str:
     return table(rows, ["feature", "weight", " " * BAR]) + more
 
 
-def _largest(weights: Any, top: int) -> Any:
+def _largest(weights: Floats, top: int) -> Ints:
     return np.argsort(-np.abs(weights), kind="stable")[: top or None]

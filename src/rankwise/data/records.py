@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise.foundation.arrays import Array, Floats, exact
+from rankwise.foundation.devices import HostMatrix, is_sparse
 from rankwise.foundation.names import feature_names
 from rankwise.foundation.texts import counted, visible
 from rankwise.pairs.queries import Queries, one_column, one_type
@@ -35,7 +36,7 @@ class RankingData:
     names     None, or the names of the columns of X
     """
 
-    X: Any
+    X: HostMatrix
     y: Floats
     qid: Array
     comments: Sequence[str] | Array | None = None
@@ -76,7 +77,8 @@ class RankingData:
     @property
     def canonical(self) -> "csr_array":
         """A sparse X with sorted columns and without duplicates."""
-        X = self.X if self.X.has_canonical_format else self.X.copy()
+        X: csr_array = self.X
+        X = X if X.has_canonical_format else X.copy()
         X.sum_duplicates()
         return X
 
@@ -160,14 +162,15 @@ def check_finite(data: RankingData, where: str = "") -> None:
     bad = np.flatnonzero(~np.isfinite(data.y))
     if bad.size:
         raise ValueError(f"y[{bad[0]}]{where} is {data.y[bad[0]]}: a label must be a finite number")
-    values = data.X if isinstance(data.X, np.ndarray) else data.X.data
+    X = data.X
+    values = X.data if is_sparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)):  # nearly always, and it needs no array of truth values
             return
     bad = np.flatnonzero(~np.isfinite(values))
     if not bad.size:
         return
-    row = bad[0] // data.n_features if values is data.X else np.searchsorted(data.X.indptr, bad[0], side="right") - 1
+    row = np.searchsorted(X.indptr, bad[0], side="right") - 1 if is_sparse(X) else bad[0] // data.n_features
     raise ValueError(f"row {row} of X{where} holds {values.ravel()[bad[0]]}: every feature must be a finite number")
 
 

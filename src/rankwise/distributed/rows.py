@@ -143,7 +143,8 @@ def nbytes(X: HostMatrix) -> int:
 
 
 def _check(rows: Rows) -> None:
-    values = rows.data.X.data if sparse.issparse(rows.data.X) else rows.data.X
+    X = rows.data.X
+    values: Array = X.data if is_sparse(X) else X
     weight = np.zeros(1) if rows.weight is None else rows.weight
     for what, given in (("a feature", values), ("a label", rows.data.y), ("a weight", weight)):
         with np.errstate(over="ignore", invalid="ignore"):

@@ -1,19 +1,28 @@
-"""What all linear rankers share: checking the input and predicting."""
+"""What all linear rankers share: the checks of their input, and predictions."""
 
 import warnings
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from rankwise.estimators.inputs import Documents, check_columns, keep_columns, rows_to_score, warn_of_query_ids
+from rankwise.estimators.inputs import (
+    CheckedDocuments,
+    Column,
+    Data,
+    Documents,
+    Ids,
+    check_columns,
+    keep_columns,
+    rows_to_score,
+    warn_of_query_ids,
+)
 from rankwise.estimators.on_device import check_fit, check_rows
 from rankwise.estimators.scoring import ScoringRanker
 from rankwise.foundation.arrays import Floats, exact
-from rankwise.foundation.devices import library_of, on_device_of, to_host
+from rankwise.foundation.devices import AnyFloats, Matrix, is_device_array, on_device_of, to_host
 from rankwise.objective.device_sparse import rows_on_device
-from rankwise.objective.stored import is_stored
+from rankwise.objective.stored import Source, is_stored
 from rankwise.rankers.checks import check_room_for_weights
 from rankwise.rankers.fitted import Fitted, placed
 from rankwise.rankers.models import linear_scores
@@ -23,69 +32,74 @@ class Ranker(ScoringRanker):
     """A linear ranker: the score of a document is the inner product of its features with `coef_`."""
 
     coef_: Floats
-    takes_devices = False  # whether fit takes arrays of torch and CuPy
-    takes_disk = False  # whether fit takes rows on disk
-    labels_by_order = False  # whether fit uses only the order of labels, and not their values
+    takes_devices = False  # whether fit accepts arrays of torch and CuPy
+    takes_disk = False  # whether fit accepts rows on disk
+    labels_by_order = False  # whether fit uses only the order of the labels, not their values
 
-    def _checked(self, given: Documents) -> Documents:
-        """The rows, labels and weights of a fit, checked; names and first index are kept."""
+    def _checked(self, given: Documents) -> CheckedDocuments:
+        """The rows, labels and weights of a fit, checked; feature names and the first index are stored."""
         warn_of_query_ids(given.X, given.qid)
-        if is_stored(given.X) and self.takes_disk:
+        if isinstance(given.X, Source) and self.takes_disk:
             if getattr(self, "device", None) is not None:
-                raise ValueError("rows on disk are worked on by the CPU: leave device out, or give data.read()")
+                raise ValueError("rows on disk are processed on the CPU: leave device out, or give data.read()")
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = given.X.shape[1]
             check_room_for_weights(self.n_features_in_)
+            checked = CheckedDocuments(*given)
         else:
             X, y, sample_weight = self._check_fit(given.X, given.y, given.sample_weight)
-            given = given._replace(X=X, y=y, sample_weight=sample_weight)
+            checked = CheckedDocuments(X, y, given.qid, sample_weight, given.columns)
         keep_columns(self, given.columns)
-        return given
+        return checked
 
-    def _check_fit(self, X: Any, y: Any, sample_weight: Any, reset: bool = True) -> tuple[Any, Floats, Floats | None]:
+    def _check_fit(
+        self, X: Data, y: Column, sample_weight: Column, reset: bool = True
+    ) -> tuple[Matrix, AnyFloats, AnyFloats | None]:
         """X dense C-ordered or CSR in float32 or float64, y and the weights in float64."""
         if reset:
             self.__dict__.pop("first_index_", None)
         if is_stored(X):
             raise ValueError(f"{type(self).__name__} takes rows in memory here: give data.read()")
         y = self._exact_labels(y)
-        if library_of(X):
+        if is_device_array(X):
             return check_fit(self, X, y, sample_weight, reset)
-        wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "y_numeric": True}
-        X, y = validate_data(self, X, y, reset=reset, **wanted)
+        wanted = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "y_numeric": True}
+        rows, labels = validate_data(self, X, y, reset=reset, **wanted)
+        weights: Floats | None = None
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return placed(X, y, sample_weight, getattr(self, "device", None))
+            weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        return placed(rows, labels, weights, getattr(self, "device", None))
 
-    def _exact_labels(self, y: Any) -> Any:
-        """y, or ranks for integers that float64 cannot tell apart; costs may look at values."""
+    def _exact_labels(self, y: Column) -> Column:
+        """y, or ranks instead of integers that float64 cannot tell apart, unless costs depend on their values."""
         return exact(y, "y", by_order=self.labels_by_order and getattr(self, "costs", None) is None)
 
-    def predict(self, X: Any) -> Floats:
-        """Scores, one per row, in the order of the rows given; the larger the better.
+    def predict(self, X: Data) -> Floats:
+        """Scores, one per row, in the order of the rows; the higher, the better.
 
-        X may be rows as in `fit`, a RankingData or a frame; columns are found by name where both have names. Only
-        differences between documents of one query mean anything; `predict` therefore needs no query ids.
+        X may be rows as in `fit`, a RankingData or a frame; columns are matched by name if both have names. Only
+        differences between documents of one query have a meaning, so `predict` needs no query ids.
         """
         check_is_fitted(self)
         with rows_to_score(self, X) as rows:
             check_columns(self, rows)
             return self._scores_of_rows(rows)
 
-    def _scores_of_rows(self, X: Any) -> Floats:
-        if library_of(X):
-            there: Floats = rows_on_device(check_rows(self, X, reset=False)).scores(on_device_of(X, self.coef_))
-            return there
-        if not is_stored(X):
-            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return linear_scores(X, to_host(self.coef_))
+    def _scores_of_rows(self, X: Data) -> Floats:
+        if is_device_array(X):
+            scores: Floats = rows_on_device(check_rows(self, X, reset=False)).scores(on_device_of(X, self.coef_))
+            return scores
+        if isinstance(X, Source):
+            return linear_scores(X, to_host(self.coef_))
+        rows = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return linear_scores(rows, to_host(self.coef_))
 
-    def _scores(self, X: Any, qid: Any) -> Floats:
+    def _scores(self, X: Data, qid: Ids) -> Floats:
         return self.predict(X)
 
 
 def warn_of(fitted: Fitted, level: int) -> None:
-    """Say what a training has to say, of the line `level` calls above."""
+    """Issue the warnings of a training, attributed to the line `level` calls above."""
     if fitted.failure is not None:
         warnings.warn(fitted.failure, ConvergenceWarning, stacklevel=level)
     for remark in fitted.remarks:

@@ -1,4 +1,4 @@
-"""What the cross-validating rankers share: the search over strengths, its progress, and what they tell of it."""
+"""What the cross-validating rankers share: the search over strengths, its progress lines, and its results."""
 
 import sys
 import warnings
@@ -12,11 +12,11 @@ from rankwise.foundation.arrays import Array, Floats
 from rankwise.model_selection.choice import choose, end_of_grid, means_and_errors
 from rankwise.model_selection.search import Cell, Fold, Table, Workers, search
 
-MOST_FOLDS = 100  # that have a column each in `cv_results_`; queries that are left out one by one may be more
+MOST_FOLDS = 100  # with a column each in `cv_results_`; there may be more queries that are left out one by one
 
 
 class CrossValidated(Ranker):
-    """A ranker whose strength of regularisation is chosen by queries that were not trained on."""
+    """A ranker whose strength of regularisation is chosen on queries that were not trained on."""
 
     strength: ClassVar[tuple[str, int]]  # its name, and 1 if the smallest is the simplest, -1 if the largest is
     measure_: str
@@ -25,22 +25,22 @@ class CrossValidated(Ranker):
     verbose: int
 
     def _searched(self, folds: Sequence[Fold], strengths: Floats, workers: Workers) -> Table:
-        """Every strength judged in every fold, from the simplest on."""
+        """Every strength evaluated in every fold, the one of the simplest model first."""
         name, sign = self.strength
         order = np.argsort(sign * strengths, kind="stable")
         observer = Progress(name, self.measure_, len(folds)) if self.verbose else None
         table = search(folds, strengths, order, early_stopping=self.early_stopping, workers=workers, observer=observer)
         if self.verbose and len(table.known) < table.values.size:
             left = strengths.size - len(table.known) // len(folds)
-            print(f"{self.measure_} has passed its best: {left} of {strengths.size} {name} left out", file=sys.stderr)
+            print(f"{self.measure_} has passed its best: {left} of {strengths.size} {name}s skipped", file=sys.stderr)
         return table
 
     def _choose(self, strengths: Floats, values: Floats, means: Floats | None = None, level: int = 3) -> int:
-        """The place of the strength to take.
+        """The position of the chosen strength.
 
         values  the measure by fold, or by query left out, and strength
-        means   over the queries, if they were left out one by one; all NaN if there is no pair, which was warned of
-        level   of the caller of `fit`, for warnings
+        means   over the queries, if they were left out one by one; all NaN if there is no pair (warned of already)
+        level   the stack level of the caller of `fit`, for warnings
         """
         name, sign = self.strength
         self.cv_values_: Floats = values
@@ -58,7 +58,7 @@ class CrossValidated(Ranker):
 
 
 class Progress:
-    """An observer of a search: one line per strength on stderr, once it is judged in every fold."""
+    """An observer of a search: one line per strength on stderr, once it has been evaluated in every fold."""
 
     def __init__(self, name: str, measure: str, n_folds: int) -> None:
         self.name, self.measure, self.n_folds = name, measure, n_folds
@@ -77,13 +77,13 @@ class Progress:
 
 
 def mean_weights(table: Table, place: int) -> Array:
-    """The weights at one strength, averaged over the folds: where the final fit starts."""
+    """The weights at one strength, averaged over the folds: the start of the final fit."""
     coefs = [table.coefs[fold, place] for fold in range(len(table.values))]
     return sum(coefs[1:], start=coefs[0]) / len(coefs)
 
 
 def _results(values: Floats, means: Floats) -> dict[str, Array]:
-    """Under GridSearchCV's names."""
+    """The results under GridSearchCV's names."""
     ranks = np.argsort(np.argsort(np.where(np.isnan(means), np.inf, -means), kind="stable")) + 1
     by_fold = {f"split{k}_test_score": row for k, row in enumerate(values)} if len(values) <= MOST_FOLDS else {}
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""L(V) = ½|w|² + C Σ loss(w·x_i - w·x_j) with w = Σ (v_i·v_j) (x_i - x_j), its gradient, and two ways down.
+"""L(V) = ½|w|² + C Σ loss(w·x_i - w·x_j) with w = Σ (v_i·v_j) (x_i - x_j), its gradient, and two ways to minimise it.
 
 With flow(V) = below(V) - above(V) on the graph of all pairs, w = Xᵀz where z_i = v_i·flow(V)_i, and with a = X ∂L/∂w
 the gradient is a flow(V) - flow(a V): O(l (K log k + n)) per evaluation.
@@ -7,7 +7,6 @@ the gradient is a flow(V) - flow(a V): O(l (K log k + n)) per evaluation.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import optimize
@@ -19,7 +18,7 @@ from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.preferences import Preferences
 from rankwise.solvers import Step
 
-WINDOW = 10  # the objective's fall is judged over so many iterations
+WINDOW = 10  # iterations over which the decrease of the objective is compared with the tolerance
 
 
 @dataclass(frozen=True)
@@ -69,40 +68,42 @@ class Progress:
         self.message, self.converged = "", False
         self.point: Point | None = None
 
-    def goes_on(self, here: Point) -> bool:
+    def goes_on(self, point: Point) -> bool:
+        """Record a point; false if the stopping rule is met."""
         detail = ""
         n = len(self.history)
         if self.validate is not None:
-            score = self.validate(here.weights)
+            score = self.validate(point.weights)
             detail = f"validation {score:.4f}"
             if score > self.best_score:
-                self.best_score, self.best_at, self.point = score, n, here
+                self.best_score, self.best_at, self.point = score, n, point
             elif n - self.best_at >= self.patience:
                 self.converged = True
-                self.message = f"no better on validation for {self.patience} iterations; kept iteration {self.best_at}"
+                self.message = (
+                    f"no improvement on validation for {self.patience} iterations; kept iteration {self.best_at}"
+                )
         else:
-            self.point = here
-        norm = float(np.linalg.norm(here.gradient))
-        self.history.append(Step(n, here.value, norm, time.perf_counter() - self.began, detail))
+            self.point = point
+        norm = float(np.linalg.norm(point.gradient))
+        self.history.append(Step(n, point.value, norm, time.perf_counter() - self.began, detail))
         before = self.history[max(0, n - WINDOW)].value
-        if norm == 0 or (n >= WINDOW and before - here.value <= self.tol * abs(before)):
+        if norm == 0 or (n >= WINDOW and before - point.value <= self.tol * abs(before)):
             self.converged = True
-            self.message = self.message or f"the objective fell by less than {self.tol:g} in {WINDOW} iterations"
+            self.message = self.message or f"the objective decreased by less than {self.tol:g} in {WINDOW} iterations"
         return not self.message
 
 
 def descend(objective: FactorizedRisk, start: Floats, progress: Progress, max_iter: int, rate: float) -> None:
     """The paper's gradient descent: V ← V - rate ∇L(V)."""
-    here = objective.at(start)
+    point = objective.at(start)
     for _ in range(max_iter):
-        if not progress.goes_on(here):
+        if not progress.goes_on(point):
             return
-        there = objective.at(here.latent - rate * here.gradient)
-        if not np.isfinite(there.value) or there.value > 10 * progress.history[0].value:
+        point = objective.at(point.latent - rate * point.gradient)
+        if not np.isfinite(point.value) or point.value > 10 * progress.history[0].value:
             progress.message = f"diverged: learning_rate={rate:g} is too large, divide it by 10"
             return
-        here = there
-    if progress.goes_on(here):
+    if progress.goes_on(point):
         progress.message = f"max_iter = {max_iter} iterations were not enough"
 
 
@@ -110,23 +111,23 @@ def quasi_newton(objective: FactorizedRisk, start: Floats, progress: Progress, m
     """scipy's L-BFGS, stopped by `progress`."""
     last: list[Point] = [objective.at(start)]
 
-    def look(flat: Floats) -> tuple[float, Floats]:
+    def at(flat: Floats) -> tuple[float, Floats]:
         last[0] = objective.at(flat.reshape(start.shape))
         return last[0].value, last[0].gradient.ravel()
 
-    def after_step(intermediate_result: Any) -> None:
-        here = last[0]
-        if not np.array_equal(here.latent.ravel(), intermediate_result.x):  # the line search looked further
-            here = objective.at(intermediate_result.x.reshape(start.shape))
-        if not progress.goes_on(here):
+    def after_step(intermediate_result: optimize.OptimizeResult) -> None:
+        point = last[0]
+        if not np.array_equal(point.latent.ravel(), intermediate_result.x):  # the line search tried others after it
+            point = objective.at(intermediate_result.x.reshape(start.shape))
+        if not progress.goes_on(point):
             raise StopIteration
 
     if not progress.goes_on(last[0]):
         return
     options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 0.0, "gtol": 0.0}
-    found = optimize.minimize(look, start.ravel(), jac=True, method="L-BFGS-B", callback=after_step, options=options)
+    result = optimize.minimize(at, start.ravel(), jac=True, method="L-BFGS-B", callback=after_step, options=options)
     if not progress.message:
-        spent = found.status == 1
+        spent = result.status == 1
         progress.converged = not spent
         progress.message = (
             f"max_iter = {max_iter} iterations were not enough"

@@ -2,13 +2,13 @@
 
     minimise over V   ½|w|² + C Σ loss(w·x_i - w·x_j),   w = Σ alpha_ij (x_i - x_j),   sums over all pairs (i, j)
 
-Nothing keeps these alphas positive, and V reaches every w in the span of the pairs as soon as there are some queries:
-the minimum is RankSVM's own, and only the way there, or stopping on it, can tell the two rankers apart.
+The alphas are not constrained to be positive, and with more than a few queries V reaches every w in the span of the
+pairs. The minimum is therefore that of RankSVM; the rankers differ only if the descent is stopped before it.
 """
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,18 +19,22 @@ from rankwise.data.columns import ModelColumns, matched
 from rankwise.data.records import RankingData
 from rankwise.estimators.base import Ranker
 from rankwise.estimators.factorization import FactorizedRisk, Progress, descend, quasi_newton
-from rankwise.estimators.inputs import documents, keep_columns, warn_of_query_ids
+from rankwise.estimators.inputs import Column, Data, Ids, documents, keep_columns, warn_of_query_ids
 from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.devices import HostMatrix, Numbers
 from rankwise.foundation.threads import thread_count
 from rankwise.metrics import Measure, OfQuery, evaluate, parse
+from rankwise.model_selection.splits import Seed
 from rankwise.objective import losses
 from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.preferences import Preferences
-from rankwise.pairs.queries import Queries
+from rankwise.pairs.queries import Queries, QueryIds
 from rankwise.rankers.checks import positive
 from rankwise.solvers import Result
 
-START = 0.1  # standard deviation of the scores that the random start gives
+START = 0.1  # standard deviation of the scores at the random start
+
+Labelled: TypeAlias = tuple[HostMatrix, Numbers, QueryIds | None]  # X, y, qid of the validation data
 
 
 class FactorizedRankSVM(Ranker):
@@ -39,29 +43,29 @@ class FactorizedRankSVM(Ranker):
     Parameters
     ----------
     n_components : int, default=10
-        The length K of the vectors, a bound on the rank of the matrix of alphas.
+        The length K of the vectors, which bounds the rank of the matrix of alphas.
     C : float, default=1.0
         Weight of the sum over the pairs.
     loss : str or Loss, default="hinge"
-        The paper's is the hinge; any loss that RankSVM takes will do.
+        The paper uses the hinge; every loss of RankSVM is possible.
     solver : {"lbfgs", "gd"}, default="lbfgs"
         "gd" is the paper's gradient descent with a fixed step; "lbfgs" needs no step and far fewer iterations.
     learning_rate : float, default=1e-6
-        The step of "gd". The gradient is a sum over pairs of pairs: try 1e-9 to 1e-3.
+        The step size of "gd". The gradient is a sum over pairs of pairs, so it is large: try 1e-9 to 1e-3.
     init : "random" or array of shape (n_documents, n_components), default="random"
-        Where to start. "random": normal numbers, scaled so that scores start with standard deviation 0.1. Zero is a
-        stationary point and no place to start.
+        The start. "random": normal numbers, scaled so that the scores have standard deviation 0.1. Zero cannot be the
+        start, because it is a stationary point.
     max_iter : int, default=500
     tol : float, default=1e-5
-        Stop when the objective has fallen by less than this share of itself in ten iterations.
+        Stop when the objective has decreased by less than this share of itself in ten iterations.
     validation_fraction : float, default=None
         Hold out this share of the queries, stop when `measure` on them has not risen for `n_iter_no_change`
-        iterations, and keep the best. None: no such stop, unless `fit` is given validation data.
+        iterations, and keep the best iterate. None: no early stopping, unless `fit` is given validation data.
     measure : str or callable, default="ndcg@10"
-        A measure that `rankwise.evaluate` takes.
+        A measure of `rankwise.evaluate`.
     n_iter_no_change : int, default=20
     random_state : int, RandomState or None, default=None
-        For the start and the choice of queries held out.
+        For the start, and for the choice of the queries held out.
     n_jobs : int, default=None
         Threads; None or -1 for all cores.
 
@@ -69,12 +73,12 @@ class FactorizedRankSVM(Ranker):
     ----------
     coef_ : ndarray of shape (n_features,)
     latent_ : ndarray of shape (n_documents, n_components)
-        The vectors v, 0 for documents held out.
+        The vectors v; 0 for documents held out.
     n_iter_ : int
     result_ : Result
         Value, gradient norm with respect to V, whether and why it stopped, and the history.
     validation_score_ : float
-        The best `measure` on validation queries; only where there are some.
+        The best `measure` on the validation queries, if there are any.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     Examples
@@ -102,7 +106,7 @@ class FactorizedRankSVM(Ranker):
         validation_fraction: float | None = None,
         measure: str | Measure | OfQuery = "ndcg@10",
         n_iter_no_change: int = 20,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
@@ -119,39 +123,45 @@ class FactorizedRankSVM(Ranker):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None, validation: Any = None) -> Self:
+    def fit(
+        self,
+        X: Data,
+        y: Column = None,
+        qid: Ids = None,
+        sample_weight: Column = None,
+        validation: RankingData | Labelled | None = None,
+    ) -> Self:
         """Learn `latent_` and `coef_` from the rows X with labels y; X, y, qid and sample_weight as in RankSVM.
 
-        `validation`, a tuple (X, y, qid) or a RankingData, stops the fit as `validation_fraction` does, on queries of
-        its own.
+        `validation` is a tuple (X, y, qid) or a RankingData, and stops the fit as `validation_fraction` does.
         """
         C, rate, tol = (positive(name, getattr(self, name)) for name in ("C", "learning_rate", "tol"))
         sizes = ("max_iter", "n_components", "n_iter_no_change")
         max_iter, n_components, patience = (int(positive(name, getattr(self, name))) for name in sizes)
         loss, measure = losses.parse(self.loss), parse(self.measure)
         if self.solver not in ("lbfgs", "gd"):
-            raise ValueError(f"solver is {self.solver!r}: there are 'lbfgs' and 'gd'")
+            raise ValueError(f"solver must be 'lbfgs' or 'gd'; got {self.solver!r}")
         if isinstance(sample_weight, tuple):
-            raise ValueError("sample_weight is a tuple: validation data are given by name, validation=(X, y, qid)")
-        X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
-        warn_of_query_ids(X, qid)
-        X, y, sample_weight = self._check_fit(X, y, sample_weight)
-        validation = None if validation is None else self._checked_validation(validation, columns)
-        keep_columns(self, columns)
+            raise ValueError("sample_weight is a tuple: pass validation data by name, validation=(X, y, qid)")
+        given = documents(X, y, qid, sample_weight)
+        warn_of_query_ids(given.X, given.qid)
+        rows, labels, weights = self._check_fit(given.X, given.y, given.sample_weight)
+        held_out = None if validation is None else self._checked_validation(validation, given.columns)
+        keep_columns(self, given.columns)
         random = check_random_state(self.random_state)
-        queries = Queries(qid, y.size)
+        queries = Queries(given.qid, labels.size)
         self.n_queries_ = len(queries)
-        kept = np.ones(y.size, bool)
-        if validation is None and self.validation_fraction is not None:
+        kept = np.ones(labels.size, bool)
+        if held_out is None and self.validation_fraction is not None:
             kept = ~_held_out(queries, self.validation_fraction, random)
-            validation = X[~kept], y[~kept], queries.codes[~kept]
-        weights = None if sample_weight is None else sample_weight[kept]
-        preferences = Preferences(y[kept], queries.codes[kept], weights, n_jobs=self.n_jobs)
+            held_out = rows[~kept], labels[~kept], queries.codes[~kept]
+        weights = None if weights is None else weights[kept]
+        preferences = Preferences(labels[kept], queries.codes[kept], weights, n_jobs=self.n_jobs)
         if not preferences.any:
             warnings.warn("no preference pair: in every query all labels are equal; all weights are 0", stacklevel=2)
-        objective = FactorizedRisk(MemoryRows(X[kept], thread_count(self.n_jobs)), preferences, loss, C)
+        objective = FactorizedRisk(MemoryRows(rows[kept], thread_count(self.n_jobs)), preferences, loss, C)
         start = self._start(objective, kept, n_components, random)
-        progress = Progress(tol, _validator(validation, measure), patience)
+        progress = Progress(tol, _validator(held_out, measure), patience)
         if self.solver == "gd":
             descend(objective, start, progress, max_iter, rate)
         else:
@@ -159,24 +169,26 @@ class FactorizedRankSVM(Ranker):
         self._keep(progress, kept)
         return self
 
-    def _checked_validation(self, validation: Any, columns: ModelColumns | None) -> tuple[Any, Any, Any]:
-        """(X, y, qid) of the validation data, their columns checked against those of the training data."""
+    def _checked_validation(self, validation: RankingData | Labelled, columns: ModelColumns | None) -> Labelled:
+        """(X, y, qid) of the validation data, with the columns of the training data."""
         if isinstance(validation, RankingData):
             known = ModelColumns.of_data(validation) if columns is None else columns
-            rows = matched(validation, known, "validation")
-            validation = rows.X, rows.y, rows.qid
-        wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": False}
+            data = matched(validation, known, "validation")
+            validation = data.X, data.y, data.qid
+        wanted = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": False}
         return validate_data(self, validation[0], **wanted), *validation[1:]
 
-    def _start(self, objective: FactorizedRisk, kept: Array, n_components: int, random: Any) -> Floats:
+    def _start(
+        self, objective: FactorizedRisk, kept: Array, n_components: int, random: np.random.RandomState
+    ) -> Floats:
         shape = (kept.size, n_components)
         if not isinstance(self.init, str):
             start = np.array(self.init, dtype=np.float64)
             if start.shape != shape or not np.isfinite(start).all():
-                raise ValueError(f"init must be 'random' or finite numbers of shape {shape}, got shape {start.shape}")
+                raise ValueError(f"init must be 'random' or finite numbers of shape {shape}; got shape {start.shape}")
             return start[kept]
         if self.init != "random":
-            raise ValueError(f"init is {self.init!r}: there is 'random', or give an array of shape {shape}")
+            raise ValueError(f"init must be 'random' or an array of shape {shape}; got {self.init!r}")
         V: Floats = random.standard_normal(shape)[kept]
         spread = float(objective.features.dot(objective.weights(V)).std())
         return V * np.sqrt(START / spread) if spread > 0 else V  # w is quadratic in V
@@ -198,18 +210,18 @@ class FactorizedRankSVM(Ranker):
             warnings.warn(f"FactorizedRankSVM did not converge: {progress.message}", ConvergenceWarning, stacklevel=3)
 
 
-def _held_out(queries: Queries, share: float, random: Any) -> Array:
+def _held_out(queries: Queries, share: float, random: np.random.RandomState) -> Array:
     n = len(queries)
     if not 0 < share < 1:
-        raise ValueError(f"validation_fraction must lie between 0 and 1, got {share!r}")
+        raise ValueError(f"validation_fraction must be between 0 and 1; got {share!r}")
     if n < 2:
-        raise ValueError("validation_fraction holds out whole queries and there is only one: give `validation` data")
+        raise ValueError("validation_fraction holds out whole queries, and there is only one: give `validation` data")
     held = random.permutation(n)[: min(max(1, round(share * n)), n - 1)]
-    found: Array = np.isin(queries.codes, held)
-    return found
+    is_held_out: Array = np.isin(queries.codes, held)
+    return is_held_out
 
 
-def _validator(data: Any, measure: Measure) -> Callable[[Floats], float] | None:
+def _validator(data: Labelled | None, measure: Measure) -> Callable[[Floats], float] | None:
     if data is None:
         return None
     X, y, qid = data

@@ -1,4 +1,4 @@
-"""What `fit`, `predict`, `score` and `rank` take: arrays, a RankingData, rows on disk, or a frame with named columns.
+"""What `fit`, `predict`, `score` and `rank` accept: arrays, a RankingData, rows on disk, or a frame with named columns.
 
     fit(X, y, qid)    fit(data)    fit(frame, y="label", qid="query")
 
@@ -8,38 +8,62 @@ Features are matched by name wherever both the ranker and the rows have names.
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _get_feature_names
 
+from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns, matched
 from rankwise.data.records import COMMENT, RankingData
+from rankwise.foundation.arrays import Array
+from rankwise.foundation.devices import AnyFloats, Numbers, SparseMatrix
 from rankwise.foundation.names import QUERY_IDS, by_number, feature_names
-from rankwise.objective.stored import is_stored
+from rankwise.objective.stored import Features, Source
+from rankwise.pairs.queries import QueryIds
+
+if TYPE_CHECKING:
+    from pandas import DataFrame  # in annotations also a frame of Polars or Arrow
+
+Data: TypeAlias = "Numbers | SparseMatrix | Source | RankingData | DataFrame"  # what X may be
+Column: TypeAlias = Numbers | str | None  # y and sample_weight: numbers, or the name of a column of a frame
+Ids: TypeAlias = QueryIds | str | None  # qid and document ids: of any type, or the name of a column of a frame
 
 
 class Documents(NamedTuple):
-    """Rows with what is known of each; `columns`: of a RankingData or rows on disk, the names and the first index."""
+    """The rows given to `fit` or `score`, with their labels, query ids and weights.
 
-    X: Any
-    y: Any
-    qid: Any
-    sample_weight: Any
+    columns  the feature names and the first index of a RankingData or of rows on disk
+    """
+
+    X: Data
+    y: Column
+    qid: Ids
+    sample_weight: Column
     columns: ModelColumns | None = None
 
 
-def documents(X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Documents:
-    """The arguments of `fit` and `score` with labels, query ids and weights taken from where they are."""
-    if isinstance(X, RankingData) or is_stored(X):
+class CheckedDocuments(NamedTuple):
+    """The same after the checks of `fit`, as trainings in `rankwise.rankers` take them."""
+
+    X: Features
+    y: AnyFloats
+    qid: QueryIds | None
+    sample_weight: AnyFloats | None
+    columns: ModelColumns | None = None
+
+
+def documents(X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None) -> Documents:
+    """The arguments of `fit` and `score`, with labels, query ids and weights taken out of a RankingData or a frame."""
+    if isinstance(X, RankingData | ChunkedData):
         if y is not None or qid is not None:
             kind = "RankingData has" if isinstance(X, RankingData) else "rows on disk have"
             raise ValueError(f"{kind} labels and query ids of their own: give X alone, without y and qid")
         names = None if X.names is None else tuple(map(str, X.names))
-        width = X.n_features if isinstance(X, RankingData) else X.shape[1]
-        columns = ModelColumns(int(width), int(X.first_index), names)
+        columns = ModelColumns(X.n_features, X.first_index, names)
         return Documents(X.X if isinstance(X, RankingData) else X, X.y, X.qid, sample_weight, columns)
-    given = {"y": y, "qid": qid, "sample_weight": sample_weight}
+    given: dict[str, Column | Ids] = {"y": y, "qid": qid, "sample_weight": sample_weight}
     named = {argument: name for argument, name in given.items() if isinstance(name, str)}
     if not named:
         return Documents(X, y, qid, sample_weight)
@@ -52,12 +76,12 @@ def documents(X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None)
     places = {name: place for place, name in enumerate(known or ())}
     taken = {*named.values(), COMMENT}
     features = _select(X, [place for name, place in places.items() if name not in taken])
-    values = {argument: _column(X, name, places[name]) for argument, name in named.items()}
-    return Documents(features, **{**given, **values})
+    given |= {argument: _column(X, name, places[name]) for argument, name in named.items()}
+    return Documents(features, given["y"], given["qid"], given["sample_weight"])
 
 
-def keep_columns(ranker: Any, columns: ModelColumns | None) -> None:
-    """Feature names and first index of the training data, where they came with the rows."""
+def keep_columns(ranker: BaseEstimator, columns: ModelColumns | None) -> None:
+    """Store the feature names and the first index of the training data, if these have any."""
     if columns is None:
         return
     ranker.first_index_ = columns.first_index
@@ -66,18 +90,18 @@ def keep_columns(ranker: Any, columns: ModelColumns | None) -> None:
 
 
 @contextmanager
-def rows_to_score(ranker: Any, X: Any) -> Iterator[Any]:
-    """The rows that a fitted ranker scores: the columns that it knows, found by name where X has names.
+def rows_to_score(ranker: BaseEstimator, X: Data) -> Iterator[Data]:
+    """The columns of X that a fitted ranker was trained on, matched by name if X has names.
 
-    A RankingData is put into the ranker's order. From a frame with more columns than the ranker knows, labels and query
-    ids for instance, the ranker's are taken; one with the same columns in another order is left to scikit-learn, which
-    refuses it.
+    The columns of a RankingData are put into the ranker's order. A frame may have further columns, such as labels and
+    query ids, which are dropped. A frame with the same columns in another order is left to scikit-learn, which raises
+    an error.
     """
     if isinstance(X, RankingData):
         is_known = hasattr(ranker, "feature_names_in_") or hasattr(ranker, "first_index_")
         rows = matched(X, ModelColumns.of(ranker), "the data").X if is_known else X.X
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")  # they are matched above
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")  # matched above
             yield rows
         return
     known = frame_columns(X)
@@ -89,48 +113,54 @@ def rows_to_score(ranker: Any, X: Any) -> Iterator[Any]:
     yield X
 
 
-def frame_columns(X: Any) -> list[str] | None:
-    """The names of the columns of a frame (pandas, Polars, Arrow); None of anything else."""
+def frame_columns(X: Data) -> list[str] | None:
+    """The names of the columns of a frame (pandas, Polars, Arrow), as texts; None if X is no frame."""
     if not hasattr(X, "__dataframe__"):
         return None
-    names = [str(name) for name in (X.column_names if hasattr(X, "column_names") else X.columns)]
+    names = [str(name) for name in _names(X)]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"X has two columns named {twice!r}: rename one of them")
     return names
 
 
-def _select(frame: Any, places: Sequence[int]) -> Any:
-    """Some columns of a frame, by place: names need not be texts."""
+def _names(frame: "DataFrame") -> Sequence[object]:
+    """The names of the columns of a frame; those of pandas need not be texts."""
+    names: Sequence[object] = frame.column_names if hasattr(frame, "column_names") else frame.columns
+    return names
+
+
+def _select(frame: "DataFrame", places: Sequence[int]) -> "DataFrame":
+    """Some columns of a frame, by position."""
     if hasattr(frame, "iloc"):
         return frame.iloc[:, list(places)]
-    names = frame.column_names if hasattr(frame, "column_names") else frame.columns
+    names = _names(frame)
     return frame.select([names[place] for place in places])
 
 
-def _column(frame: Any, name: str, place: int) -> Any:
+def _column(frame: "DataFrame", name: str, place: int) -> Array:
     return np.asarray(frame.iloc[:, place] if hasattr(frame, "iloc") else frame[name])
 
 
-def check_columns(ranker: Any, X: Any) -> None:
-    """What scikit-learn does not check of the columns to predict on: the names of rows on disk, and that the columns
-    f1, f2, ... of a frame are numbers, which a model without names knows too.
+def check_columns(ranker: BaseEstimator, X: Data) -> None:
+    """Check what scikit-learn does not: the feature names of rows on disk, and the order of the columns f1, f2, ... of
+    a frame if the model has no names.
     """
     known = getattr(ranker, "feature_names_in_", None)
-    if is_stored(X):
+    if isinstance(X, ChunkedData):
         _check_stored_columns(ranker, X, known)
-    names = X.names if is_stored(X) else _get_feature_names(X)
+    names = X.names if isinstance(X, ChunkedData) else _get_feature_names(X)
     order = None if known is not None or names is None else by_number([str(name) for name in names])
-    if order is None:
+    if names is None or order is None:
         return
     if order != sorted(order):
-        raise ValueError("the columns f1, f2, ... of X are not in the order of their numbers: put them into it")
+        raise ValueError("the columns f1, f2, ... of X are not in the order of their numbers: sort them")
     first = getattr(ranker, "first_index_", None)  # of a model from a file
     if first is not None and names[0] != f"f{first}":
         raise ValueError(f"the columns of X count from {names[0]}, and the features of the model from f{first}")
 
 
-def _check_stored_columns(ranker: Any, X: Any, known: Any) -> None:
+def _check_stored_columns(ranker: BaseEstimator, X: ChunkedData, known: Array | None) -> None:
     name = type(ranker).__name__
     if X.shape[1] != ranker.n_features_in_:
         raise ValueError(f"the rows have {X.shape[1]} features, the model has {ranker.n_features_in_}")
@@ -138,16 +168,16 @@ def _check_stored_columns(ranker: Any, X: Any, known: Any) -> None:
     if (X.names is None) != (known is None) and not (known is None and numbers):
         lacking, having = ("X does not have valid", "with") if X.names is None else ("X has", "without")
         warnings.warn(f"{lacking} feature names, but {name} was fitted {having} feature names", stacklevel=4)
-    elif known is not None and list(X.names) != [str(one) for one in known]:
+    elif known is not None and X.names is not None and list(X.names) != [str(one) for one in known]:
         odd = sorted(set(X.names) ^ {str(one) for one in known})
-        found = f"{odd[0]!r} is not in both" if odd else "they are in another order, which `rankwise predict` mends"
-        raise ValueError(f"the rows have other features than the model: {found}")
+        reason = f"only one of them has {odd[0]!r}" if odd else "the order differs; `rankwise predict` reorders them"
+        raise ValueError(f"the features of the rows are not those of the model: {reason}")
 
 
-def warn_of_query_ids(X: Any, qid: Any) -> None:
-    """A UserWarning where qid is not given and X is a frame with a column, or an index, named like query ids.
+def warn_of_query_ids(X: Data, qid: Ids) -> None:
+    """Warn if qid is not given and X is a frame with a column, or an index, named like query ids.
 
-    Nothing else can tell: features and labels of many queries and of one look alike.
+    The name is the only sign: the features and labels of one query look like those of many.
     """
     names = None if qid is not None else _get_feature_names(X)
     if names is None:
@@ -156,6 +186,6 @@ def warn_of_query_ids(X: Any, qid: Any) -> None:
     for name, place in [*((one, "a column") for one in names), *((one, "an index") for one in in_index)]:
         if str(name).lower() in QUERY_IDS:
             cure = "pass the query ids as qid, and leave them out of X"
-            text = f"X has {place} {name!r} and qid is not given: all rows are taken as one query; {cure}"
+            text = f"X has {place} {name!r} and qid is not given: all rows are treated as one query; {cure}"
             warnings.warn(text, stacklevel=3)
             return

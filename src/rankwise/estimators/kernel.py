@@ -1,28 +1,39 @@
-"""Kernel rankers: a map from the kernel to features, then the linear machinery as it is.
+"""Kernel rankers: a map from the kernel to features, then a linear ranker on these.
 
 score(x) = Σ β_z k(x, z),   minimising ½|f|² + C Σ loss(f(x_i) - f(x_j)) over f in the span of the references z
 """
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from scipy import sparse
+from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from rankwise.estimators.base import Ranker
-from rankwise.estimators.inputs import check_columns, documents, keep_columns, rows_to_score, warn_of_query_ids
+from rankwise.estimators.inputs import (
+    Column,
+    Ids,
+    check_columns,
+    documents,
+    keep_columns,
+    rows_to_score,
+    warn_of_query_ids,
+)
 from rankwise.estimators.on_device import check_rows
 from rankwise.estimators.ranksvm import RankSVM
-from rankwise.foundation.arrays import Array, Floats, Ints, finite
-from rankwise.foundation.devices import library_of, to_host
+from rankwise.foundation.arrays import Floats, Ints, finite
+from rankwise.foundation.devices import is_sparse, library_of, to_host
 from rankwise.kernel_maps import Kernel, KernelMap
+from rankwise.kernel_maps.kernel import Objects
+from rankwise.model_selection.splits import Seed
 from rankwise.objective.losses import Loss
 from rankwise.objective.stored import is_stored
 from rankwise.rankers.checks import positive
+from rankwise.rankers.models import Params
 from rankwise.solvers import Callback, Result, Solver
 
-SYMMETRY = 1e-8  # share of the largest value by which a precomputed kernel may fail to be symmetric
+SYMMETRY = 1e-8  # how far a precomputed kernel may be from symmetric, as a share of its largest value
 SLAB = 256  # rows compared at a time
 
 
@@ -33,19 +44,19 @@ class KernelRanker(Ranker):
     gamma: float | None
     degree: float
     coef0: float
-    kernel_params: dict[str, Any] | None
+    kernel_params: Params | None
     n_components: int | None
     landmarks: str
-    random_state: Any
+    random_state: Seed
 
     dual_coef_: Floats
-    X_fit_: Any
+    X_fit_: Objects
     support_: Ints | None
 
-    def _mapped(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Array, Floats | None]:
+    def _mapped(self, X: Objects, y: Column, sample_weight: Column) -> tuple[Floats, Floats, Floats | None]:
         """The features of the training objects, the labels and the weights, all checked."""
         if is_stored(X):
-            raise ValueError(f"{type(self).__name__} takes rows in memory: give data.read()")
+            raise ValueError(f"{type(self).__name__} needs rows in memory: give data.read()")
         self.map_ = self.new_map()
         self.__dict__.pop("first_index_", None)
         y, sample_weight = (to_host(one) if library_of(one) else one for one in (y, sample_weight))
@@ -59,54 +70,55 @@ class KernelRanker(Ranker):
             X, y = validate_data(self, X, y, **self._rows_wanted(), y_numeric=True)
         if self.map_.kernel.precomputed:
             _check_symmetric(X)
+        weights: Floats | None = None
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+            weights = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         features = self.map_.fit_transform(X)
         self.X_fit_, self.support_ = self.map_.references, self.map_.chosen
-        return features, np.asarray(y, dtype=np.float64), sample_weight
+        return features, np.asarray(y, dtype=np.float64), weights
 
     def new_map(self) -> KernelMap:
-        """The map that the parameters ask for, not fitted."""
+        """The map that the parameters describe, not fitted yet."""
         named = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         extra = dict(self.kernel_params or {})
         kernel = Kernel(self.kernel, extra if callable(self.kernel) else named | extra)
         components = None if self.n_components is None else int(positive("n_components", self.n_components))
         return KernelMap(kernel, components, self.landmarks, self.random_state)
 
-    def predict(self, X: Any) -> Floats:
-        """Scores, one per object, in the order given; the larger the better.
+    def predict(self, X: Objects) -> Floats:
+        """Scores, one per object, in the order of the objects; the higher, the better.
 
         With kernel="precomputed", X holds the kernel between these objects (rows) and the training objects (columns).
-        Kernel values are computed in blocks: memory does not grow with the number of objects times that of references.
+        Kernel values are computed block by block, so their matrix is never held in memory as a whole.
         """
         check_is_fitted(self)
         with rows_to_score(self, X) as rows:
             check_columns(self, rows)
             return self._scores_of_rows(rows)
 
-    def _scores_of_rows(self, X: Any) -> Floats:
+    def _scores_of_rows(self, X: Objects) -> Floats:
         if library_of(X):
             return self.map_.scores(check_rows(self, X, reset=False), self.dual_coef_)
         X = list(X) if self._takes_objects(X) else validate_data(self, X, **self._rows_wanted(), reset=False)
         return self.map_.scores(X, self.dual_coef_)
 
-    def _takes_objects(self, X: Any) -> bool:
-        """Whether X goes to a callable kernel as it is; rows of numbers are checked even then."""
+    def _takes_objects(self, X: Objects) -> bool:
+        """Whether X is passed to a callable kernel unchecked; rows of numbers are checked in any case."""
         if not callable(self.kernel):
             return False
         dtype = getattr(X, "dtype", None)
         if hasattr(X, "__dataframe__"):
             return False
-        return not (sparse.issparse(X) or (getattr(X, "ndim", 0) == 2 and dtype is not None and dtype.kind in "fiub"))
+        return not (is_sparse(X) or (getattr(X, "ndim", 0) == 2 and dtype is not None and dtype.kind in "fiub"))
 
-    def _rows_wanted(self) -> dict[str, Any]:
-        wanted: dict[str, Any] = {"dtype": np.float64, "order": "C"}
+    def _rows_wanted(self) -> dict[str, object]:
+        wanted: dict[str, object] = {"dtype": np.float64, "order": "C"}
         if self.kernel == "precomputed":
             return wanted
-        # scikit-learn's Manhattan distances know 32-bit indices only
+        # scikit-learn's Manhattan distances support 32-bit indices only
         return wanted | {"accept_sparse": "csr", "accept_large_sparse": self.kernel != "laplacian"}
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = not tags.input_tags.pairwise
@@ -129,26 +141,27 @@ class KernelRankSVM(KernelRanker):
     kernel_params : dict, default=None
         Further parameters of the kernel.
     n_components : int, default=None
-        None: the kernel as it is, which takes memory for n_documents² numbers and time for their cube. A number: that
-        many landmarks (Nyström's approximation), memory for n_documents * n_components.
+        None: the exact kernel, in memory for n_documents² numbers and time that grows with n_documents³. A number: that
+        many landmarks (Nyström's approximation), in memory for n_documents * n_components numbers.
     landmarks : {"random", "kmeans", "leverage"}, default="random"
-        How landmarks are found: any documents, centres of clusters, or documents drawn by approximate leverage scores.
+        How landmarks are chosen: documents drawn uniformly, centres of clusters, or documents drawn by approximate
+        leverage scores.
     random_state : int, RandomState or None, default=None
-        For the landmarks, and for the solvers that draw at random.
+        For the landmarks, and for solvers that draw random numbers.
     device : str, default=None
-        Where to move the features that the kernel is mapped to, as in RankSVM: "cuda", ... For X of torch or CuPy
-        kernel values too are computed where it lies, for random landmarks and the kernels that products of rows give
-        ("linear", "rbf", "polynomial", "sigmoid"); else on the CPU.
+        The device to move the features of the kernel map to, as in RankSVM: "cuda", ... If X is an array of torch or
+        CuPy, kernel values are computed on its device too, for random landmarks and kernels that depend on inner
+        products of rows ("linear", "rbf", "polynomial", "sigmoid"); else on the CPU.
 
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n_references,)
         score(x) = Σ dual_coef_[r] * kernel(x, X_fit_[r]).
     X_fit_ : array or list
-        What predictions compare with: landmarks or, in the exact case, those training objects that span all of them;
-        with kernel="precomputed" the numbers of their columns.
+        The references: landmarks or, for the exact kernel, training objects that span all others; with
+        kernel="precomputed" the numbers of their columns.
     support_ : ndarray or None
-        The rows of the training set that X_fit_ is; None for centres of clusters.
+        The rows of the training set that X_fit_ consists of; None for centres of clusters.
     map_ : KernelMap
     n_iter_, result_ : as for RankSVM, in the space of the map's features.
 
@@ -173,10 +186,10 @@ class KernelRankSVM(KernelRanker):
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
+        kernel_params: Params | None = None,
         n_components: int | None = None,
         landmarks: str = "random",
-        random_state: Any = None,
+        random_state: Seed = None,
         tol: float = 1e-3,
         max_iter: int | None = None,
         n_jobs: int | None = None,
@@ -202,15 +215,15 @@ class KernelRankSVM(KernelRanker):
         self.callback = callback
         self.device = device
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Objects, y: Column = None, qid: Ids = None, sample_weight: Column = None) -> Self:
         """Learn `dual_coef_` from objects X with labels y; arguments as for RankSVM."""
-        X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
-        warn_of_query_ids(X, qid)
-        features, y, sample_weight = self._mapped(X, y, sample_weight)
-        keep_columns(self, columns)
+        given = documents(X, y, qid, sample_weight)
+        warn_of_query_ids(given.X, given.qid)
+        features, labels, weights = self._mapped(given.X, given.y, given.sample_weight)
+        keep_columns(self, given.columns)
         names = ("C", "loss", "solver", "tol", "max_iter", "n_jobs", "verbose", "callback", "random_state", "device")
         linear = RankSVM(**{name: getattr(self, name) for name in names})
-        linear.fit(features, y, qid, sample_weight)
+        linear.fit(features, labels, given.qid, weights)
         self.dual_coef_ = self.map_.coefficients(to_host(linear.coef_))
         self.result_: Result = linear.result_
         self.n_iter_, self.n_queries_ = linear.n_iter_, linear.n_queries_
@@ -220,7 +233,7 @@ class KernelRankSVM(KernelRanker):
 def _check_symmetric(K: Floats) -> None:
     n, width = K.shape
     if n != width:
-        raise ValueError(f"kernel='precomputed' wants X of shape (n, n) to fit, got {K.shape}")
+        raise ValueError(f"with kernel='precomputed', fit needs X of shape (n, n); got {K.shape}")
     limit = SYMMETRY * float(np.abs(K).max(initial=0.0))
     for i in range(0, n, SLAB):
         apart = np.abs(K[i : i + SLAB] - K[:, i : i + SLAB].T)

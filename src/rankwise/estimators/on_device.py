@@ -1,33 +1,46 @@
-"""Checks of torch and CuPy arrays, which stay on their device; scikit-learn checks NumPy arrays."""
+"""Checks of torch and CuPy arrays, which stay on their device; NumPy arrays are checked by scikit-learn."""
 
 from dataclasses import replace
-from typing import Any
+
+from sklearn.base import BaseEstimator
 
 from rankwise.foundation.arrays import finite
-from rankwise.foundation.devices import finite_rows, is_sparse, library_of, namespace, on_device_of, to_host
+from rankwise.foundation.devices import (
+    AnyFloats,
+    DeviceArray,
+    Numbers,
+    finite_rows,
+    is_sparse,
+    library_of,
+    namespace,
+    on_device_of,
+    to_host,
+)
 
 
-def check_fit(ranker: Any, X: Any, y: Any, sample_weight: Any, reset: bool) -> tuple[Any, Any, Any]:
-    """X in float32 or float64, y and the weights in float64 beside it."""
+def check_fit(
+    ranker: BaseEstimator, X: DeviceArray, y: Numbers, sample_weight: Numbers | None, reset: bool
+) -> tuple[DeviceArray, AnyFloats, AnyFloats | None]:
+    """X in float32 or float64; y and the weights in float64, on the device of X."""
     if not ranker.takes_devices:
-        raise ValueError(f"{type(ranker).__name__} takes arrays of NumPy only, got X of {library_of(X)}")
+        raise ValueError(f"{type(ranker).__name__} accepts arrays of NumPy only; got X of {library_of(X)}")
     X = check_rows(ranker, X, reset)
-    y = finite(on_device_of(X, y), "y", X.shape[0])
-    if sample_weight is not None:
-        sample_weight = finite(on_device_of(X, sample_weight), "sample_weight", X.shape[0])
-    return X, y, sample_weight
+    labels = finite(on_device_of(X, y), "y", X.shape[0])
+    if sample_weight is None:
+        return X, labels, None
+    return X, labels, finite(on_device_of(X, sample_weight), "sample_weight", X.shape[0])
 
 
-def bring_back(ranker: Any) -> None:
-    """Copy what was learnt on a device from NumPy arrays back into NumPy arrays."""
+def bring_back(ranker: BaseEstimator) -> None:
+    """Copy the weights of a ranker, which was fitted on a device to NumPy arrays, into a NumPy array."""
     ranker.coef_ = to_host(ranker.coef_)
     ranker.result_ = replace(ranker.result_, point=ranker.coef_)
 
 
-def check_rows(ranker: Any, X: Any, reset: bool) -> Any:
-    """X dense and in order, or sparse, with the number of features that the ranker knows, or learns by `reset`."""
+def check_rows(ranker: BaseEstimator, X: DeviceArray, reset: bool) -> DeviceArray:
+    """X in C order, or sparse, with as many features as the ranker was fitted with; `reset`: this is that fit."""
     if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"X must have rows and columns, got an array of shape {tuple(X.shape)}")
+        raise ValueError(f"X must have rows and columns; got an array of shape {tuple(X.shape)}")
     if reset:
         ranker.n_features_in_ = int(X.shape[1])
         ranker.__dict__.pop("feature_names_in_", None)

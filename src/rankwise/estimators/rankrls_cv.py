@@ -1,16 +1,16 @@
-"""RankRLSCV: RankRLS with alpha chosen by queries left out, exactly from one eigendecomposition or by folds."""
+"""RankRLSCV: RankRLS with alpha chosen on queries left out, exactly from one eigendecomposition, or by folds."""
 
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.base import clone
 
 from rankwise.estimators.cross_validated import CrossValidated
+from rankwise.estimators.inputs import Column, Data, Ids, keep_columns, warn_of_query_ids
 from rankwise.estimators.inputs import documents as documents_of
-from rankwise.estimators.inputs import keep_columns, warn_of_query_ids
 from rankwise.estimators.on_device import bring_back
 from rankwise.estimators.rankrls import RankRLS, prepared, told
 from rankwise.estimators.ranksvm_path import check_strengths
@@ -39,33 +39,31 @@ FOLDS = "cv=5 chooses by folds instead"
 class RankRLSCV(CrossValidated):
     """RankRLS with the alpha whose models best rank the queries that they have not seen.
 
-    Unless `cv` asks for folds, each query is left out in turn, exactly and in closed form: no model is fitted again. A
-    single query is judged by leaving out the two documents of each preference pair (of more than 100,000 pairs, so many
-    drawn at random).
+    Unless `cv` is given, each query is left out in turn, exactly and in closed form, without refitting. With a single
+    query, the two documents of each preference pair are left out instead (of 100,000 random pairs if there are more).
 
     Parameters
     ----------
     alphas : sequence of float, default=None
         None: 2^-15, 2^-14, ..., 2^10.
     cv : None, int, splitter or list of (train rows, held-out rows), default=None
-        None: every query is left out, as above. Else folds as in `RankSVMCV`, each fitted anew for every alpha: for
-        solver "cg", for arrays of torch and CuPy, and for more features and documents than a matrix can be decomposed
-        for.
+        None: every query is left out, as above. Else folds as in `RankSVMCV`, refitted for every alpha; needed for
+        solver "cg", for arrays of torch and CuPy, and if both features and documents are too many for a decomposition.
     measure : str, default="pairwise-accuracy"
         What to maximise: a measure of `rankwise.metrics`, averaged over the queries left out (or over the folds), or
-        "squared-error", the error of RankRLS itself for each compared pair, negated (not with folds). The default takes
-        any labels, as RankRLS does, and is what its objective approximates. A single query that is judged by its pairs
-        takes "pairwise-accuracy" or "squared-error".
+        "squared-error", the negated squared error of RankRLS per compared pair (not with folds). The default accepts
+        any labels, as RankRLS does, and is what the objective of RankRLS approximates. A single query needs
+        "pairwise-accuracy" or "squared-error".
     rule : {"best", "one-se"}, default="best"
-        "best": the highest mean; of equals, the largest alpha. "one-se": the largest alpha whose mean is no more than
-        one standard error below the best.
+        "best": the highest mean, and among equal means the largest alpha. "one-se": the largest alpha whose mean is no
+        more than one standard error below the best.
     ranker : RankRLS, default=None
         The options other than alpha: ties, scaling, solver, device. None: RankRLS(). Its alpha is ignored. With
-        cv=None, its solver says whether the matrix decomposed is n_features ("primal") or n_documents ("dual") wide;
-        "auto": the narrower.
+        cv=None, its solver determines the size of the matrix that is decomposed: n_features ("primal"), n_documents
+        ("dual") or the smaller of the two ("auto").
     n_jobs : int, default=None
         Threads; None or -1 for all cores. The result does not depend on it.
-    early_stopping, verbose : as in `RankSVMCV`, for folds; from the largest alpha on
+    early_stopping, verbose : as in `RankSVMCV`, for folds; the smallest alphas are skipped
     ties, scaling, solver : deprecated
         Give ranker=RankRLS(ties=..., scaling=..., solver=...).
 
@@ -73,19 +71,19 @@ class RankRLSCV(CrossValidated):
     ----------
     alpha_ : float
     coef_ : ndarray of shape (n_features,)
-        Of all documents, at `alpha_`.
+        The weights learnt from all documents at `alpha_`.
     best_ranker_ : RankRLS
-        The ranker that `coef_` is of; `save_model` writes it.
+        The fitted ranker whose weights `coef_` is; `save_model` writes it.
     best_score_ : float
     alphas_, scores_, standard_errors_ : ndarray of shape (n_alphas,)
-        The measure for each alpha, the larger the better, and its standard error over the queries or folds.
+        The measure for each alpha, the higher the better, and its standard error over the queries or folds.
     cv_values_ : ndarray of shape (n_queries, n_alphas) or (n_folds, n_alphas)
-        The same by query, in the order in which they first occur, or by fold; NaN if it does not count.
+        The measure per query, in the order in which queries first occur, or per fold; NaN if it does not count.
     cv_results_ : dict of arrays
         The same under GridSearchCV's names: ready for a data frame.
     cv_predictions_ : ndarray of shape (n_documents,)
-        With cv=None and several queries: the score of each document at `alpha_` by the model without its query; less
-        that of the query's first document if an offset of the features would cost the digits of the differences.
+        With cv=None and several queries: the score of each document at `alpha_` by the model without its query; minus
+        the score of the query's first document if a large offset of the features would round away the differences.
     coef_path_ : ndarray of shape (n_alphas, n_features)
         With cv=None.
     n_queries_, n_iter_, result_, n_features_in_, feature_names_in_ : as of RankRLS
@@ -131,25 +129,25 @@ class RankRLSCV(CrossValidated):
 
     @property
     def device(self) -> str | None:
-        """Where arrays of NumPy are moved for the fit: the template's."""
+        """The device that arrays of NumPy are moved to for the fit: that of `ranker`."""
         return None if self.ranker is None else self.ranker.device
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None) -> Self:
         """Choose `alpha_` and learn `coef_`; arguments as in RankRLS.
 
-        Documents of weight 0 are left out of measures; other weights only affect the models and "squared-error".
+        Documents of weight 0 are not evaluated; other weights only affect the models and "squared-error".
         """
         self.alphas_ = check_strengths("alphas", self.alphas)
         check_rule(self.rule)
         template, at_host = self._template(), library_of(X) is None
         measure = SQUARED_ERROR if self.measure == SQUARED_ERROR else parse(self.measure)
         self.measure_ = str(measure)
-        X, y, qid, sample_weight, columns = documents_of(X, y, qid, sample_weight)
-        warn_of_query_ids(X, qid)
-        X, y, sample_weight = self._check_fit(X, y, sample_weight)
-        keep_columns(self, columns)
-        documents = Documents(X, y, None if qid is None else to_host(qid), sample_weight)
-        self.n_queries_ = len(Queries(documents.qid, X.shape[0]))
+        given = documents_of(X, y, qid, sample_weight)
+        warn_of_query_ids(given.X, given.qid)
+        rows, labels, weights = self._check_fit(given.X, given.y, given.sample_weight)
+        keep_columns(self, given.columns)
+        documents = Documents(rows, labels, None if given.qid is None else to_host(given.qid), weights)
+        self.n_queries_ = len(Queries(documents.qid, rows.shape[0]))
         for name in ("coef_path_", "cv_predictions_"):
             self.__dict__.pop(name, None)
         if self.cv is None:
@@ -163,13 +161,15 @@ class RankRLSCV(CrossValidated):
 
     def _template(self) -> RankRLS:
         if not isinstance(self.ranker, RankRLS | None):
-            cure = "it must be a RankRLS, whose alpha is chosen; for another ranker take scikit-learn's GridSearchCV"
-            raise ValueError(f"ranker is a {type(self.ranker).__name__}: {cure}")
+            cure = "for other rankers, use scikit-learn's GridSearchCV"
+            raise ValueError(
+                f"ranker must be a RankRLS, whose alpha is chosen; got a {type(self.ranker).__name__}: {cure}"
+            )
         template: RankRLS = RankRLS() if self.ranker is None else clone(self.ranker)
         given = {name: getattr(self, name) for name in OPTIONS if getattr(self, name) is not None}
         if given:
             options = ", ".join(f"{name}={value!r}" for name, value in given.items())
-            text = f"options of RankRLSCV other than those of the choice are deprecated: give ranker=RankRLS({options})"
+            text = f"these options of RankRLSCV are deprecated: give ranker=RankRLS({options}) instead"
             warnings.warn(text, DeprecationWarning, stacklevel=3)
         template.set_params(n_jobs=self.n_jobs, **given)
         return template
@@ -177,7 +177,7 @@ class RankRLSCV(CrossValidated):
     def _fold(self, template: RankRLS, documents: Documents, measure: str | Measure) -> None:
         """Choose by folds, and fit the chosen alpha to all documents."""
         if not isinstance(measure, Measure):
-            raise ValueError("measure 'squared-error' needs every query left out exactly: leave cv out")
+            raise ValueError("measure 'squared-error' is not available with folds: leave cv out")
         splits = documents.splits(self.cv)
         workers = documents.workers(len(splits), self.n_jobs)
         ranker = clone(template).set_params(n_jobs=workers.threads)
@@ -188,9 +188,9 @@ class RankRLSCV(CrossValidated):
         self.best_ranker_: RankRLS = template.set_params(alpha=self.alpha_).fit(*documents)
 
     def _leave_out(self, template: RankRLS, documents: Documents, measure: str | Measure) -> None:
-        """Choose by every query left out, or by every pair of a single one; the model is one of the path."""
+        """Choose by leaving out every query, or every pair of a single query; the model is taken from the path."""
         if library_of(documents.X):
-            raise ValueError(f"queries are left out exactly for arrays of NumPy only: {FOLDS}")
+            raise ValueError(f"leaving queries out exactly needs arrays of NumPy: {FOLDS}")
         problem = prepared(template, *documents)
         alphas = problem.units.alpha(self.alphas_)
         solutions = path(problem, alphas, _primal(template, problem))
@@ -208,7 +208,7 @@ class RankRLSCV(CrossValidated):
         self.best_ranker_ = self._of_path(template, problem, solutions, best)
 
     def _of_path(self, template: RankRLS, problem: Regression, solutions: Path, best: int) -> RankRLS:
-        """The ranker that a fit at the chosen alpha gives."""
+        """The ranker that a fit at the chosen alpha would give."""
         exactly = problem.at if solutions.spectrum is not None else problem.twofold_at
         message = f"alpha = {self.alpha_:g} of {self.alphas_.size}, by {solutions.method}"
         at = exactly(solutions.points[:, best], float(problem.units.alpha(self.alpha_)))
@@ -221,9 +221,9 @@ class RankRLSCV(CrossValidated):
 
 
 def _primal(ranker: RankRLS, problem: Regression) -> bool:
-    """Whether the matrix to be decomposed is n_features wide."""
+    """Whether the matrix to decompose has n_features columns, not n_documents."""
     if ranker.solver not in SOLVERS:
-        raise ValueError(f"solver is {ranker.solver!r}: there are {', '.join(map(repr, SOLVERS))}; {FOLDS}")
+        raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}; got {ranker.solver!r}; {FOLDS}")
     n, d = problem.labels.size, problem.size
     primal = d <= n if ranker.solver == "auto" else ranker.solver == "primal"
     width = d if primal else n
@@ -233,7 +233,7 @@ def _primal(ranker: RankRLS, problem: Regression) -> bool:
 
 
 def _by_query(problem: Regression, scores: Floats, measure: str | Measure, n_jobs: int | None) -> tuple[Floats, Floats]:
-    """The measure by query and alpha, and for each alpha."""
+    """The measure by query and alpha, and its mean over queries for each alpha."""
     n_queries = problem.starts.size - 1
     queries = np.repeat(np.arange(n_queries), np.diff(problem.starts))
     if measure == SQUARED_ERROR:
@@ -246,8 +246,8 @@ def _by_query(problem: Regression, scores: Floats, measure: str | Measure, n_job
     means, values = np.full(scores.shape[1], np.nan), np.full((n_queries, scores.shape[1]), np.nan)
 
     def judge(k: int) -> None:
-        found = evaluate(problem.labels[judged], scores[judged, k], queries[judged], measure, n_jobs=1)
-        means[k], values[found.query_ids, k] = found[measure], found.per_query[str(measure)]
+        evaluation = evaluate(problem.labels[judged], scores[judged, k], queries[judged], measure, n_jobs=1)
+        means[k], values[evaluation.query_ids, k] = evaluation[measure], evaluation.per_query[str(measure)]
 
     if judged.any():
         share(judge, range(scores.shape[1]), thread_count(n_jobs))
@@ -256,12 +256,12 @@ def _by_query(problem: Regression, scores: Floats, measure: str | Measure, n_job
 
 def _check_pairwise(measure: str | Measure) -> None:
     if str(measure) not in (SQUARED_ERROR, "pairwise-accuracy", "pairwise-accuracy:ties=half"):
-        cure = "a single query is judged pair by pair, by 'pairwise-accuracy' or 'squared-error'"
-        raise ValueError(f"measure is {str(measure)!r}: {cure}")
+        known = "'pairwise-accuracy' or 'squared-error'"
+        raise ValueError(f"measure must be {known} if there is only one query; got {str(measure)!r}")
 
 
 def _by_pair(left_out: LeftOutPairs, measure: str | Measure, unit: float) -> Floats:
-    """The measure for each alpha, over the pairs of a single query; `unit` is that of its labels."""
+    """The measure for each alpha, over the pairs of a single query; `unit` is the unit of its labels."""
     gaps, weights, margins = left_out
     if not gaps.size:
         return np.full(margins.shape[1], np.nan)

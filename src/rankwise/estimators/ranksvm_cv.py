@@ -2,31 +2,30 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from scipy import sparse
 
+from rankwise.data.chunks import ChunkedData
 from rankwise.estimators.cross_validated import CrossValidated, mean_weights
+from rankwise.estimators.inputs import Column, Data, Ids, keep_columns
 from rankwise.estimators.inputs import documents as documents_of
-from rankwise.estimators.inputs import keep_columns
 from rankwise.estimators.on_device import bring_back
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.estimators.ranksvm_path import check_strengths, path_fold, template_of
 from rankwise.foundation.arrays import Array
-from rankwise.foundation.devices import library_of, to_host
+from rankwise.foundation.devices import is_sparse, library_of, to_host
 from rankwise.metrics import Measure, default_measure, parse
 from rankwise.model_selection.choice import check_rule
 from rankwise.model_selection.folds import Documents
 from rankwise.model_selection.splits import Folds
-from rankwise.objective.stored import is_stored
 from rankwise.pairs.queries import Queries
 
 
 class RankSVMCV(CrossValidated):
     """RankSVM with the C whose models best rank the queries that they have not seen.
 
-    In each fold one objective is solved for every C, each from the last one's solution; the final fit is to all data.
+    In each fold the problem is solved for every C, warm-started from the previous one; the final fit uses all data.
 
     Parameters
     ----------
@@ -35,19 +34,19 @@ class RankSVMCV(CrossValidated):
     cv : int, splitter or list of (train rows, held-out rows), default=5
         A number of folds of whole queries (shuffled, always the same); a single query is split by documents.
     measure : str or Measure, default=None
-        What to maximise, averaged over the folds: any measure of `rankwise.metrics`. None: NDCG@10, or pairwise
+        The measure to maximise, averaged over the folds: any of `rankwise.metrics`. None: NDCG@10, or pairwise
         accuracy for labels that are not grades (`rankwise.metrics.default_measure`).
     rule : {"best", "one-se"}, default="best"
-        "best": the highest mean; of equals, the smallest C. "one-se": the smallest C whose mean is no more than one
-        standard error below the best.
+        "best": the highest mean, and among equal means the smallest C. "one-se": the smallest C whose mean is no more
+        than one standard error below the best.
     ranker : RankSVM, default=None
-        The options other than C: loss, solver, tol, costs by level, device, ... None: RankSVM(). Its C is ignored. A
-        template has every option that the ranker has, now and later, and this class repeats none of them. Folds are
-        solved to a tolerance of 1e-3 at most, the final fit to the ranker's own.
+        The options other than C: loss, solver, tol, costs by level, device, ... None: RankSVM(). Its C is ignored.
+        Folds are solved to a tolerance of 1e-3 or the ranker's own if that is larger, the final fit to the ranker's
+        own.
     n_jobs : int, default=None
         Threads; None or -1 for all cores. The result does not depend on it.
     early_stopping : bool, default=True
-        Leave out the largest Cs once the measure has clearly passed its best: once four Cs in a row are worse than the
+        Skip the largest Cs once the measure has clearly passed its best: once four Cs in a row are worse than the
         best by a paired t-test over the folds, at one-sided 10 %.
     verbose : int, default=0
         1: one line per C on stderr.
@@ -56,16 +55,16 @@ class RankSVMCV(CrossValidated):
     ----------
     C_ : float
     coef_ : ndarray of shape (n_features,)
-        Of all documents, at `C_`.
+        The weights learnt from all documents at `C_`.
     best_ranker_ : RankSVM
-        The fitted ranker that `coef_` is of; `save_model` writes it.
+        The fitted ranker whose weights `coef_` is; `save_model` writes it.
     measure_ : str
-        What was maximised.
+        The name of the measure that was maximised.
     best_score_ : float
         The mean over folds at `C_`.
     Cs_, scores_, standard_errors_ : ndarray of shape (n_Cs,)
     cv_values_ : ndarray of shape (n_folds, n_Cs)
-        NaN for each C that was left out, and for a fold that no query counts in.
+        NaN for each C that was skipped, and for a fold in which no query counts.
     cv_results_ : dict of arrays
         The same under GridSearchCV's names: ready for a data frame.
     n_queries_, n_iter_, result_, n_features_in_, feature_names_in_ : as of RankSVM
@@ -105,14 +104,14 @@ class RankSVMCV(CrossValidated):
 
     @property
     def device(self) -> str | None:
-        """Where arrays of NumPy are moved for the fit: the template's."""
+        """The device that arrays of NumPy are moved to for the fit: that of `ranker`."""
         return None if self.ranker is None else self.ranker.device
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Choose `C_` and learn `coef_`; arguments as in RankSVM. Documents of weight 0 are not judged."""
+    def fit(self, X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None) -> Self:
+        """Choose `C_` and learn `coef_`; arguments as in RankSVM. Documents of weight 0 are not evaluated."""
         self.Cs_ = check_strengths("Cs", self.Cs)
         if self.measure is not None:
-            parse(self.measure)  # refuses what is unknown before anything is computed
+            parse(self.measure)  # an unknown measure is an error before anything is computed
         check_rule(self.rule)
         template, at_host = self._template(), library_of(X) is None
         given = self._checked(documents_of(X, y, qid, sample_weight))
@@ -128,13 +127,13 @@ class RankSVMCV(CrossValidated):
         try:
             table = self._searched(folds, self.Cs_, workers)
         except ValueError:
-            if is_stored(X):
-                X.check_finite()  # a NaN on disk is found when it has spoilt the objective
+            if isinstance(X, ChunkedData):
+                X.check_finite()  # a NaN on disk shows only in the objective; this names its row
             raise
         best = self._choose(self.Cs_, table.values)
         self.C_ = float(self.Cs_[best])
         final = self._final(template, mean_weights(table, best))
-        if is_stored(X):
+        if isinstance(X, ChunkedData):
             final.fit(X, sample_weight=sample_weight)
         else:
             final.fit(*documents)
@@ -147,12 +146,12 @@ class RankSVMCV(CrossValidated):
     def _template(self) -> RankSVM:
         template = template_of(self.ranker)
         costs = template.costs
-        if callable(costs) or sparse.issparse(costs) or (not isinstance(costs, str) and np.ndim(costs) == 1):
-            raise ValueError("costs of single documents or pairs cannot be cut into folds: give a name or a table")
+        if callable(costs) or is_sparse(costs) or (costs is not None and np.ndim(costs) == 1):
+            raise ValueError("costs per document or pair cannot be split into folds: give a name or a table by level")
         return template
 
     def _final(self, template: RankSVM, start: Array) -> RankSVM:
-        """The ranker for all documents, which starts from given weights."""
+        """The ranker for all documents, which starts from these weights."""
         final: RankSVM = template.set_params(C=self.C_, n_jobs=self.n_jobs, warm_start=True)
         final.coef_ = start
         return final

@@ -1,17 +1,16 @@
-"""RankSVM for every C of a grid: `c_path`, and the folds along whose paths C is chosen."""
+"""RankSVM for every C of a grid: `c_path`, and the folds on which C is chosen along a path."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
-from rankwise.estimators.inputs import warn_of_query_ids
+from rankwise.estimators.inputs import Column, Data, Ids, warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Array, Floats
-from rankwise.foundation.devices import to_host
+from rankwise.foundation.devices import Numbers, to_host
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
 from rankwise.metrics import Measure
@@ -21,18 +20,20 @@ from rankwise.model_selection.search import Fold
 from rankwise.objective import losses
 from rankwise.objective.building import build
 from rankwise.objective.objective import Objective
+from rankwise.objective.stored import Features
+from rankwise.pairs.queries import QueryIds
 from rankwise.preprocessing import make_scaler
 from rankwise.rankers.checks import positive
-from rankwise.solvers import Result
+from rankwise.solvers import Result, Solver
 
 GRID = tuple(2.0**k for k in range(-15, 11))
 DIRECTIONS = ("up", "down")
-SELECTION_TOL = 1e-3  # what is gained beyond it does not show in any measure
+SELECTION_TOL = 1e-3  # a smaller tolerance does not change any measure visibly
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Path(Tabular):
-    """The solutions by C, in the order in which the Cs were given."""
+    """One solution per C, in the order of the Cs given."""
 
     Cs: Floats
     coef: Floats  # (n_Cs, n_features)
@@ -52,27 +53,27 @@ class Path(Tabular):
 
 
 def c_path(
-    X: Any,
-    y: Any,
-    qid: Any = None,
+    X: Data,
+    y: Column,
+    qid: Ids = None,
     Cs: Sequence[float] | Array | None = None,
     *,
     ranker: RankSVM | None = None,
     direction: str = "up",
-    sample_weight: Any = None,
+    sample_weight: Column = None,
 ) -> Path:
     """`RankSVM(C=C).fit(X, y, qid).coef_` for every C of `Cs` (None: 2^-15, 2^-14, ..., 2^10), to the solver's `tol`.
 
     ranker     a RankSVM with the options to use (loss, solver, tol, costs, ...); its own C is ignored
-    direction  "up": from the smallest C to the largest, each from the last one's solution; or "down"
+    direction  "up": from the smallest C to the largest, each warm-started from the previous one; or "down"
     """
     strengths = check_strengths("Cs", Cs)
     if direction not in DIRECTIONS:
-        raise ValueError(f"direction is {direction!r}: there are 'up' and 'down'")
+        raise ValueError(f"direction must be 'up' or 'down'; got {direction!r}")
     template = template_of(ranker)
     warn_of_query_ids(X, qid)
-    X, y, sample_weight = template._check_fit(X, y, sample_weight)
-    solver, unit = linear_problem(template, Documents(X, y, qid, sample_weight))
+    rows, labels, weights = template._check_fit(X, y, sample_weight)
+    solver, unit = template.options.solver_for(rows), objective_at_one(template, rows, labels, qid, weights)
     order = np.argsort(strengths, kind="stable")[:: 1 if direction == "up" else -1]
     solutions = follow(solver, unit, strengths[order], None, template.callback)
     by_place = dict(zip(order.tolist(), solutions, strict=True))
@@ -80,29 +81,35 @@ def c_path(
     return Path(strengths, np.array([to_host(result.point) for result in results]), results)
 
 
-def linear_problem(ranker: RankSVM, documents: Documents) -> tuple[Any, Objective]:
-    """The solver and the objective at C = 1 that the ranker stands for."""
-    options, loss = ranker.options, losses.parse(ranker.loss)
-    unit = build(*documents, C=1.0, loss=loss, pairing=options.pairing(), n_jobs=ranker.n_jobs)
-    return options.solver_for(documents.X), unit
+def linear_problem(ranker: RankSVM, documents: Documents) -> tuple[Solver, Objective]:
+    """The solver of the ranker, and its objective at C = 1."""
+    return ranker.options.solver_for(documents.X), objective_at_one(ranker, *documents)
+
+
+def objective_at_one(
+    ranker: RankSVM, X: Features, y: Numbers, qid: QueryIds | None, sample_weight: Numbers | None
+) -> Objective:
+    """The objective of the ranker at C = 1, which a path multiplies by its Cs."""
+    loss, pairing = losses.parse(ranker.loss), ranker.options.pairing()
+    return build(X, y, qid, sample_weight, C=1.0, loss=loss, pairing=pairing, n_jobs=ranker.n_jobs)
 
 
 def for_selection(ranker: RankSVM, n_threads: int) -> RankSVM:
-    """A copy that is as exact as a choice needs."""
+    """A copy with a tolerance that suffices to choose C."""
     copy: RankSVM = clone(ranker).set_params(n_jobs=n_threads, tol=max(ranker.tol, SELECTION_TOL))
     return copy
 
 
 def path_fold(ranker: RankSVM, halves: Halves, measure: Measure, n_threads: int) -> PathFold:
-    """A fold along whose path C is chosen."""
+    """A fold that is solved along a path over C."""
     problem = partial(linear_problem, for_selection(ranker, n_threads))
     return PathFold(halves, problem, measure, n_threads, ranker.callback)
 
 
-def fold_of(model: Any, parameter: str, halves: Halves, measure: Measure, n_threads: int) -> Fold:
-    """A fold of any ranker, scaled or not: a linear RankSVM goes along a path, others are fitted for each strength.
+def fold_of(model: BaseEstimator, parameter: str, halves: Halves, measure: Measure, n_threads: int) -> Fold:
+    """A fold of any ranker, scaled or not: a linear RankSVM follows a path, others are fitted for each strength.
 
-    parameter  the strength of regularisation as the model calls it: C, ranker__alpha, ...
+    parameter  the model's name for the strength of regularisation: C, ranker__alpha, ...
     """
     ranker = getattr(model, "ranker", model)
     if not isinstance(ranker, RankSVM):
@@ -121,16 +128,16 @@ def fold_of(model: Any, parameter: str, halves: Halves, measure: Measure, n_thre
 
 
 def template_of(ranker: RankSVM | None) -> RankSVM:
-    """A copy of the ranker whose C is to change, or one sentence."""
+    """A copy of the ranker, whose C is to be chosen; an error if it is no RankSVM."""
     if not isinstance(ranker, RankSVM | None):
-        cure = 'it must be a RankSVM, whose C is chosen; to scale features take ScaledRanker(RankSVMCV(), "zscore")'
-        raise ValueError(f"ranker is a {type(ranker).__name__}: {cure}")
+        cure = 'to scale features, use ScaledRanker(RankSVMCV(), "zscore")'
+        raise ValueError(f"ranker must be a RankSVM, whose C is chosen; got a {type(ranker).__name__}: {cure}")
     template: RankSVM = RankSVM() if ranker is None else clone(ranker)
     return template
 
 
 def check_strengths(name: str, given: Sequence[float] | Array | None) -> Floats:
-    """Positive numbers as an array, the usual grid for None, or one sentence that calls the parameter by its name."""
+    """The strengths as an array, the usual grid for None; an error that names the parameter if one is not positive."""
     values = np.asarray(GRID if given is None else given, dtype=object).ravel()
     if not values.size:
         raise ValueError(f"{name} is empty: give at least one")

@@ -1,12 +1,22 @@
-"""A ranker that scales its features first, so that what was learnt on scaled data predicts on raw data."""
+"""A ranker that scales its features first, so that a model of scaled features predicts on raw ones."""
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.data.records import RankingData
-from rankwise.estimators.inputs import check_columns, documents, keep_columns, rows_to_score, warn_of_query_ids
+from rankwise.estimators.inputs import (
+    Column,
+    Data,
+    Ids,
+    check_columns,
+    documents,
+    keep_columns,
+    rows_to_score,
+    warn_of_query_ids,
+)
 from rankwise.estimators.scoring import ScoringRanker
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.preprocessing import make_scaler
@@ -17,9 +27,9 @@ class ScaledRanker(ScoringRanker):
 
     Parameters
     ----------
-    ranker : a ranker, such as RankSVM(); with warm_start=True, the next fit starts from the last one's weights
+    ranker : a ranker, such as RankSVM(); with warm_start=True, each fit starts from the weights of the previous one
     scaler : {"query-minmax", "query-zscore", "minmax", "zscore"}
-        The first two scale within each query, so they need `qid` for predictions too.
+        The first two scale within each query, so predictions need `qid` too.
 
     Attributes
     ----------
@@ -28,26 +38,26 @@ class ScaledRanker(ScoringRanker):
 
     __metadata_request__predict: ClassVar = {"qid": True}
 
-    def __init__(self, ranker: Any, scaler: str = "query-minmax") -> None:
+    def __init__(self, ranker: BaseEstimator, scaler: str = "query-minmax") -> None:
         self.ranker = ranker
         self.scaler = scaler
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None) -> Self:
         """Fit the scaler, then a copy of `ranker` to the scaled rows; arguments as in RankSVM."""
         X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
         self.__dict__.pop("first_index_", None)
         self.scaler_ = make_scaler(self.scaler)
         scaled = self.scaler_.fit_transform(X, qid=qid)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}  # not every ranker takes them
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}  # not every ranker has them
         self.ranker_ = self._next_ranker().fit(scaled, y, qid, **weights)
         if columns is not None:
             self.first_index_ = columns.first_index
             keep_columns(self.scaler_, columns)
         return self
 
-    def _next_ranker(self) -> Any:
-        """A copy of `ranker`; where it is to start warm, from the weights of the last fit."""
+    def _next_ranker(self) -> BaseEstimator:
+        """A copy of `ranker`, warm-started from the previous fit if it has warm_start=True."""
         ranker = clone(self.ranker)
         if getattr(ranker, "warm_start", False) and hasattr(self, "ranker_"):
             ranker.coef_ = self.ranker_.coef_
@@ -65,7 +75,7 @@ class ScaledRanker(ScoringRanker):
 
     @property
     def feature_names_in_(self) -> Array:
-        """The scaler's: it sees the columns first."""
+        """Those of the scaler, which gets the columns as they are given."""
         names: Array = self.scaler_.feature_names_in_
         return names
 
@@ -73,8 +83,8 @@ class ScaledRanker(ScoringRanker):
     def n_queries_(self) -> int:  # type: ignore[override]
         return int(self.ranker_.n_queries_)
 
-    def predict(self, X: Any, qid: Any = None) -> Floats:
-        """Scores, one per row; a RankingData brings its query ids along."""
+    def predict(self, X: Data, qid: Ids = None) -> Floats:
+        """Scores, one per row; the query ids of a RankingData are used if qid is not given."""
         check_is_fitted(self)
         ids = X.qid if qid is None and isinstance(X, RankingData) else qid
         with rows_to_score(self, X) as rows:
@@ -82,10 +92,10 @@ class ScaledRanker(ScoringRanker):
             scores: Floats = self.ranker_.predict(self.scaler_.transform(rows, ids))
         return scores
 
-    def _scores(self, X: Any, qid: Any) -> Floats:
+    def _scores(self, X: Data, qid: Ids) -> Floats:
         return self.predict(X, qid)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not str(self.scaler).startswith("query-")  # that would move the zeros
+        tags.input_tags.sparse = not str(self.scaler).startswith("query-")  # which would move the zeros
         return tags

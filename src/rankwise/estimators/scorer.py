@@ -1,21 +1,22 @@
-"""make_scorer: a measure as scikit-learn's searches take it, with the query ids that it needs."""
+"""make_scorer: a measure as a scorer for scikit-learn's searches, which receives query ids."""
 
-from typing import Any
-
+from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankwise.estimators.scoring import refuse_merged_queries
+from rankwise.foundation.arrays import Array
 from rankwise.metrics import Measure, parse
 from rankwise.model_selection.validation import judge
+from rankwise.objective.stored import Features
 
 
 class Scorer:
-    """scorer(estimator, X, y, qid=qid): the mean of a measure over the queries; the larger the better."""
+    """scorer(estimator, X, y, qid=qid): the mean of a measure over the queries; the higher, the better."""
 
     def __init__(self, measure: str | Measure) -> None:
         self.measure = parse(measure)
 
-    def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
+    def __call__(self, estimator: BaseEstimator, X: Features, y: Array, qid: Array | None = None) -> float:
         if qid is None:
             refuse_merged_queries(_queries_of_fit(estimator))
         return judge(estimator, X, y, qid, [self.measure])[self.measure]
@@ -33,13 +34,13 @@ class Scorer:
 def make_scorer(measure: str | Measure) -> Scorer:
     """A scorer for `GridSearchCV(..., scoring=make_scorer("map"))` and scikit-learn's other searches.
 
-    It takes any measure of `rankwise.metrics` and evaluates query by query, so that scikit-learn must pass it query
-    ids: `sklearn.set_config(enable_metadata_routing=True)`, then `search.fit(X, y, qid=qid)`.
+    It accepts any measure of `rankwise.metrics` and evaluates query by query, so scikit-learn must pass query ids to
+    it: `sklearn.set_config(enable_metadata_routing=True)`, then `search.fit(X, y, qid=qid)`.
     """
     return Scorer(measure)
 
 
-def _queries_of_fit(estimator: Any) -> int:
+def _queries_of_fit(estimator: BaseEstimator) -> int:
     """How many queries a ranker was fitted to, also inside a pipeline or a search."""
     inner = getattr(estimator, "best_estimator_", estimator)
     last = inner.steps[-1][1] if hasattr(inner, "steps") else inner

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankwise.data.columns import ModelColumns
-from rankwise.rankers.models import OF_THE_RUN, KernelModel, LinearModel, Model
+from rankwise.rankers.models import OF_THE_RUN, KernelModel, LinearModel, Model, Params
+
+if TYPE_CHECKING:  # a model is read without scikit-learn
+    from sklearn.base import BaseEstimator
 
 LINEAR = {  # score = coef · x
     "RankSVM": "rankwise.estimators.ranksvm",
@@ -21,7 +24,9 @@ KERNEL = {  # score = Σ dual_coef_r · kernel(x, reference_r)
 }
 
 
-def model_of(estimator: Any, feature_names: Sequence[str] | None = None, first_index: int | None = None) -> Model:
+def model_of(
+    estimator: "BaseEstimator", feature_names: Sequence[str] | None = None, first_index: int | None = None
+) -> Model:
     """A fitted estimator as a value; names and first index where it does not know them."""
     ranker = getattr(estimator, "ranker_", estimator)
     ranker = getattr(ranker, "best_ranker_", ranker)  # of a cross-validating one
@@ -41,25 +46,25 @@ def model_of(estimator: Any, feature_names: Sequence[str] | None = None, first_i
     if names is not None and len(names) != n_features:
         raise ValueError(f"feature_names holds {len(names)} names, the model has {n_features} features")
     first_index = getattr(estimator, "first_index_", 1) if first_index is None else first_index
-    common: Any = {
-        "kind": kind,
-        "params": _params(ranker),
-        "columns": ModelColumns(n_features, first_index, None if names is None else tuple(map(str, names))),
-        "result": getattr(ranker, "result_", None),  # partial_fit leaves none
-        "n_queries": getattr(ranker, "n_queries_", None),  # of a single query or not: `score` warns by it
-        "scaling": estimator.scaler_.scaling if hasattr(estimator, "scaler_") else None,
-    }
+    common = Model(
+        kind=kind,
+        params=_params(ranker),
+        columns=ModelColumns(n_features, first_index, None if names is None else tuple(map(str, names))),
+        result=getattr(ranker, "result_", None),  # partial_fit leaves none
+        n_queries=getattr(ranker, "n_queries_", None),  # of a single query or not: `score` warns by it
+        scaling=estimator.scaler_.scaling if hasattr(estimator, "scaler_") else None,
+    )
     if kind in LINEAR:
-        return LinearModel(coef=ranker.coef_, **common)
+        return LinearModel(coef=ranker.coef_, **vars(common))
     if not isinstance(ranker.kernel, str) or ranker.kernel == "precomputed":
         raise ValueError(
             "a model with kernel='precomputed' or a callable cannot be saved: its kernel is not in the model"
         )
     references = ranker.X_fit_.toarray() if hasattr(ranker.X_fit_, "toarray") else np.asarray(ranker.X_fit_)
-    return KernelModel(dual_coef=ranker.dual_coef_, references=references, **common)
+    return KernelModel(dual_coef=ranker.dual_coef_, references=references, **vars(common))
 
 
-def _params(ranker: Any) -> dict[str, Any]:
+def _params(ranker: "BaseEstimator") -> Params:
     params = {key: value for key, value in ranker.get_params().items() if key not in OF_THE_RUN}
     if params.get("pairs") != "deprecated" and "pairs" in params:
         params["scheme"] = params["pairs"]
@@ -67,7 +72,7 @@ def _params(ranker: Any) -> dict[str, Any]:
     return params
 
 
-def estimator_of(model: Model) -> Any:
+def estimator_of(model: Model) -> "BaseEstimator":
     """The estimator of a model, ready to predict."""
     ranker = getattr(import_module((LINEAR | KERNEL)[model.kind]), model.kind)(**model.params)
     ranker.n_features_in_ = model.columns.n_features

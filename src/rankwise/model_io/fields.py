@@ -6,12 +6,11 @@ JSON cannot hold (a callable, a matrix) are kept as null.
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
 
-from rankwise.foundation.strict_json import Rule, check_object, is_count, is_list_of, is_number, is_text
+from rankwise.foundation.strict_json import Json, Rule, check_object, is_count, is_list_of, is_number, is_text
 from rankwise.model_io.names import OF_ITS_OWN
 
-TOLD = ("gradient_norm", "iterations", "converged", "message", "gap", "gap_estimate")
+SUMMARY = ("gradient_norm", "iterations", "converged", "message", "gap", "gap_estimate")
 SINCE_0_1 = ("gap_estimate", "stopping")  # fields that models of version 0.1 lack
 KERNEL_PARAMS = ("gamma", "degree", "coef0")
 OF_QUERIES = ("query-minmax", "query-zscore")  # scalers that need no numbers
@@ -29,10 +28,10 @@ def one_of(names: Iterable[str]) -> Rule:
     return (lambda value: isinstance(value, str) and value in known), f"one of {', '.join(known)}"
 
 
-def read_by(read: Callable[[str], Any], expected: str) -> Rule:
+def read_by(read: Callable[[str], object], expected: str) -> Rule:
     """A text that the library's own reader takes."""
 
-    def is_right(value: Any) -> bool:
+    def is_right(value: Json) -> bool:
         try:
             return isinstance(value, str) and (read(value), True)[1]
         except ValueError:
@@ -52,7 +51,7 @@ ROWS: Rule = partial(is_list_of, partial(is_list_of, is_number)), "a list of row
 ANYTHING: Rule = (lambda value: True), "anything"
 
 
-def check_model(state: dict[str, Any], weights: Mapping[str, tuple[str, ...]]) -> None:
+def check_model(state: dict[str, Json], weights: Mapping[str, tuple[str, ...]]) -> None:
     """One sentence that names the field where a model file does not hold what `save_model` writes.
 
     weights  kind -> the fields of its weights; the lengths of lists are checked as they are read
@@ -72,16 +71,16 @@ def check_model(state: dict[str, Any], weights: Mapping[str, tuple[str, ...]]) -
         _check_scaler(state["scaler"])
 
 
-def _are_names(value: Any) -> bool:
+def _are_names(value: Json) -> bool:
     return is_list_of(is_text, value) and len(set(value)) == len(value)
 
 
 def _fit_rules() -> dict[str, Rule]:
     rules = {"objective": or_null(NUMBER), "iterations": COUNT, "converged": TRUTH, "message": TEXT}
-    return rules | {name: or_null(NUMBER) for name in TOLD if name not in rules}
+    return rules | {name: or_null(NUMBER) for name in SUMMARY if name not in rules}
 
 
-def _check_scaler(state: Any) -> None:
+def _check_scaler(state: Json) -> None:
     rules = {"name": one_of(SCALERS), "n_features": COUNT, "shift": VECTOR, "scale": VECTOR}
     rules["feature_names_in"] = partial(is_list_of, is_text), "a list of texts"
     of_queries = isinstance(state, dict) and state.get("name") in OF_QUERIES
@@ -160,12 +159,12 @@ def _check_kernel(name: str) -> None:
         raise ValueError(name)
 
 
-def _are_kernel_params(value: Any) -> bool:
+def _are_kernel_params(value: Json) -> bool:
     is_right = isinstance(value, dict) and set(value) <= set(KERNEL_PARAMS)
     return is_right and all(one is None or is_number(one) for one in value.values())
 
 
-def _are_costs(value: Any) -> bool:
+def _are_costs(value: Json) -> bool:
     from rankwise.pairs.costs import NAMES
 
     if isinstance(value, str):

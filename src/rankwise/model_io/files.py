@@ -9,7 +9,7 @@ import lzma
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,13 +18,16 @@ from rankwise.data.columns import ModelColumns
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.compression import open_bytes
 from rankwise.foundation.outputs import written_beside
-from rankwise.foundation.strict_json import is_number, read_json
+from rankwise.foundation.strict_json import Json, is_number, read_json
 from rankwise.model_io.conversion import KERNEL, LINEAR, estimator_of, model_of
-from rankwise.model_io.fields import TOLD, check_model
+from rankwise.model_io.fields import SUMMARY, check_model
 from rankwise.model_io.names import NAMED, check_registered, name_to_save
 from rankwise.preprocessing.scaling import Scaling
-from rankwise.rankers.models import KernelModel, LinearModel, Model
+from rankwise.rankers.models import KernelModel, LinearModel, Model, Params
 from rankwise.solvers import Result
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 FORMAT = "rankwise-model"
 VERSION = 1
@@ -34,7 +37,7 @@ MOST_BYTES = 1 << 30  # of a model's text, decompressed: some 50 million numbers
 
 
 def save_model(
-    model: Any, path: str | Path, feature_names: Sequence[str] | None = None, first_index: int | None = None
+    model: "BaseEstimator", path: str | Path, feature_names: Sequence[str] | None = None, first_index: int | None = None
 ) -> None:
     """Write a fitted ranker, with its scaler if it has one; `feature_names` where the training data had none, and 0 as
     `first_index` where a ranking file counted its features from 0, so that the next one is read in the same way. None:
@@ -71,7 +74,7 @@ def is_model_file(path: str | Path) -> bool:
     return head.lstrip().startswith(b"{") and f'"{FORMAT}"'.encode() in head
 
 
-def load_model(path: str | Path) -> Any:
+def load_model(path: str | Path) -> "BaseEstimator":
     """The ranker that `save_model` wrote, ready to predict. A file from a stranger can do no harm: see SECURITY.md."""
     return estimator_of(read_model(path))
 
@@ -99,9 +102,9 @@ def read_model(path: str | Path) -> LinearModel | KernelModel:
         raise ValueError(f"{path} is a damaged rankwise model: {error}") from None
 
 
-def _described(model: Model) -> dict[str, Any]:
+def _described(model: Model) -> dict[str, Json]:
     names, result = model.columns.names, model.result
-    fit = None if result is None else {"objective": result.value} | {name: getattr(result, name) for name in TOLD}
+    fit = None if result is None else {"objective": result.value} | {name: getattr(result, name) for name in SUMMARY}
     if fit is not None:  # JSON has no infinity
         fit = {name: None if isinstance(one, float) and not is_number(one) else one for name, one in fit.items()}
     named = NAMED.get(model.kind, ())
@@ -143,7 +146,7 @@ def _plain(key: str, value: object) -> object:
     return value if isinstance(value, str | int | float | list | dict | None) else None
 
 
-def _revived(state: dict[str, Any]) -> LinearModel | KernelModel:
+def _revived(state: dict[str, Json]) -> LinearModel | KernelModel:
     weights: dict[str, Floats] = {}
     if state["kind"] in LINEAR:
         point = weights["coef"] = np.array(state["coef"], dtype=np.float64)
@@ -162,19 +165,19 @@ def _revived(state: dict[str, Any]) -> LinearModel | KernelModel:
     if names is not None and len(names) != width:
         raise ValueError("feature_names and coef have different lengths")
     queries = state.get("n_queries")
-    common: Any = {
-        "kind": state["kind"],
-        "params": state["params"],
-        "columns": ModelColumns(width, int(state["first_index"]), None if names is None else tuple(names)),
-        "result": None if state["fit"] is None else _result(point, state["fit"]),
-        "n_queries": None if queries is None else int(queries),
-        "scaling": scaling,
-    }
-    common |= weights
-    return LinearModel(**common) if state["kind"] in LINEAR else KernelModel(**common)
+    common = Model(
+        kind=state["kind"],
+        params=state["params"],
+        columns=ModelColumns(width, int(state["first_index"]), None if names is None else tuple(names)),
+        result=None if state["fit"] is None else _result(point, state["fit"]),
+        n_queries=None if queries is None else int(queries),
+        scaling=scaling,
+    )
+    described: Params = vars(common) | weights
+    return LinearModel(**described) if state["kind"] in LINEAR else KernelModel(**described)
 
 
-def _kernel_weights(state: dict[str, Any]) -> dict[str, Floats]:
+def _kernel_weights(state: dict[str, Json]) -> dict[str, Floats]:
     dual_coef, rows = np.array(state["dual_coef"], dtype=np.float64), state["references"]
     if len(rows) != dual_coef.size or any(len(row) != state["n_features"] for row in rows):
         raise ValueError("references are not as many rows of n_features numbers as dual_coef has entries")
@@ -182,6 +185,6 @@ def _kernel_weights(state: dict[str, Any]) -> dict[str, Floats]:
     return {"dual_coef": dual_coef, "references": references}
 
 
-def _result(point: Floats, fit: dict[str, Any]) -> Result:
-    told: dict[str, Any] = {name: fit.get(name) for name in TOLD}
-    return Result(point=point, value=fit["objective"], history=[], **told)
+def _result(point: Floats, fit: dict[str, Json]) -> Result:
+    summary: dict[str, Json] = {name: fit.get(name) for name in SUMMARY}
+    return Result(point=point, value=fit["objective"], history=[], **summary)

@@ -1,13 +1,17 @@
 """The scalings of features as transformers of scikit-learn: its checks, and then `rankwise.preprocessing.scaling`."""
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankwise.preprocessing.scaling import BY_QUERY, METHODS, Scaling, check_name
+from rankwise.foundation.strict_json import Json
+from rankwise.pairs.queries import QueryIds
+from rankwise.preprocessing.scaling import BY_QUERY, METHODS, Matrix, Scaling, check_name
 
 
 class Scaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -16,23 +20,22 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__transform: ClassVar = {"qid": True}
     prefix: ClassVar[str] = ""
-    accept_sparse: ClassVar[Any] = ("csr", "csc")
+    accept_sparse: ClassVar[tuple[str, ...] | bool] = ("csr", "csc")
 
     def __init__(self, method: str = "minmax") -> None:
         self.method = method
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None) -> Self:
+    def fit(self, X: ArrayLike | Matrix, y: object = None, qid: QueryIds | None = None) -> Self:
         """Learn shift_ and scale_; y is ignored."""
-        X = self._validated(X, reset=True)
-        self._keep(Scaling.fitted(self.prefix + self.method, X, qid))
+        self._keep(Scaling.fitted(self.prefix + self.method, self._validated(X, reset=True), qid))
         return self
 
-    def transform(self, X: Any, qid: Any = None) -> Any:
+    def transform(self, X: ArrayLike | Matrix, qid: QueryIds | None = None) -> Matrix:
         """Scaled X, float32 where X is float32."""
-        X = self._validated(X, reset=False)
-        return self.scaling.transform(X, qid)
+        rows = self._validated(X, reset=False)
+        return self.scaling.transform(rows, qid)
 
-    def fit_transform(self, X: Any, y: Any = None, qid: Any = None) -> Any:
+    def fit_transform(self, X: ArrayLike | Matrix, y: object = None, qid: QueryIds | None = None) -> Matrix:
         return self.fit(X, y, qid).transform(X, qid)
 
     @property
@@ -48,12 +51,12 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
             if numbers is not None:
                 setattr(self, name, numbers)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """The fitted state in plain numbers, lists and strings, for JSON."""
         return self.scaling.to_dict()
 
     @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> Self:
+    def from_dict(cls, state: dict[str, Json]) -> Self:
         """The scaler whose `to_dict` gave `state`."""
         return cls.of(Scaling.from_dict(state))
 
@@ -69,15 +72,15 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
             scaler.feature_names_in_ = scaling.feature_names
         return scaler
 
-    def _validated(self, X: Any, *, reset: bool) -> Any:
+    def _validated(self, X: ArrayLike | Matrix, *, reset: bool) -> Matrix:
         if self.method not in METHODS:
             raise ValueError(f"method is {self.method!r}: give 'minmax' or 'zscore'")
         if not reset:
             check_is_fitted(self)
-        wanted: Any = {"accept_sparse": self.accept_sparse, "dtype": [np.float64, np.float32]}
+        wanted = {"accept_sparse": self.accept_sparse, "dtype": [np.float64, np.float32]}
         return validate_data(self, X, reset=reset, ensure_all_finite=False, **wanted)  # `Scaling` says where
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = bool(self.accept_sparse)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -115,9 +118,9 @@ class QueryScaler(Scaler):
     """
 
     prefix: ClassVar[str] = BY_QUERY
-    accept_sparse: ClassVar[Any] = False
+    accept_sparse: ClassVar[tuple[str, ...] | bool] = False
 
-    def _validated(self, X: Any, *, reset: bool) -> Any:
+    def _validated(self, X: ArrayLike | Matrix, *, reset: bool) -> Matrix:
         if issparse(X):
             raise TypeError(
                 "X is sparse, and scaling within a query would move its zeros: "

@@ -10,15 +10,15 @@ ranking. Sparse data therefore keep their zeros: FeatureScaler leaves their shif
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import csc_array, csr_array, issparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.strict_json import Json
 from rankwise.foundation.threads import share, thread_count
-from rankwise.pairs.queries import Queries, cut
+from rankwise.pairs.queries import Queries, QueryIds, cut
 
 METHODS = ("minmax", "zscore")
 BY_QUERY = "query-"  # before the method: scaled within each query
@@ -53,7 +53,7 @@ class Scaling:
         return self.name.startswith(BY_QUERY)
 
     @classmethod
-    def fitted(cls, name: str, X: Matrix, qid: ArrayLike | None = None) -> Self:
+    def fitted(cls, name: str, X: Matrix, qid: QueryIds | None = None) -> Self:
         """Learn from the rows X, of finite numbers; query ids matter to a scaling by query only."""
         check_name(name)
         by_query, n_features = name.startswith(BY_QUERY), int(X.shape[1])
@@ -63,7 +63,7 @@ class Scaling:
             return cls(name, n_features)
         return cls(name, n_features, *_shift_and_scale(X, name.removeprefix(BY_QUERY)))
 
-    def transform(self, X: Matrix, qid: ArrayLike | None = None) -> Matrix:
+    def transform(self, X: Matrix, qid: QueryIds | None = None) -> Matrix:
         """The rows X scaled, float32 where X is float32."""
         check_rows(self.name, X)
         if self.by_query and qid is not None:
@@ -79,7 +79,7 @@ class Scaling:
         return state | {key: array.tolist() for key, array in arrays.items() if array is not None}
 
     @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+    def from_dict(cls, state: Mapping[str, Json]) -> Self:
         """The scaling whose `to_dict` gave `state`."""
         try:
             check_name(state["name"])

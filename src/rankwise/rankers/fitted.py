@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass, replace
 from math import nan
-from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import move, to_host
+from rankwise.foundation.devices import AnyFloats, HostMatrix, Matrix, Numbers, SparseMatrix, is_sparse, move, to_host
 from rankwise.rankers.checks import check_room_for_weights
 from rankwise.solvers import Result
 
@@ -28,7 +26,7 @@ class Fitted:
     result: Result
     n_queries: int | None = None
     C: float = nan
-    dual: Any = None
+    dual: Floats | SparseMatrix | None = None
     remarks: tuple[str, ...] = ()
     failure: str | None = None
 
@@ -37,11 +35,14 @@ class Fitted:
         return replace(self, result=replace(self.result, point=to_host(self.result.point)))
 
 
-def placed(X: Any, y: Any, sample_weight: Floats | None, device: str | None) -> tuple[Any, Any, Any]:
+def placed(
+    X: HostMatrix, y: Numbers, sample_weight: Floats | None, device: str | None
+) -> tuple[Matrix, AnyFloats, AnyFloats | None]:
     """Rows of finite numbers, labels and weights as solvers take them, on the device."""
-    if issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    if is_sparse(X) and not X.has_canonical_format:
+        canonical = X.copy()
+        canonical.sum_duplicates()
+        X = canonical
     check_room_for_weights(X.shape[1])
     weights = None if sample_weight is None else move(sample_weight, device)
     return move(X, device), move(np.asarray(y, dtype=np.float64), device), weights

@@ -1,8 +1,7 @@
 """Fitted models as values: weights, the scaling before them, the columns, and how they were trained."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -10,13 +9,15 @@ from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import HostMatrix
 from rankwise.objective.rows import MemoryRows
-from rankwise.objective.stored import StoredRows, is_stored
+from rankwise.objective.stored import Source, StoredRows
 from rankwise.preprocessing.scaling import Scaling
 from rankwise.rankers.rankrls import RankRLSOptions
 from rankwise.rankers.ranksvm import RankSVMOptions
 from rankwise.solvers import Result
 
+Params: TypeAlias = dict[str, Any]  # of an estimator, by name
 Options = RankSVMOptions | RankRLSOptions
 OPTIONS: dict[str, type[Options]] = {one.kind: one for one in (RankSVMOptions, RankRLSOptions)}
 OF_THE_CHOICE = ("cv", "rule", "ranker", "early_stopping")  # of a RankRLSCV from a file of version 0.1
@@ -35,7 +36,7 @@ class Model:
     """
 
     kind: str
-    params: Mapping[str, Any]
+    params: Params
     columns: ModelColumns
     result: Result | None = None
     n_queries: int | None = None
@@ -74,11 +75,11 @@ class LinearModel(Model):
         return linear_scores(X, self.coef)
 
 
-def linear_scores(X: Any, coef: Floats) -> Floats:
+def linear_scores(X: HostMatrix | Source, coef: Floats) -> Floats:
     """X · coef for rows in memory or on disk."""
-    if not is_stored(X):
+    if not isinstance(X, Source):
         return MemoryRows(X).scores(coef)
     scores = StoredRows(X, 0, X.shape[0], 1).scores(coef)
-    if not np.isfinite(scores).all():
+    if isinstance(X, ChunkedData) and not np.isfinite(scores).all():
         X.check_finite()
     return scores

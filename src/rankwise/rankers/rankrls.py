@@ -2,20 +2,21 @@
 
 import sys
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from rankwise.data.chunks import ChunkedData
 from rankwise.foundation.arrays import Array, Floats
-from rankwise.foundation.devices import library_of
+from rankwise.foundation.devices import AnyFloats, DeviceArray, library_of
 from rankwise.least_squares.conjugate import by_conjugate_gradients
 from rankwise.least_squares.regression import Regression, cheapest, regression
 from rankwise.least_squares.solving import ENOUGH, Solution, by_dual, by_primal
 from rankwise.least_squares.units import LEAST as LEAST_ALPHA
 from rankwise.objective import losses
-from rankwise.objective.stored import is_stored
+from rankwise.objective.stored import Features, is_stored
 from rankwise.pairs.preferences import Preferences
-from rankwise.pairs.queries import Queries
+from rankwise.pairs.queries import Queries, QueryIds
 from rankwise.rankers.checks import positive
 from rankwise.rankers.fitted import Fitted
 from rankwise.solvers import Callback, Result, make_solver
@@ -43,7 +44,7 @@ class RankRLSOptions:
     n_jobs: int | None = None
     device: str | None = None
 
-    def check(self, X: Any) -> None:
+    def check(self, X: object) -> None:
         """What cannot work is refused before the data are looked at."""
         positive("alpha", self.alpha)
         if self.solver not in SOLVERS:
@@ -52,7 +53,13 @@ class RankRLSOptions:
             raise ValueError("solver 'dual' takes rows in memory: give data.read(), or take 'auto'")
 
     def fit(
-        self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None, *, callback: Callback | None = None
+        self,
+        X: Features,
+        y: AnyFloats,
+        qid: QueryIds | None = None,
+        sample_weight: AnyFloats | None = None,
+        *,
+        callback: Callback | None = None,
     ) -> Fitted:
         """Learn from rows, labels and weights that were checked and `placed`; there are no steps to call back after."""
         self.check(X)
@@ -71,8 +78,8 @@ class RankRLSOptions:
         try:
             fitted = self.solve(problem, name)
         except ValueError:
-            if is_stored(X):
-                X.check_finite()  # a NaN on disk is found when it has spoilt the sums
+            if isinstance(X, ChunkedData):
+                X.check_finite()  # a NaN on disk shows only in the sums; this names its row
             raise
         dual = None if fitted.dual is None else in_rows_given(fitted.dual, qid)
         return replace(fitted, n_queries=n_queries, dual=dual, remarks=remarks)
@@ -95,7 +102,7 @@ class RankRLSOptions:
             dual = problem.dual(result.point, alpha) if found is None else problem.units.dual(found)
         return Fitted(result, dual=dual, failure=failure)
 
-    def _solved_on_device(self, problem: Regression, X: Any) -> Result:
+    def _solved_on_device(self, problem: Regression, X: DeviceArray) -> Result:
         alpha = positive("alpha", self.alpha)
         tol, max_iter = positive("tol", self.tol), int(positive("max_iter", self.max_iter))
         # What f is above its optimum goes with the square of the scores' error, for which `tol` is meant.
@@ -109,12 +116,12 @@ class RankRLSOptions:
         return self.device in (None, "cpu") and self.solver != "dual"
 
 
-def has_pairs(problem: Regression, X: Any, y: Any, qid: Any) -> bool:
+def has_pairs(problem: Regression, X: Features, y: AnyFloats, qid: QueryIds | None) -> bool:
     """Whether there is anything to learn."""
     return bool(Preferences(y, qid).any if library_of(X) else problem.any)
 
 
-def in_rows_given(values: Array, qid: Any) -> Array:
+def in_rows_given(values: Array, qid: QueryIds | None) -> Array:
     """`values` of the rows query after query, in the order in which the rows were given."""
     rows = Queries(qid, values.shape[0]).rows
     if rows is None:

@@ -1,23 +1,29 @@
 """The training of RankSVM: its options as a value, from which solver, objective and weights follow."""
 
 import sys
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
+from rankwise.data.chunks import ChunkedData
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import library_of, on_device_of
+from rankwise.foundation.devices import AnyFloats, HostMatrix, Numbers, SparseMatrix, library_of, on_device_of
 from rankwise.objective import losses
 from rankwise.objective.building import Pairing, build, build_from_pairs, query_weights
 from rankwise.objective.objective import Objective
-from rankwise.objective.stored import is_stored
-from rankwise.pairs.queries import Queries
+from rankwise.objective.stored import Features
+from rankwise.pairs.costs import Costs
+from rankwise.pairs.queries import Queries, QueryIds
 from rankwise.pairs.schemes import Scheme
 from rankwise.rankers.checks import positive, whole
 from rankwise.rankers.fitted import Fitted
 from rankwise.solvers import Callback, Result, Solver, Step, make_solver, needs_of
+
+QueryWeights: TypeAlias = Numbers | dict[Hashable, float]  # one per row, or by query id
 
 AUTO = "auto"
 AUTO_STRENGTH = 30.0  # over the mean of the pairs: close to tuned on most data (benchmarks/default_strength.py)
@@ -41,7 +47,7 @@ class RankSVMOptions:
     warm_start: bool = False  # of the estimator, which has last weights
     scheme: str | Scheme = "auto"
     scope: str = "all"
-    costs: Any = None
+    costs: Costs | None = None
     rescaling: str = "slack"
     normalize_pairs: str = "sum"
     random_state: int | np.random.RandomState | None = None
@@ -50,12 +56,12 @@ class RankSVMOptions:
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        qid: Any = None,
-        sample_weight: Any = None,
+        X: Features,
+        y: Numbers,
+        qid: QueryIds | None = None,
+        sample_weight: AnyFloats | None = None,
         *,
-        query_weight: Any = None,
+        query_weight: QueryWeights | None = None,
         start: Floats | None = None,
         callback: Callback | None = None,
     ) -> Fitted:
@@ -65,8 +71,8 @@ class RankSVMOptions:
         try:
             result = solver(objective, _fitting(start, objective), self._reporting(callback))
         except ValueError:
-            if is_stored(X):
-                X.check_finite()  # a NaN on disk is found when it has spoilt the objective
+            if isinstance(X, ChunkedData):
+                X.check_finite()  # a NaN on disk shows only in the objective; this names its row
             raise
         return replace(_concluded(result, objective), n_queries=len(Queries(qid, X.shape[0])))
 
@@ -76,7 +82,7 @@ class RankSVMOptions:
         """Minimise an objective that was built elsewhere."""
         return _concluded(solver(objective, _fitting(start, objective), self._reporting(callback)), objective)
 
-    def solver_for(self, X: Any) -> Solver:
+    def solver_for(self, X: Features) -> Solver:
         """The solver for rows of the shape of X; what cannot work is refused here."""
         tol, max_iter = positive("tol", self.tol), None if self.max_iter is None else whole("max_iter", self.max_iter)
         loss, seed = losses.parse(self.loss), self.seed()
@@ -87,7 +93,14 @@ class RankSVMOptions:
         random = np.random.RandomState(given) if isinstance(given, int | np.integer) else given or np.random
         return int(random.randint(2**31))
 
-    def objective(self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Any = None) -> Objective:
+    def objective(
+        self,
+        X: Features,
+        y: Numbers,
+        qid: QueryIds | None,
+        sample_weight: AnyFloats | None,
+        query_weight: QueryWeights | None = None,
+    ) -> Objective:
         if query_weight is not None:
             by_row = query_weights(query_weight, Queries(qid, X.shape[0]))
             by_row = on_device_of(X, by_row) if library_of(X) else by_row
@@ -96,7 +109,7 @@ class RankSVMOptions:
         loss, pairing = losses.parse(self.loss), replace(self.pairing(), normalize=normalize)
         return build(X, y, qid, sample_weight, loss=loss, C=C, pairing=pairing, n_jobs=self.n_jobs)
 
-    def objective_of_pairs(self, X: Any, pairs: Any, pair_weight: Any) -> Objective:
+    def objective_of_pairs(self, X: HostMatrix, pairs: ArrayLike, pair_weight: Numbers | None) -> Objective:
         C, normalize = self.strength()
         loss = losses.parse(self.loss)
         return build_from_pairs(X, pairs, pair_weight, loss=loss, C=C, normalize=normalize, n_jobs=self.n_jobs)
@@ -146,7 +159,7 @@ def _concluded(result: Result, objective: Objective) -> Fitted:
     )
 
 
-def _dual(result: Result, objective: Objective) -> Any:
+def _dual(result: Result, objective: Objective) -> SparseMatrix:
     """alpha[i, j] by the rows as they were given."""
     alpha = sparse.coo_array(result.dual)
     rows = np.arange(alpha.shape[0]) if objective.order is None else objective.order

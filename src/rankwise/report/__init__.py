@@ -4,7 +4,15 @@ The data of every display are available: `.data`, `.to_frame()`, `.to_csv(file)`
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rankwise.report.convergence import ConvergenceDisplay
+    from rankwise.report.cutoffs import CutoffDisplay
+    from rankwise.report.differences import QueryDifferenceDisplay
+    from rankwise.report.margins import MarginDisplay
+    from rankwise.report.regularization import RegularizationDisplay
+    from rankwise.report.weights import WeightsDisplay
 
 _HOME = {
     "RegularizationDisplay": "regularization",
@@ -15,10 +23,17 @@ _HOME = {
     "WeightsDisplay": "weights",
 }
 
-__all__ = list(_HOME)
+__all__ = [
+    "ConvergenceDisplay",
+    "CutoffDisplay",
+    "MarginDisplay",
+    "QueryDifferenceDisplay",
+    "RegularizationDisplay",
+    "WeightsDisplay",
+]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

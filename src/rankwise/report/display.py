@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAl
 import numpy as np
 
 from rankwise.foundation.arrays import Array
+from rankwise.foundation.devices import HostMatrix
 from rankwise.foundation.outputs import written_beside
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted, visible
@@ -41,7 +42,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 class Ranker(Protocol):
     """Anything fitted that scores rows of features."""
 
-    def predict(self, X: Any, /) -> Array: ...
+    def predict(self, X: HostMatrix, /) -> Array: ...
 
 
 class Display(Tabular, ABC):
