@@ -131,3 +131,24 @@ def test_kernel_rankers_take_rows_in_memory(tmp_path):
     rankwise.write_chunks(tmp_path / "chunks", rankwise.RankingData(X, Y, Q))
     with pytest.raises(ValueError, match=r"KernelRankSVM takes rows in memory: give data\.read\(\)"):
         rankwise.KernelRankSVM().fit(rankwise.open_chunks(tmp_path / "chunks"))
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        *(RankSVM(loss=loss) for loss in ("hinge", "squared_hinge", "huber", "logistic", "squared")),
+        RankRLS(),
+        rankwise.KernelRankSVM(),
+        rankwise.KernelRankRLS(),
+    ],
+)
+def test_weights_whose_products_no_number_can_hold(ranker, size):
+    with pytest.raises(ValueError, match=r"the largest sample_weight is 1e.?200, .* divide all weights by the largest"):
+        ranker.fit(X, Y, Q, sample_weight=np.full(120, size))
+
+
+def test_a_few_tiny_weights_do_no_harm():
+    weights = np.where(Q < 10, 1.0, 1e-200)
+    found = RankSVM(tol=1e-9).fit(X, Y, Q, sample_weight=weights)
+    np.testing.assert_allclose(found.coef_, RankSVM(tol=1e-9).fit(X[Q < 10], Y[Q < 10], Q[Q < 10]).coef_, rtol=1e-4)

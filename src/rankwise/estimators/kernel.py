@@ -19,7 +19,7 @@ from rankwise.foundation.devices import library_of, to_host
 from rankwise.kernel_maps import Kernel, KernelMap
 from rankwise.objective.losses import Loss
 from rankwise.objective.stored import is_stored
-from rankwise.rankers.checks import positive
+from rankwise.rankers.checks import check_pair_weights, positive
 from rankwise.solvers import Callback, Result, Solver
 
 SYMMETRY = 1e-8  # share of the largest value by which a precomputed kernel may fail to be symmetric
@@ -61,6 +61,7 @@ class KernelRanker(Ranker):
             _check_symmetric(X)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+            check_pair_weights(sample_weight)
         features = self.map_.fit_transform(X)
         self.X_fit_, self.support_ = self.map_.references, self.map_.chosen
         return features, np.asarray(y, dtype=np.float64), sample_weight

@@ -5,6 +5,7 @@ from typing import Any
 
 from rankwise.foundation.arrays import finite
 from rankwise.foundation.devices import finite_rows, is_sparse, library_of, namespace, on_device_of, to_host
+from rankwise.rankers.checks import check_pair_weights
 
 
 def check_fit(ranker: Any, X: Any, y: Any, sample_weight: Any, reset: bool) -> tuple[Any, Any, Any]:
@@ -15,6 +16,7 @@ def check_fit(ranker: Any, X: Any, y: Any, sample_weight: Any, reset: bool) -> t
     y = finite(on_device_of(X, y), "y", X.shape[0])
     if sample_weight is not None:
         sample_weight = finite(on_device_of(X, sample_weight), "sample_weight", X.shape[0])
+        check_pair_weights(sample_weight)
     return X, y, sample_weight
 
 

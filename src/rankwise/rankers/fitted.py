@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import move, to_host
-from rankwise.rankers.checks import check_room_for_weights
+from rankwise.rankers.checks import check_pair_weights, check_room_for_weights
 from rankwise.solvers import Result
 
 
@@ -43,5 +43,7 @@ def placed(X: Any, y: Any, sample_weight: Floats | None, device: str | None) -> 
         X = X.copy()
         X.sum_duplicates()
     check_room_for_weights(X.shape[1])
+    if sample_weight is not None:
+        check_pair_weights(sample_weight)
     weights = None if sample_weight is None else move(sample_weight, device)
     return move(X, device), move(np.asarray(y, dtype=np.float64), device), weights
