@@ -152,3 +152,12 @@ def test_a_few_tiny_weights_do_no_harm():
     weights = np.where(Q < 10, 1.0, 1e-200)
     found = RankSVM(tol=1e-9).fit(X, Y, Q, sample_weight=weights)
     np.testing.assert_allclose(found.coef_, RankSVM(tol=1e-9).fit(X[Q < 10], Y[Q < 10], Q[Q < 10]).coef_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("estimator", [RankSVM, rankwise.KernelRankSVM])
+def test_a_solver_that_returns_nan_is_named(estimator):
+    def hopeless(objective, start=None, callback=None):
+        return rankwise.solvers.Result(np.full(objective.size, np.nan), 0.0, 0.0, 0, True, "", history=[])
+
+    with pytest.raises(ValueError, match="solver 'hopeless' returned weights that are not finite"):
+        estimator(solver=hopeless).fit(X, Y, Q)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from rankwise.estimators.inputs import Documents, check_columns, keep_columns, rows_to_score, warn_of_query_ids
 from rankwise.estimators.on_device import check_fit, check_rows
 from rankwise.estimators.scoring import ScoringRanker
-from rankwise.foundation.arrays import Floats, exact
+from rankwise.foundation.arrays import Floats, exact, finite
 from rankwise.foundation.devices import library_of, on_device_of, to_host
 from rankwise.objective.device_sparse import rows_on_device
 from rankwise.objective.stored import is_stored
@@ -59,7 +59,9 @@ class Ranker(ScoringRanker):
 
     def _exact_labels(self, y: Any) -> Any:
         """y, or ranks for integers that float64 cannot tell apart; costs may look at values."""
-        return exact(y, "y", by_order=self.labels_by_order and getattr(self, "costs", None) is None)
+        labels = exact(y, "y", by_order=self.labels_by_order and getattr(self, "costs", None) is None)
+        is_of_objects = labels is not None and not library_of(labels) and np.asarray(labels).dtype == object
+        return finite(labels, "y") if is_of_objects else labels
 
     def predict(self, X: Any) -> Floats:
         """Scores, one per row, in the order of the rows given; the larger the better.

@@ -90,6 +90,11 @@ def needs_of(solver: str | Entry) -> tuple[str, ...]:
     return needs
 
 
+def name_of(solver: str | Solver) -> str:
+    """What messages call a solver."""
+    return solver if isinstance(solver, str) else getattr(solver, "__name__", type(solver).__name__)
+
+
 def make_solver(
     solver: str | Solver,
     loss: Loss,
@@ -110,7 +115,7 @@ def make_solver(
         given = {"tol": tol, "random_state": random_state, "stopping": stopping, "loss": loss, "X": X}
         made = _made(name, given | ({} if max_iter is None else {"max_iter": max_iter}))
     elif callable(solver):
-        name, made = getattr(solver, "__name__", type(solver).__name__), solver
+        name, made = name_of(solver), solver
     else:
         raise TypeError(f"solver must be a name or be called with (objective, start, callback); got {solver!r}")
     for need in needs_of(made):
