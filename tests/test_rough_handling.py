@@ -127,10 +127,15 @@ def test_a_solver_that_returns_something_else_is_named():
             RankSVM(solver=solver).fit(X, Y, Q)
 
 
-def test_kernel_rankers_take_rows_in_memory(tmp_path):
+def test_kernel_and_scaled_rankers_take_rows_in_memory(tmp_path):
     rankwise.write_chunks(tmp_path / "chunks", rankwise.RankingData(X, Y, Q))
+    chunks = rankwise.open_chunks(tmp_path / "chunks")
     with pytest.raises(ValueError, match=r"KernelRankSVM takes rows in memory: give data\.read\(\)"):
-        rankwise.KernelRankSVM().fit(rankwise.open_chunks(tmp_path / "chunks"))
+        rankwise.KernelRankSVM().fit(chunks)
+    scaled = rankwise.ScaledRanker(RankSVM(), "zscore")
+    for use in (scaled.fit, scaled.fit(X, Y, Q).predict, scaled.score, scaled.rank):
+        with pytest.raises(ValueError, match=r"ScaledRanker takes rows in memory: give data\.read\(\)"):
+            use(chunks)
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
 from rankwise.data.columns import ModelColumns, matched
-from rankwise.data.records import COMMENT, RankingData
+from rankwise.data.records import COMMENT, DOCUMENT, RankingData
 from rankwise.foundation.names import QUERY_IDS, by_number, feature_names
 from rankwise.objective.stored import is_stored
 
@@ -50,9 +50,9 @@ def documents(X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None)
         if name not in known:
             raise ValueError(f"{argument} is {name!r}, and X has no such column: it has {', '.join(known[:8])}")
     places = {name: place for place, name in enumerate(known or ())}
-    taken = {*named.values(), COMMENT}
+    taken = {*named.values(), COMMENT, DOCUMENT}
     features = _select(X, [place for name, place in places.items() if name not in taken])
-    values = {argument: _column(X, name, places[name]) for argument, name in named.items()}
+    values = {argument: column(X, name) for argument, name in named.items()}
     return Documents(features, **{**given, **values})
 
 
@@ -74,19 +74,33 @@ def rows_to_score(ranker: Any, X: Any) -> Iterator[Any]:
     refuses it.
     """
     if isinstance(X, RankingData):
-        is_known = hasattr(ranker, "feature_names_in_") or hasattr(ranker, "first_index_")
-        rows = matched(X, ModelColumns.of(ranker), "the data").X if is_known else X.X
+        rows = matched(X, ModelColumns.of(ranker), "the data").X if _knows_columns(ranker) else X.X
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="X does not have valid feature names")  # they are matched above
             yield rows
         return
-    known = frame_columns(X)
-    if known is not None and (hasattr(ranker, "feature_names_in_") or hasattr(ranker, "first_index_")):
-        columns = ModelColumns.of(ranker)
-        wanted = columns.names or feature_names(columns.n_features, columns.first_index)
-        if len(known) > len(wanted) and set(wanted) <= set(known):
-            X = _select(X, [known.index(name) for name in wanted])
+    known = frame_columns(X) or []
+    if has_columns_of(ranker, X) and len(known) > len(wanted := _names_of(ranker)):
+        X = _select(X, [known.index(name) for name in wanted])
     yield X
+
+
+def has_columns_of(ranker: Any, X: Any) -> bool:
+    """Whether X is a frame with all columns that the ranker knows by name or number."""
+    known, wanted = frame_columns(X), _names_of(ranker)
+    return known is not None and bool(wanted) and set(wanted) <= set(known)
+
+
+def _names_of(ranker: Any) -> Sequence[str]:
+    """The names of the columns that a ranker knows; of those that it knows by number, f1, f2, ..."""
+    if not _knows_columns(ranker):
+        return ()
+    columns = ModelColumns.of(ranker)
+    return columns.names or feature_names(columns.n_features, columns.first_index)
+
+
+def _knows_columns(ranker: Any) -> bool:
+    return hasattr(ranker, "feature_names_in_") or hasattr(ranker, "first_index_")
 
 
 def frame_columns(X: Any) -> list[str] | None:
@@ -108,8 +122,11 @@ def _select(frame: Any, places: Sequence[int]) -> Any:
     return frame.select([names[place] for place in places])
 
 
-def _column(frame: Any, name: str, place: int) -> Any:
-    return np.asarray(frame.iloc[:, place] if hasattr(frame, "iloc") else frame[name])
+def column(frame: Any, name: str) -> Any:
+    """One column of a frame, by its name as a text."""
+    if hasattr(frame, "iloc"):
+        return np.asarray(frame.iloc[:, (frame_columns(frame) or []).index(name)])
+    return np.asarray(frame[name])
 
 
 def check_columns(ranker: Any, X: Any) -> None:

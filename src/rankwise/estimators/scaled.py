@@ -9,6 +9,7 @@ from rankwise.data.records import RankingData
 from rankwise.estimators.inputs import check_columns, documents, keep_columns, rows_to_score, warn_of_query_ids
 from rankwise.estimators.scoring import ScoringRanker
 from rankwise.foundation.arrays import Array, Floats
+from rankwise.objective.stored import is_stored
 from rankwise.preprocessing import make_scaler
 
 
@@ -34,6 +35,7 @@ class ScaledRanker(ScoringRanker):
 
     def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Fit the scaler, then a copy of `ranker` to the scaled rows; arguments as in RankSVM."""
+        _check_in_memory(X)
         X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
         self.__dict__.pop("first_index_", None)
@@ -76,6 +78,7 @@ class ScaledRanker(ScoringRanker):
     def predict(self, X: Any, qid: Any = None) -> Floats:
         """Scores, one per row; a RankingData brings its query ids along."""
         check_is_fitted(self)
+        _check_in_memory(X)
         ids = X.qid if qid is None and isinstance(X, RankingData) else qid
         with rows_to_score(self, X) as rows:
             check_columns(self, rows)
@@ -89,3 +92,8 @@ class ScaledRanker(ScoringRanker):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not str(self.scaler).startswith("query-")  # that would move the zeros
         return tags
+
+
+def _check_in_memory(X: Any) -> None:
+    if is_stored(X):
+        raise ValueError("ScaledRanker takes rows in memory: give data.read(), or scale the data before they are stored")
