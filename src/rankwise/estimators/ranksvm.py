@@ -185,7 +185,7 @@ class RankSVM(Ranker):
         X : array or sparse matrix of shape (n_documents, n_features), RankingData, or frame
             A RankingData, and rows on disk from `rankwise.open_chunks`, bring labels, query ids and feature names
             along: `fit(data)`. Rows on disk are read part by part in every pass. Of a frame, y, qid and sample_weight
-            may be names of columns, `fit(frame, y="label", qid="query")`; the others but `comment`, `docid` are features.
+            may be names of columns, `fit(frame, y="label", qid="query")`; all but `comment`, `docid` are features.
         y : array of shape (n_documents,)
             Any real numbers; only their order within a query counts.
         qid : array of shape (n_documents,), default=None

@@ -96,4 +96,4 @@ class ScaledRanker(ScoringRanker):
 
 def _check_in_memory(X: Any) -> None:
     if is_stored(X):
-        raise ValueError("ScaledRanker takes rows in memory: give data.read(), or scale the data before they are stored")
+        raise ValueError("ScaledRanker takes rows in memory: give data.read(), or scale before storing")
