@@ -166,3 +166,19 @@ def test_a_solver_that_returns_nan_is_named(estimator):
 
     with pytest.raises(ValueError, match="solver 'hopeless' returned weights that are not finite"):
         estimator(solver=hopeless).fit(X, Y, Q)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore:RankSVM did not converge")
+@pytest.mark.parametrize(
+    ("ranker", "scale", "given"),
+    [
+        (RankSVM(loss="hinge"), 1e100, {"y": Y, "qid": Q}),
+        (RankSVM(loss="hinge"), 1e140, {"pairs": [[0, 1], [2, 1], [4, 5]]}),
+        (RankSVM(solver="newton-cg"), 1e100, {"y": Y, "qid": Q}),
+        (RankSVM(solver="trust-region"), 1e100, {"y": Y, "qid": Q}),
+        (RankSVM(), 1.0, {"y": Y, "qid": Q, "sample_weight": np.full(120, 1e100)}),
+        (rankwise.KernelRankSVM("linear"), 1e100, {"y": Y, "qid": Q}),
+    ],
+)
+def test_what_overflows_on_the_way_is_no_warning(ranker, scale, given):
+    assert np.isfinite(ranker.fit(X * scale, **given).predict(X)).all()
