@@ -307,6 +307,8 @@ def test_the_old_name_of_the_scheme_is_accepted():
         warnings.simplefilter("error")
         assert clone(RankSVM(scheme="avl-tree")).options.pairing().scheme == "avl-tree"
     np.testing.assert_array_equal(ranker.fit(DATA.X, DATA.y, DATA.qid).coef_, fitted(scheme="avl-tree").coef_)
+    with pytest.raises(ValueError, match="pairs is the former name of scheme, and both are given: leave pairs out"):
+        ranker.set_params(scheme="explicit").fit(DATA.X, DATA.y, DATA.qid)
 
 
 # models on disk

@@ -156,7 +156,12 @@ def test_equal_scores_are_ranked_in_the_order_of_their_rows():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: RankSVM().fit(NAMED, DATA.y), "labels and query ids of their own: give X alone"),
+        (lambda: RankSVM().fit(NAMED, DATA.y), "a RankingData has labels and query ids already: give X alone"),
+        (lambda: RankSVM().fit(NAMED, qid=DATA.qid), "a RankingData has labels and query ids already: give X alone"),
+        (lambda: RankSVM().fit(NAMED, sample_weight="w"), "sample_weight is the name 'w', and X is no DataFrame"),
+        (lambda: RankRLS().fit(NAMED).score(NAMED, sample_weight="w"), "sample_weight is the name 'w', and X is no"),
+        (lambda: RankSVM().fit(FRAME, "grade", "query", "w"), "sample_weight is 'w', and X has no such column"),
+        (lambda: RankSVM().fit(FRAME, "grade", "grade"), "y='grade', qid='grade': no two can be one column"),
         (lambda: RankSVM().fit(DATA.X, "grade", "query"), "y is the name 'grade', and X has no named columns"),
         (lambda: RankSVM().fit(FRAME, "label", "query"), "y is 'label', and X has no such column: it has feature 0"),
         (lambda: RankSVM().fit(NAMED).predict(RankingData(DATA.X[:, :5], DATA.y, DATA.qid)), "the data has .*features"),

@@ -33,8 +33,10 @@ def documents(X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None)
     """The arguments of `fit` and `score` with labels, query ids and weights taken from where they are."""
     if isinstance(X, RankingData) or is_stored(X):
         if y is not None or qid is not None:
-            kind = "RankingData has" if isinstance(X, RankingData) else "rows on disk have"
-            raise ValueError(f"{kind} labels and query ids of their own: give X alone, without y and qid")
+            kind = "a RankingData has" if isinstance(X, RankingData) else "data on disk have"
+            raise ValueError(f"{kind} labels and query ids already: give X alone, without y and qid")
+        if isinstance(sample_weight, str):
+            raise ValueError(f"sample_weight is the name {sample_weight!r}, and X is no DataFrame: give an array")
         names = None if X.names is None else tuple(map(str, X.names))
         width = X.n_features if isinstance(X, RankingData) else X.shape[1]
         columns = ModelColumns(int(width), int(X.first_index), names)
@@ -49,6 +51,8 @@ def documents(X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None)
             raise ValueError(f"{argument} is the name {name!r}, and X has no named columns: give a DataFrame as X")
         if name not in known:
             raise ValueError(f"{argument} is {name!r}, and X has no such column: it has {', '.join(known[:8])}")
+    if len(set(named.values())) < len(named):
+        raise ValueError(f"{', '.join(f'{key}={name!r}' for key, name in named.items())}: no two can be one column")
     places = {name: place for place, name in enumerate(known or ())}
     taken = {*named.values(), COMMENT, DOCUMENT}
     features = _select(X, [place for name, place in places.items() if name not in taken])

@@ -220,7 +220,11 @@ class RankSVM(Ranker):
         """The parameters as a value, which trains without scikit-learn."""
         check_random_state(self.random_state)
         own = {field.name: getattr(self, field.name) for field in fields(RankSVMOptions)}
-        return RankSVMOptions(**(own if _is_default(self.pairs) else own | {"scheme": self.pairs}))
+        if _is_default(self.pairs):
+            return RankSVMOptions(**own)
+        if self.scheme != "auto":
+            raise ValueError("pairs is the former name of scheme, and both are given: leave pairs out")
+        return RankSVMOptions(**own | {"scheme": self.pairs})
 
     def _start(self) -> Floats | None:
         return self.coef_ if self.warm_start and hasattr(self, "coef_") else None

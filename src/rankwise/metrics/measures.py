@@ -177,7 +177,7 @@ def parse(measure: str | Measure | OfQuery) -> Measure:
     """
     if isinstance(measure, Measure):
         return measure
-    if callable(measure):
+    if callable(measure) and can_take(measure, "labels", "scores"):
         return Measure(_name_of(measure), family=_by_query(measure))
     if not isinstance(measure, str):
         raise TypeError(f"a measure is a text such as 'ndcg@10' or a function of labels and scores, got {measure!r}")

@@ -47,6 +47,7 @@ def model_of(estimator: Any, feature_names: Sequence[str] | None = None, first_i
         "columns": ModelColumns(n_features, first_index, None if names is None else tuple(map(str, names))),
         "result": getattr(ranker, "result_", None),  # partial_fit leaves none
         "n_queries": getattr(ranker, "n_queries_", None),  # of a single query or not: `score` warns by it
+        "C": getattr(ranker, "C_", None),
         "scaling": estimator.scaler_.scaling if hasattr(estimator, "scaler_") else None,
     }
     if kind in LINEAR:
@@ -81,6 +82,8 @@ def estimator_of(model: Model) -> Any:
         ranker.result_, ranker.n_iter_ = model.result, model.result.iterations
     if model.n_queries is not None:
         ranker.n_queries_ = model.n_queries
+    if model.C is not None:
+        ranker.C_ = model.C
     estimator = sees_columns = ranker
     if model.scaling is not None:
         from rankwise.estimators.scaled import ScaledRanker

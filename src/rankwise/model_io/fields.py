@@ -60,11 +60,11 @@ def check_model(state: dict[str, Any], weights: Mapping[str, tuple[str, ...]]) -
     check_object({"kind": state.get("kind")}, {"kind": one_of(weights)})
     kind = state["kind"]
     rules = {"format": TEXT, "version": COUNT, "rankwise": TEXT, "kind": TEXT, "params": ANYTHING, "fit": ANYTHING}
-    rules |= {"scaler": ANYTHING, "n_features": COUNT, "n_queries": or_null(COUNT)}
+    rules |= {"scaler": ANYTHING, "n_features": COUNT, "n_queries": or_null(COUNT), "C": or_null(POSITIVE)}
     rules["feature_names"] = or_null((_are_names, "a list of different texts"))
     rules["first_index"] = partial(is_count, most=1), "0 or 1"
     rules |= {field: ROWS if field == "references" else VECTOR for field in weights[kind]}
-    check_object(state, rules)
+    check_object(state, rules, optional=("C",))  # which models of version 0.1 lack
     check_object(state["params"], params_rules(kind), "params", SINCE_0_1)
     if state["fit"] is not None or kind != "RankSVM":  # whose partial_fit leaves none
         check_object(state["fit"], _fit_rules(), "fit", SINCE_0_1)
