@@ -182,3 +182,8 @@ def test_a_solver_that_returns_nan_is_named(estimator):
 )
 def test_what_overflows_on_the_way_is_no_warning(ranker, scale, given):
     assert np.isfinite(ranker.fit(X * scale, **given).predict(X)).all()
+
+
+def test_the_sample_has_names():
+    found = RankSVM().fit(rankwise.load_sample("train"))
+    assert found.feature_names_in_[:2].tolist() == ["title_match", "author_match"]

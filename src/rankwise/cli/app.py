@@ -197,7 +197,7 @@ def inspect(
 @command
 def demo(
     save: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Write train.txt, vali.txt and test.txt there to play with.")
+        str | None, typer.Option(metavar="FOLDER", help="Write train.txt, vali.txt, test.txt and names.txt there.")
     ] = None,
     force: Force = False,
 ) -> None:

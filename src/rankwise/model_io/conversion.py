@@ -1,6 +1,7 @@
 """Models as values and as estimators: what is the same in both, and nothing else, is converted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -48,7 +49,7 @@ def model_of(estimator: Any, feature_names: Sequence[str] | None = None, first_i
         "result": getattr(ranker, "result_", None),  # partial_fit leaves none
         "n_queries": getattr(ranker, "n_queries_", None),  # of a single query or not: `score` warns by it
         "C": getattr(ranker, "C_", None),
-        "scaling": estimator.scaler_.scaling if hasattr(estimator, "scaler_") else None,
+        "scaling": replace(estimator.scaler_.scaling, feature_names=None) if hasattr(estimator, "scaler_") else None,
     }
     if kind in LINEAR:
         return LinearModel(coef=ranker.coef_, **common)
