@@ -187,3 +187,27 @@ def test_what_overflows_on_the_way_is_no_warning(ranker, scale, given):
 def test_the_sample_has_names():
     found = RankSVM().fit(rankwise.load_sample("train"))
     assert found.feature_names_in_[:2].tolist() == ["title_match", "author_match"]
+
+
+@pytest.mark.parametrize("estimator", [rankwise.KernelRankSVM, rankwise.FactorizedRankSVM])
+def test_every_sum_over_pairs_has_the_same_default_strength(estimator, tmp_path):
+    expected = 30 / rankwise.Preferences(Y, Q).pairs_per_query().sum()
+    found = estimator(random_state=0).fit(X, Y, Q)
+    assert RankSVM().fit(X, Y, Q).C_ == found.C_ == pytest.approx(expected)
+    assert estimator(C=0.5, random_state=0).fit(X, Y, Q).C_ == 0.5
+    rankwise.save_model(found, tmp_path / "m.json")
+    assert rankwise.load_model(tmp_path / "m.json").C_ == found.C_
+    with pytest.raises(ValueError, match="C must be a positive number or 'auto', got 'lots'"):
+        estimator(C="lots").fit(X, Y, Q)
+
+
+@pytest.mark.parametrize(("labels", "expected"), [(Y, "ndcg@10"), (Y - 2.5, "pairwise-accuracy")])
+def test_the_default_measure_is_that_of_the_labels(labels, expected):
+    selection, ranker = rankwise.model_selection, RankSVM(C=0.01)
+    assert selection.cross_validate(ranker, X, labels, Q, cv=2).measures == [expected]
+    assert selection.learning_curve(ranker, X, labels, Q, cv=2, sizes=[1.0]).measure == expected
+    found = rankwise.FactorizedRankSVM(validation_fraction=0.3, random_state=0).fit(X, labels, Q)
+    assert found.measure_ == expected
+    assert selection.cross_validate(ranker, X, labels, Q, cv=2, measures=["kendall-tau-b"]).measures == [
+        "kendall-tau-b"
+    ]

@@ -22,12 +22,14 @@ from rankwise.estimators.factorization import FactorizedRisk, Progress, descend,
 from rankwise.estimators.inputs import documents, keep_columns, warn_of_query_ids
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.threads import thread_count
-from rankwise.metrics import Measure, OfQuery, evaluate, parse
+from rankwise.metrics import Measure, OfQuery, default_measure, evaluate, parse
 from rankwise.objective import losses
+from rankwise.objective.objective import divisor
 from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries
 from rankwise.rankers.checks import positive
+from rankwise.rankers.ranksvm import strength
 from rankwise.solvers import Result
 
 START = 0.1  # standard deviation of the scores that the random start gives
@@ -40,8 +42,8 @@ class FactorizedRankSVM(Ranker):
     ----------
     n_components : int, default=10
         The length K of the vectors, a bound on the rank of the matrix of alphas.
-    C : float, default=1.0
-        Weight of the sum over the pairs.
+    C : float or "auto", default="auto"
+        Weight of the sum over the pairs; "auto" is 30 divided by their number.
     loss : str or Loss, default="hinge"
         The paper's is the hinge; any loss that RankSVM takes will do.
     solver : {"lbfgs", "gd"}, default="lbfgs"
@@ -57,8 +59,9 @@ class FactorizedRankSVM(Ranker):
     validation_fraction : float, default=None
         Hold out this share of the queries, stop when `measure` on them has not risen for `n_iter_no_change`
         iterations, and keep the best. None: no such stop, unless `fit` is given validation data.
-    measure : str or callable, default="ndcg@10"
-        A measure that `rankwise.evaluate` takes.
+    measure : str or callable, default=None
+        A measure that `rankwise.evaluate` takes. None: NDCG@10, or pairwise accuracy for labels that are not grades
+        (`rankwise.metrics.default_measure`).
     n_iter_no_change : int, default=20
     random_state : int, RandomState or None, default=None
         For the start and the choice of queries held out.
@@ -73,8 +76,10 @@ class FactorizedRankSVM(Ranker):
     n_iter_ : int
     result_ : Result
         Value, gradient norm with respect to V, whether and why it stopped, and the history.
-    validation_score_ : float
-        The best `measure` on validation queries; only where there are some.
+    C_ : float
+        What the sum over the pairs was multiplied by.
+    validation_score_, measure_ : float, str
+        The best value on validation queries, and what was measured; only where there are some.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     Examples
@@ -92,7 +97,7 @@ class FactorizedRankSVM(Ranker):
     def __init__(
         self,
         n_components: int = 10,
-        C: float = 1.0,
+        C: float | str = "auto",
         loss: str | losses.Loss = "hinge",
         solver: str = "lbfgs",
         learning_rate: float = 1e-6,
@@ -100,7 +105,7 @@ class FactorizedRankSVM(Ranker):
         max_iter: int = 500,
         tol: float = 1e-5,
         validation_fraction: float | None = None,
-        measure: str | Measure | OfQuery = "ndcg@10",
+        measure: str | Measure | OfQuery | None = None,
         n_iter_no_change: int = 20,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -125,10 +130,13 @@ class FactorizedRankSVM(Ranker):
         `validation`, a tuple (X, y, qid) or a RankingData, stops the fit as `validation_fraction` does, on queries of
         its own.
         """
-        C, rate, tol = (positive(name, getattr(self, name)) for name in ("C", "learning_rate", "tol"))
+        C, normalize = strength(self.C)
+        rate, tol = (positive(name, getattr(self, name)) for name in ("learning_rate", "tol"))
         sizes = ("max_iter", "n_components", "n_iter_no_change")
         max_iter, n_components, patience = (int(positive(name, getattr(self, name))) for name in sizes)
-        loss, measure = losses.parse(self.loss), parse(self.measure)
+        loss = losses.parse(self.loss)
+        if self.measure is not None:
+            parse(self.measure)  # refused before anything is computed
         if self.solver not in ("lbfgs", "gd"):
             raise ValueError(f"solver is {self.solver!r}: there are 'lbfgs' and 'gd'")
         if isinstance(sample_weight, tuple):
@@ -141,6 +149,7 @@ class FactorizedRankSVM(Ranker):
         random = check_random_state(self.random_state)
         queries = Queries(qid, y.size)
         self.n_queries_ = len(queries)
+        self.__dict__.pop("measure_", None)
         kept = np.ones(y.size, bool)
         if validation is None and self.validation_fraction is not None:
             kept = ~_held_out(queries, self.validation_fraction, random)
@@ -149,9 +158,10 @@ class FactorizedRankSVM(Ranker):
         preferences = Preferences(y[kept], queries.codes[kept], weights, n_jobs=self.n_jobs)
         if not preferences.any:
             warnings.warn("no preference pair: in every query all labels are equal; all weights are 0", stacklevel=2)
-        objective = FactorizedRisk(MemoryRows(X[kept], thread_count(self.n_jobs)), preferences, loss, C)
+        self.C_ = C / divisor(preferences.pairs_per_query(), normalize)
+        objective = FactorizedRisk(MemoryRows(X[kept], thread_count(self.n_jobs)), preferences, loss, self.C_)
         start = self._start(objective, kept, n_components, random)
-        progress = Progress(tol, _validator(validation, measure), patience)
+        progress = Progress(tol, None if validation is None else self._validator(*validation), patience)
         if self.solver == "gd":
             descend(objective, start, progress, max_iter, rate)
         else:
@@ -181,6 +191,12 @@ class FactorizedRankSVM(Ranker):
         spread = float(objective.features.dot(objective.weights(V)).std())
         return V * np.sqrt(START / spread) if spread > 0 else V  # w is quadratic in V
 
+    def _validator(self, X: Any, y: Any, qid: Any) -> Callable[[Floats], float]:
+        """From weights to the measure on the validation queries."""
+        measure = parse(default_measure(y) if self.measure is None else self.measure)
+        self.measure_, features = str(measure), MemoryRows(X)
+        return lambda w: evaluate(y, features.dot(w[:, None])[:, 0], qid, measure)[measure]
+
     def _keep(self, progress: Progress, kept: Array) -> None:
         point, last = progress.point, progress.history[-1]
         assert point is not None
@@ -207,11 +223,3 @@ def _held_out(queries: Queries, share: float, random: Any) -> Array:
     held = random.permutation(n)[: min(max(1, round(share * n)), n - 1)]
     found: Array = np.isin(queries.codes, held)
     return found
-
-
-def _validator(data: Any, measure: Measure) -> Callable[[Floats], float] | None:
-    if data is None:
-        return None
-    X, y, qid = data
-    features = MemoryRows(X)
-    return lambda w: evaluate(y, features.dot(w[:, None])[:, 0], qid, measure)[measure]

@@ -123,8 +123,8 @@ class KernelRankSVM(KernelRanker):
         A kernel of scikit-learn's `pairwise_kernels` ("linear", "rbf", "polynomial", "laplacian", "cosine", ...),
         "precomputed" (X is then the kernel matrix), or a function of two objects. With a function, X may be a list of
         anything: strings, graphs, trees.
-    C : float, default=1.0
-        Weight of the sum over the pairs.
+    C : float or "auto", default="auto"
+        Weight of the sum over the pairs; "auto" is 30 divided by their number.
     loss, solver, tol, max_iter, n_jobs, verbose, callback : as for RankSVM
     gamma, degree, coef0 : the kernel's parameters, where it has them; gamma None is 1 / n_features
     kernel_params : dict, default=None
@@ -151,6 +151,8 @@ class KernelRankSVM(KernelRanker):
     support_ : ndarray or None
         The rows of the training set that X_fit_ is; None for centres of clusters.
     map_ : KernelMap
+    C_ : float
+        What the sum over the pairs was multiplied by.
     n_iter_, result_ : as for RankSVM, in the space of the map's features.
 
     Examples
@@ -168,7 +170,7 @@ class KernelRankSVM(KernelRanker):
     def __init__(
         self,
         kernel: str | Callable[..., float] = "rbf",
-        C: float = 1.0,
+        C: float | str = "auto",
         loss: str | Loss = "squared_hinge",
         solver: str | Solver = "auto",
         gamma: float | None = None,
@@ -214,7 +216,7 @@ class KernelRankSVM(KernelRanker):
         linear.fit(features, y, qid, sample_weight)
         self.dual_coef_ = self.map_.coefficients(to_host(linear.coef_))
         self.result_: Result = linear.result_
-        self.n_iter_, self.n_queries_ = linear.n_iter_, linear.n_queries_
+        self.n_iter_, self.n_queries_, self.C_ = linear.n_iter_, linear.n_queries_, linear.C_
         return self
 
 

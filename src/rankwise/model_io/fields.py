@@ -109,7 +109,12 @@ def params_rules(kind: str) -> dict[str, Rule]:
     pairing |= {"normalize_pairs": one_of(NORMALIZATIONS), "stopping": one_of(("gap", "gradient"))}
     start: Rule = (lambda value: value == "random" or ROWS[0](value)), "'random', or rows of finite numbers"
     share: Rule = (lambda value: is_number(value) and 0 < value < 1), "a number between 0 and 1"
-    factorized = {"n_components": POSITIVE, "learning_rate": POSITIVE, "init": or_null(start), "measure": measure}
+    factorized = {
+        "n_components": POSITIVE,
+        "learning_rate": POSITIVE,
+        "init": or_null(start),
+        "measure": or_null(measure),
+    }
     factorized |= {"validation_fraction": or_null(share), "n_iter_no_change": POSITIVE}
     alphas: Rule = (lambda value: is_list_of(POSITIVE[0], value) and bool(value)), "a list of positive numbers"
     kernel = _kernel_rules(seed) if kind.startswith("Kernel") else {}  # whose tables need scikit-learn
@@ -117,8 +122,8 @@ def params_rules(kind: str) -> dict[str, Rule]:
         "RankSVM": {"C": STRENGTH, **trained, "warm_start": TRUTH, **pairing},
         "RankRLS": {"alpha": POSITIVE, "solver": solver, "tol": POSITIVE, "max_iter": POSITIVE, **compared},
         "RankRLSCV": {"alphas": or_null(alphas), "measure": measure, "solver": solver, **compared},
-        "FactorizedRankSVM": {"C": POSITIVE, **trained, **factorized},
-        "KernelRankSVM": {"C": POSITIVE, **trained, **kernel},
+        "FactorizedRankSVM": {"C": STRENGTH, **trained, **factorized},
+        "KernelRankSVM": {"C": STRENGTH, **trained, **kernel},
         "KernelRankRLS": {"alpha": POSITIVE, **compared, **kernel},
     }[kind]
 

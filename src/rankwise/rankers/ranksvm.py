@@ -103,11 +103,7 @@ class RankSVMOptions:
 
     def strength(self) -> tuple[float, str]:
         """C and how the pairs are normalised, "auto" resolved."""
-        if isinstance(self.C, str):
-            if self.C != AUTO:
-                raise ValueError(f"C must be a positive number or 'auto', got {self.C!r}")
-            return AUTO_STRENGTH, "query" if self.normalize_pairs == "query" else "mean"
-        return positive("C", self.C), self.normalize_pairs
+        return strength(self.C, self.normalize_pairs)
 
     def pairing(self) -> Pairing:
         return Pairing(self.scheme, self.scope, self.costs, self.rescaling, self.normalize_pairs)
@@ -139,6 +135,15 @@ class RankSVMOptions:
             return None if callback is None else callback(step)
 
         return report
+
+
+def strength(C: float | str, normalize: str = "sum") -> tuple[float, str]:
+    """C and how the pairs are normalised, where C may be "auto"."""
+    if not isinstance(C, str):
+        return positive("C", C), normalize
+    if C != AUTO:
+        raise ValueError(f"C must be a positive number or 'auto', got {C!r}")
+    return AUTO_STRENGTH, "query" if normalize == "query" else "mean"
 
 
 def _fitting(start: Floats | None, objective: Objective) -> Floats | None:
