@@ -1,5 +1,6 @@
 """Labels and query ids that float64 would merge: kept apart, or refused in one sentence."""
 
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import numpy as np
@@ -28,6 +29,8 @@ SPELLINGS = {
     "timedelta64": TIMES.astype("m8[ns]"),
     "series": pd.Series(TIMES),
     "dates": pd.Series(TIMES.astype("M8[ns]")),
+    "dates with a time zone": pd.Series(TIMES.astype("M8[ns]")).dt.tz_localize("Europe/Berlin"),
+    "dates in a list": [datetime(2020, 1, 1 + one, tzinfo=UTC) for one in SMALL],
     "objects": np.array(TIMES.tolist(), dtype=object),
     "mixed signs": [2**63 + 3, 2**63 + 1, 2**63 + 2, -5, 2**63 + 3, 2**63 + 1],
     "beyond 64 bits": [10**30 + one for one in SMALL],
@@ -52,6 +55,20 @@ def test_rankers_by_order_learn_from_large_integers(ranker, spelling):
 def test_factorized_rankers_learn_from_large_integers():
     ranker = FactorizedRankSVM(n_components=1, random_state=0)
     assert ranker.fit(X, TIMES).coef_.tolist() == ranker.fit(X, SMALL).coef_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (pd.Series(pd.period_range("2020-01-01", periods=6)), "y must hold one number per document; got a Series"),
+        ([datetime(2020, 1, 1), datetime(2020, 1, 1, tzinfo=UTC)] * 3, "y holds dates"),
+        ([date(2020, 1, 1), pd.NaT] * 3, r"y must be finite: y\[1\] is NaT"),
+    ],
+)
+@pytest.mark.parametrize("ranker", [RankSVM(), RankRLS(), KernelRankSVM()], ids=lambda one: type(one).__name__)
+def test_objects_that_are_no_labels(ranker, y, words):
+    with pytest.raises(ValueError, match=words):
+        ranker.fit(X, y)
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
@@ -105,7 +122,7 @@ def test_large_integers_that_float64_holds_are_taken():
         ([pd.NA, 1], "labels must hold one number per document"),
         (["a", "b"], "labels must hold one number per document; got a list of other objects"),
         ([Decimal("NaN"), 1], "labels must be finite"),
-        (pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"], utc=True)), "one number per document"),
+        (pd.Series(pd.period_range("2020-01-01", periods=2)), "one number per document"),
     ],
 )
 def test_labels_that_are_no_numbers_are_refused(labels, words):

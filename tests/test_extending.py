@@ -75,6 +75,9 @@ def test_a_registered_loss_may_have_a_parameter():
         ((Piece(1.0, 0.5, 0.0, 2.0),), r"jumps by 0.5 at the margin 1: it must be continuous"),
         ((Piece(1.0, 0.0, -1.0, 0.0),), "is not convex: its slope falls at the margin 1"),
         ((Piece(1.0, 0.0, 0.0, -2.0),), "is not convex: its curvature below the margin 1 is negative"),
+        ((Piece(np.inf, -1.0, 0.0, 2.0),), "odd is -1 at the margin 1: it must not be negative"),
+        ((Piece(np.inf, 9.0, -6.0, 2.0),), "odd rises with the margin at 0: minimising it would put the worse"),
+        ((Piece(np.inf, np.nan, 0.0, 2.0),), "odd is not finite at the margin -5"),
     ],
 )
 def test_what_no_solver_could_minimise_is_refused(pieces, words):
@@ -87,8 +90,46 @@ def test_what_no_solver_could_minimise_is_refused(pieces, words):
 def test_a_loss_is_registered_under_its_own_name():
     with pytest.raises(ValueError, match="to be registered as 'mine' is called 'twice-huber': the names must agree"):
         rankwise.register_loss("mine", CHAPELLE)
-    with pytest.raises(TypeError, match="a loss is a Loss, or a function that returns one; got 3"):
-        rankwise.register_loss("mine", 3)
+
+
+NONSENSE = (None, 3, [], object(), int, lambda: 3)
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE)
+@pytest.mark.parametrize(
+    ("register", "words"),
+    [
+        (rankwise.register_loss, r"a loss (is a Loss, or a function|must be a rankwise\.losses\.Loss)"),
+        (rankwise.register_solver, r"a solver is called with \(objective, start, callback\); got"),
+        (rankwise.register_measure, r"a measure is called with \(labels, scores\) of one query; got"),
+        (rankwise.register_scheme, r"a scheme is called with \(layout, n_threads\); got"),
+    ],
+)
+def test_nonsense_is_refused_when_it_is_registered(register, words, nonsense):
+    with pytest.raises(TypeError, match=words):
+        register("mine", nonsense)
+
+
+@pytest.mark.parametrize("name", ["", " ", "a b", "a:b", "A", None, 3])
+@pytest.mark.parametrize("what", ["loss", "solver", "measure", "scheme"])
+def test_names_that_no_option_could_spell(what, name):
+    register = getattr(rankwise, f"register_{what}")
+    entry = CHAPELLE if what == "loss" else lambda *arguments: None
+    with pytest.raises(ValueError, match=rf"the name of a {what} must be lower-case words|the names must agree"):
+        register(name, entry)
+
+
+def test_a_registered_function_that_makes_no_solver():
+    rankwise.register_solver("hollow", lambda X: 3)
+    with pytest.raises(TypeError, match=r"solver 'hollow' must be called with \(objective, start, callback\); got 3"):
+        fitted(solver="hollow")
+
+
+def test_a_registered_loss_may_need_a_parameter():
+    rankwise.register_loss("steep", lambda factor: Loss("steep", (Piece(1.0, 0.0, 0.0, factor),)))
+    assert losses.parse("steep:3").pieces[0].curvature == 3.0
+    with pytest.raises(ValueError, match="loss 'steep' needs a parameter: write it as 'steep:1'"):
+        losses.parse("steep")
 
 
 # solvers
@@ -266,6 +307,8 @@ def test_the_old_name_of_the_scheme_is_accepted():
         warnings.simplefilter("error")
         assert clone(RankSVM(scheme="avl-tree")).options.pairing().scheme == "avl-tree"
     np.testing.assert_array_equal(ranker.fit(DATA.X, DATA.y, DATA.qid).coef_, fitted(scheme="avl-tree").coef_)
+    with pytest.raises(ValueError, match="pairs is the former name of scheme, and both are given: leave pairs out"):
+        ranker.set_params(scheme="explicit").fit(DATA.X, DATA.y, DATA.qid)
 
 
 # models on disk

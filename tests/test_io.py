@@ -20,6 +20,9 @@ from rankwise import (
     losses,
     save_model,
 )
+from rankwise.model_io.files import write_model
+from rankwise.rankers.ranksvm import RankSVMOptions
+from rankwise.rankers.training import Training
 
 DATA = load_sample()
 RANKER = RankSVM(C=0.02, loss="huber:0.5", tol=1e-6).fit(DATA.X, DATA.y, DATA.qid)
@@ -97,14 +100,23 @@ def test_with_a_scaler(tmp_path, scaler):
 
 
 def test_a_model_of_version_0_1_is_read(tmp_path):
-    """It has neither the estimate of the gap nor the rule of stopping."""
+    """It has neither the estimate of the gap nor the rule of stopping, nor the C that was used."""
     save_model(RANKER, tmp_path / "m.json")
     state = json.loads((tmp_path / "m.json").read_text())
-    del state["fit"]["gap_estimate"], state["params"]["stopping"]
+    del state["fit"]["gap_estimate"], state["params"]["stopping"], state["C"]
     (tmp_path / "m.json").write_text(json.dumps(state))
     again = load_model(tmp_path / "m.json")
     assert (again.result_.gap_estimate, again.stopping) == (None, "gap")
+    assert not hasattr(again, "C_")
     np.testing.assert_array_equal(again.predict(DATA.X), RANKER.predict(DATA.X))
+
+
+def test_the_strength_that_was_used_is_saved(tmp_path):
+    model = RankSVM().fit(SUBSET.X, SUBSET.y, SUBSET.qid)
+    save_model(model, tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json").C_ == model.C_
+    write_model(Training(RankSVMOptions()).fit(SUBSET), tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json").C_ == model.C_
 
 
 def test_what_can_be_saved_is_listed_whole(tmp_path):

@@ -127,7 +127,87 @@ def test_a_solver_that_returns_something_else_is_named():
             RankSVM(solver=solver).fit(X, Y, Q)
 
 
-def test_kernel_rankers_take_rows_in_memory(tmp_path):
+def test_kernel_and_scaled_rankers_take_rows_in_memory(tmp_path):
     rankwise.write_chunks(tmp_path / "chunks", rankwise.RankingData(X, Y, Q))
+    chunks = rankwise.open_chunks(tmp_path / "chunks")
     with pytest.raises(ValueError, match=r"KernelRankSVM needs rows in memory: give data\.read\(\)"):
-        rankwise.KernelRankSVM().fit(rankwise.open_chunks(tmp_path / "chunks"))
+        rankwise.KernelRankSVM().fit(chunks)
+    scaled = rankwise.ScaledRanker(RankSVM(), "zscore")
+    for use in (scaled.fit, scaled.fit(X, Y, Q).predict, scaled.score, scaled.rank):
+        with pytest.raises(ValueError, match=r"ScaledRanker needs rows in memory: give data\.read\(\)"):
+            use(chunks)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        *(RankSVM(loss=loss) for loss in ("hinge", "squared_hinge", "huber", "logistic", "squared")),
+        RankRLS(),
+        rankwise.KernelRankSVM(),
+        rankwise.KernelRankRLS(),
+    ],
+)
+def test_weights_whose_products_no_number_can_hold(ranker, size):
+    with pytest.raises(ValueError, match=r"the largest sample_weight is 1e.?200, .* divide all weights by the largest"):
+        ranker.fit(X, Y, Q, sample_weight=np.full(120, size))
+
+
+def test_a_few_tiny_weights_do_no_harm():
+    weights = np.where(Q < 10, 1.0, 1e-200)
+    found = RankSVM(tol=1e-9).fit(X, Y, Q, sample_weight=weights)
+    np.testing.assert_allclose(found.coef_, RankSVM(tol=1e-9).fit(X[Q < 10], Y[Q < 10], Q[Q < 10]).coef_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("estimator", [RankSVM, rankwise.KernelRankSVM])
+def test_a_solver_that_returns_nan_is_named(estimator):
+    def hopeless(objective, start=None, callback=None):
+        return rankwise.solvers.Result(np.full(objective.size, np.nan), 0.0, 0.0, 0, True, "", history=[])
+
+    with pytest.raises(ValueError, match="solver 'hopeless' returned weights that are not finite"):
+        estimator(solver=hopeless).fit(X, Y, Q)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore:RankSVM did not converge")
+@pytest.mark.parametrize(
+    ("ranker", "scale", "given"),
+    [
+        (RankSVM(loss="hinge"), 1e100, {"y": Y, "qid": Q}),
+        (RankSVM(loss="hinge"), 1e140, {"pairs": [[0, 1], [2, 1], [4, 5]]}),
+        (RankSVM(solver="newton-cg"), 1e100, {"y": Y, "qid": Q}),
+        (RankSVM(solver="trust-region"), 1e100, {"y": Y, "qid": Q}),
+        (RankSVM(), 1.0, {"y": Y, "qid": Q, "sample_weight": np.full(120, 1e100)}),
+        (rankwise.KernelRankSVM("linear"), 1e100, {"y": Y, "qid": Q}),
+    ],
+)
+def test_what_overflows_on_the_way_is_no_warning(ranker, scale, given):
+    assert np.isfinite(ranker.fit(X * scale, **given).predict(X)).all()
+
+
+def test_the_sample_has_names():
+    found = RankSVM().fit(rankwise.load_sample("train"))
+    assert found.feature_names_in_[:2].tolist() == ["title_match", "author_match"]
+
+
+@pytest.mark.parametrize("estimator", [rankwise.KernelRankSVM, rankwise.FactorizedRankSVM])
+def test_the_automatic_strength_is_the_same_for_every_sum_over_pairs(estimator, tmp_path):
+    expected = 30 / rankwise.Preferences(Y, Q).pairs_per_query().sum()
+    found = estimator(C="auto", random_state=0).fit(X, Y, Q)
+    assert RankSVM().fit(X, Y, Q).C_ == found.C_ == pytest.approx(expected)
+    assert estimator(random_state=0).fit(X, Y, Q).C_ == 1.0
+    rankwise.save_model(found, tmp_path / "m.json")
+    assert rankwise.load_model(tmp_path / "m.json").C_ == found.C_
+    with pytest.raises(ValueError, match="C must be a positive number or 'auto', got 'lots'"):
+        estimator(C="lots").fit(X, Y, Q)
+
+
+@pytest.mark.parametrize(("labels", "expected"), [(Y, "ndcg@10"), (Y - 2.5, "pairwise-accuracy")])
+def test_the_default_measure_is_that_of_the_labels(labels, expected):
+    selection, ranker = rankwise.model_selection, RankSVM(C=0.01)
+    assert selection.cross_validate(ranker, X, labels, Q, cv=2).measures == [expected]
+    assert selection.learning_curve(ranker, X, labels, Q, cv=2, sizes=[1.0]).measure == expected
+    found = rankwise.FactorizedRankSVM(validation_fraction=0.3, random_state=0).fit(X, labels, Q)
+    assert found.measure_ == expected
+    assert selection.cross_validate(ranker, X, labels, Q, cv=2, measures=["kendall-tau-b"]).measures == [
+        "kendall-tau-b"
+    ]

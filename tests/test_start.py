@@ -88,7 +88,7 @@ for name in ("train.txt", "test.txt"):
     rankwise.write_letor(name, data)
 lines = (f"{{i % 3}} qid:{{i // 6}} {{7 * i + 1}}:0.5 {{8 * i + 900}}:{{i % 5}}" for i in range(60))
 open("sparse.txt", "w").write("\\n".join(lines) + "\\n")
-rankwise.write_chunks("train.chunks", data)
+rankwise.write_chunks("train.chunks", rankwise.read_data("train.txt"))  # whose features have numbers, not names
 for name, args in {LIGHT!r}.items():
     sys.argv = ["rankwise", *args]
     try:

@@ -93,7 +93,9 @@ def test_per_query(files):
 
 def test_demo_files(tmp_path):
     run("demo", "--save", tmp_path)
-    run("train", tmp_path / "train.txt", "-o", tmp_path / "m.json", "--C", 0.01, "--valid", tmp_path / "vali.txt")
+    files = {name: tmp_path / f"{name}.txt" for name in ("train", "vali", "names")}
+    run("train", files["train"], "-o", tmp_path / "m.json", "--valid", files["vali"], "--names", files["names"])
+    assert "out_of_stock" in run("inspect", tmp_path / "m.json").stdout
     assert read_letor(tmp_path / "test.txt").n_queries == 40
     assert "no folder" in run("demo", "--save", tmp_path / "nowhere", code=1).stderr
 

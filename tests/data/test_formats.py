@@ -123,11 +123,14 @@ def test_help_lists_what_is_registered():
         (Format("ab", (".AB",), read_lines), "a suffix must start with '.' and be in lower case, got '.AB'"),
         (Format("ab", (".gz",), read_lines), "the suffix .gz belongs to compressed files"),
         (Format("ab", (".csv",), read_lines), "the suffix .csv belongs to the format 'csv'"),
+        (None, "register_format takes a rankwise.data.Format; got None"),
+        (Format(None, (".ab",), read_lines), "name must be a word of letters, digits and '_', got None"),
+        (Format("ab", ".ab", read_lines), "suffixes must be a tuple of texts, such as ('.jsonl',); got '.ab'"),
         (Format("ab", (".ab",)), "the format 'ab' can neither be read nor written"),
     ],
 )
 def test_what_is_no_format(format, words):
-    with pytest.raises(ValueError, match=re.escape(words)):
+    with pytest.raises((TypeError, ValueError), match=re.escape(words)):
         register_format(format)
     assert "ab" not in format_names()
 

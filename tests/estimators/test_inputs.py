@@ -124,6 +124,30 @@ def test_rank_of_arrays_and_frames():
     assert sorted(alone.rank.tolist()) == [1, 2, 3, 4, 5]
 
 
+def test_rank_shows_the_documents_that_a_frame_names():
+    ranker = RankSVM(C=0.1).fit(FRAME, y="grade", qid="query", sample_weight="weight")
+    rows = ranker.rank(FRAME, qid="query").row
+    commented = FRAME.assign(comment=DATA.comments)
+    docids = [comment.split("docid = ")[1].split()[0] for comment in DATA.comments]
+    assert ranker.rank(commented, qid="query").document.tolist() == [docids[row] for row in rows]
+    with_column = commented.assign(docid=[f"d{row}" for row in range(len(DATA))])
+    assert ranker.rank(with_column, qid="query").document.tolist() == [f"d{row}" for row in rows]
+    again = RankSVM(C=0.1).fit(with_column, y="grade", qid="query", sample_weight="weight")
+    np.testing.assert_array_equal(again.coef_, ranker.coef_)
+
+
+@quiet
+@every
+def test_columns_in_another_order_are_found_wherever_a_frame_has_others_too(ranker):
+    model = fitted(ranker, FRAME[NAMES], DATA.y, DATA.qid)
+    turned = FRAME[["query", *NAMES[::-1], "grade"]]
+    assert model.score(turned, y="grade", qid="query") == model.score(FRAME, y="grade", qid="query")
+    assert model.top_k(turned, 1, "query").row.tolist() == model.top_k(FRAME, 1, "query").row.tolist()
+    for use in (lambda X: model.rank(X, DATA.qid), lambda X: model.score(X, DATA.y, DATA.qid)):
+        with pytest.raises(ValueError, match="must be in the same order"):
+            use(FRAME[NAMES[::-1]])
+
+
 def test_equal_scores_are_ranked_in_the_order_of_their_rows():
     ranker = RankRLS().fit(DATA.X, DATA.y, DATA.qid)
     assert ranker.rank(np.zeros((4, DATA.n_features)), [1, 2, 1, 2]).row.tolist() == [0, 2, 1, 3]
@@ -132,7 +156,12 @@ def test_equal_scores_are_ranked_in_the_order_of_their_rows():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: RankSVM().fit(NAMED, DATA.y), "labels and query ids of their own: give X alone"),
+        (lambda: RankSVM().fit(NAMED, DATA.y), "a RankingData has labels and query ids already: give X alone"),
+        (lambda: RankSVM().fit(NAMED, qid=DATA.qid), "a RankingData has labels and query ids already: give X alone"),
+        (lambda: RankSVM().fit(NAMED, sample_weight="w"), "sample_weight is the name 'w', and X is no DataFrame"),
+        (lambda: RankRLS().fit(NAMED).score(NAMED, sample_weight="w"), "sample_weight is the name 'w', and X is no"),
+        (lambda: RankSVM().fit(FRAME, "grade", "query", "w"), "sample_weight is 'w', and X has no such column"),
+        (lambda: RankSVM().fit(FRAME, "grade", "grade"), "y='grade', qid='grade': no two can be one column"),
         (lambda: RankSVM().fit(DATA.X, "grade", "query"), "y is the name 'grade', and X has no named columns"),
         (lambda: RankSVM().fit(FRAME, "label", "query"), "y is 'label', and X has no such column: it has feature 0"),
         (lambda: RankSVM().fit(NAMED).predict(RankingData(DATA.X[:, :5], DATA.y, DATA.qid)), "the data has .*features"),

@@ -191,7 +191,7 @@ def test_what_rows_on_disk_do_not_go_with(tmp_path):
     for ranker, arguments, words in (
         (RankRLS(solver="dual"), (stored,), "solver 'dual' takes rows in memory"),
         (RankRLS(device="torch:cpu"), (stored,), "rows on disk are processed on the CPU"),
-        (RankRLS(), (stored, data.y), "labels and query ids of their own"),
+        (RankRLS(), (stored, data.y), "data on disk have labels and query ids already"),
     ):
         with pytest.raises(ValueError, match=words):
             ranker.fit(*arguments)

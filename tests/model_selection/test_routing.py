@@ -130,6 +130,8 @@ def test_a_scorer_is_a_function_of_its_measure():
     assert scorer(ranker, X, Y, qid=QID) == rankwise.evaluate(Y, ranker.predict(X), QID, "ndcg@5")["ndcg@5"]
     with pytest.raises(ValueError, match=r"measure must be one of .* got 'ndgc'"):
         rankwise.make_scorer("ndgc")
+    with pytest.raises(TypeError, match=r"a measure is a string .*; got make_scorer\('ndcg@5'\)"):
+        rankwise.make_scorer(scorer)
 
 
 def test_a_query_scaler_refuses_to_score_without_qid():

@@ -199,7 +199,7 @@ def inspect(
 def demo(
     save: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER", help="Write train.txt, vali.txt and test.txt, the sample, to it."),
+        typer.Option(metavar="FOLDER", help="Write train.txt, vali.txt, test.txt and names.txt, the sample, to it."),
     ] = None,
     force: Force = False,
 ) -> None:

@@ -13,6 +13,7 @@ from rankwise.data.records import RankingData
 from rankwise.data.synthetic import SAMPLE_FEATURES, load_sample
 from rankwise.data.text_writer import write_letor
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.outputs import written_beside
 from rankwise.pairs.preferences import Preferences
 from rankwise.rankers.ranksvm import RankSVMOptions
 from rankwise.rankers.training import Training
@@ -22,14 +23,17 @@ SHOWN = 5
 
 
 def save(folder: str, force: bool) -> None:
-    """The sample as ranking files: 60 queries to train on, 20 to choose by, 40 to test on."""
+    """The sample as ranking files: 60 queries to train on, 20 to choose by, 40 to test on; and its features' names."""
     train = load_sample("train")
     parts = {"train": train.select(train.qid <= 60), "vali": train.select(train.qid > 60), "test": load_sample("test")}
-    for name in parts:
+    for name in (*parts, "names"):
         check_target(str(Path(folder) / f"{name}.txt"), [], force)
     for name, part in parts.items():
         write_letor(Path(folder) / f"{name}.txt", part)
         answer(f"{Path(folder) / name}.txt: {counted(len(part), 'documents')}, {counted(part.n_queries, 'queries')}")
+    with written_beside(Path(folder) / "names.txt") as file:
+        file.writelines(f"{name}\n".encode() for name in SAMPLE_FEATURES)
+    answer(f"{Path(folder) / 'names'}.txt: {counted(len(SAMPLE_FEATURES), 'names')} of features")
 
 
 def run() -> None:
@@ -45,7 +49,7 @@ def run() -> None:
     scores = model.scores(test)
     answer(_comparison(test, scores))
     answer("\nWhat it has learnt:\n")
-    answer(weight_table(model.coef, list(SAMPLE_FEATURES)))
+    answer(weight_table(model.coef, list(model.columns.names or ())))
     answer("\n" + _one_query(test, scores))
     answer("\nOn your own data:  rankwise train train.txt -o model.json --valid vali.txt")
 

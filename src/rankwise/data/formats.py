@@ -88,7 +88,11 @@ def register_format(format: Format) -> None:
     The format is then read by `read_data`, `stream_data`, every command and, if it is registered on the workers too, by
     the Dask estimators; it is written by `write_data` and `rankwise convert`.
     """
-    if not format.name.isidentifier():
+    if not isinstance(format, Format):
+        raise TypeError(f"register_format takes a rankwise.data.Format; got {format!r}")
+    if not isinstance(format.suffixes, tuple | list) or not all(isinstance(one, str) for one in format.suffixes):
+        raise TypeError(f"suffixes must be a tuple of texts, such as ('.jsonl',); got {format.suffixes!r}")
+    if not isinstance(format.name, str) or not format.name.isidentifier():
         raise ValueError(f"name must be a word of letters, digits and '_', got {format.name!r}")
     for suffix in format.suffixes:
         other = _by_suffix(suffix)

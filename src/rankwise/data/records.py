@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 LABEL, QUERY, COMMENT = "label", "qid", "comment"  # columns of a table, besides the features
+DOCUMENT = "docid"  # column of a frame that names the documents
 INDICES, VALUES = "indices", "values"  # columns of a table of sparse rows: two lists per row
 ATTRIBUTES = "rankwise"  # where tables of sparse rows store what `common_to_rows` tells
 _ROWS_SHOWN, _COLUMNS_SHOWN = 5, 8  # in a notebook

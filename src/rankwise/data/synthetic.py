@@ -9,6 +9,7 @@ each with random numbers of its own: the number of threads does not affect the r
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,11 +94,12 @@ def make_ranking(
 def load_sample(split: str | None = None) -> RankingData:
     """The whole sample, or its "train" part (queries 1 to 80) or its "test" part (queries 81 to 120).
 
-    The columns of X are named by SAMPLE_FEATURES; the comments name the books, as in `docid = book-64`.
+    The columns of X have names, SAMPLE_FEATURES; the comments name the books, as in `docid = book-64`.
     """
     if split not in (None, "train", "test"):
         raise ValueError(f"split is {split!r}: give 'train', 'test' or None for all queries")
     data = read_letor(SAMPLE_FILE, n_features=len(SAMPLE_FEATURES), dense=True, comments=True)
+    data = replace(data, names=SAMPLE_FEATURES)
     if split is None:
         return data
     return data.select(data.qid <= N_TRAIN if split == "train" else data.qid > N_TRAIN)

@@ -89,21 +89,21 @@ def write_qrels(target: FileName, y: ArrayLike, qid: ArrayLike, docid: ArrayLike
     _write(target, (f"{q} 0 {d} {label}\n" for q, d, label in zip(query_ids, names, texts, strict=True)))
 
 
-def has_docid(comment: str) -> bool:
-    """Whether a comment names its document, as in `docid = GX000-00-0000000`."""
-    return DOCID.search(comment) is not None
-
-
 def document_ids(data: RankingData) -> Array:
     """The documents' names from comments such as `docid = GX000-00-0000000`; without any, row numbers from 1."""
-    comments = [] if data.comments is None else list(data.comments)
-    names = [match and match.group(1) for match in map(DOCID.search, comments)]
+    names = None if data.comments is None else ids_in_comments(data.comments, data.qid)
+    return np.array([str(row + 1) for row in range(len(data))]) if names is None else names
+
+
+def ids_in_comments(comments: ArrayLike, qid: Array) -> Array | None:
+    """The documents' names from comments such as `docid = GX000-00-0000000`; None if no comment has one."""
+    names = [match and match.group(1) for match in map(DOCID.search, map(str, np.asarray(comments, object)))]
     if not any(names):
-        return np.array([str(row + 1) for row in range(len(data))])
+        return None
     if None in names:
         row = names.index(None)
         raise ValueError(f"row {row + 1} has no `docid = NAME` in its comment, as others have: name all or none")
-    queries = data.qid.tolist()
+    queries = qid.tolist()
     seen: dict[tuple[object, object], int] = {}
     for row, key in enumerate(zip(queries, names, strict=True)):
         if seen.setdefault(key, row) != row:

@@ -19,7 +19,7 @@ from rankwise.estimators.inputs import (
 )
 from rankwise.estimators.on_device import check_fit, check_rows
 from rankwise.estimators.scoring import ScoringRanker
-from rankwise.foundation.arrays import Floats, exact
+from rankwise.foundation.arrays import Floats, exact, finite
 from rankwise.foundation.devices import AnyFloats, Matrix, is_device_array, on_device_of, to_host
 from rankwise.objective.device_sparse import rows_on_device
 from rankwise.objective.stored import Source, is_stored
@@ -72,7 +72,9 @@ class Ranker(ScoringRanker):
 
     def _exact_labels(self, y: Column) -> Column:
         """y, or ranks instead of integers that float64 cannot tell apart, unless costs depend on their values."""
-        return exact(y, "y", by_order=self.labels_by_order and getattr(self, "costs", None) is None)
+        labels = exact(y, "y", by_order=self.labels_by_order and getattr(self, "costs", None) is None)
+        is_of_objects = labels is not None and not is_device_array(labels) and np.asarray(labels).dtype == object
+        return finite(labels, "y") if is_of_objects else labels
 
     def predict(self, X: Data) -> Floats:
         """Scores, one per row, in the order of the rows; the higher, the better.

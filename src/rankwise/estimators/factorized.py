@@ -23,13 +23,15 @@ from rankwise.estimators.inputs import Column, Data, Ids, documents, keep_column
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import HostMatrix, Numbers
 from rankwise.foundation.threads import thread_count
-from rankwise.metrics import Measure, OfQuery, evaluate, parse
+from rankwise.metrics import Measure, OfQuery, default_measure, evaluate, parse
 from rankwise.model_selection.splits import Seed
 from rankwise.objective import losses
+from rankwise.objective.objective import divisor
 from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries, QueryIds
 from rankwise.rankers.checks import positive
+from rankwise.rankers.ranksvm import strength
 from rankwise.solvers import Result
 
 START = 0.1  # standard deviation of the scores at the random start
@@ -44,8 +46,8 @@ class FactorizedRankSVM(Ranker):
     ----------
     n_components : int, default=10
         The length K of the vectors, which bounds the rank of the matrix of alphas.
-    C : float, default=1.0
-        Weight of the sum over the pairs.
+    C : float or "auto", default=1.0
+        Weight of the sum over the pairs; "auto" is 30 divided by their number.
     loss : str or Loss, default="hinge"
         The paper uses the hinge; every loss of RankSVM is possible.
     solver : {"lbfgs", "gd"}, default="lbfgs"
@@ -61,8 +63,9 @@ class FactorizedRankSVM(Ranker):
     validation_fraction : float, default=None
         Hold out this share of the queries, stop when `measure` on them has not risen for `n_iter_no_change`
         iterations, and keep the best iterate. None: no early stopping, unless `fit` is given validation data.
-    measure : str or callable, default="ndcg@10"
-        A measure of `rankwise.evaluate`.
+    measure : str or callable, default=None
+        A measure of `rankwise.evaluate`. None: NDCG@10, or pairwise accuracy for labels that are not grades
+        (`rankwise.metrics.default_measure`).
     n_iter_no_change : int, default=20
     random_state : int, RandomState or None, default=None
         For the start, and for the choice of the queries held out.
@@ -77,8 +80,10 @@ class FactorizedRankSVM(Ranker):
     n_iter_ : int
     result_ : Result
         Value, gradient norm with respect to V, whether and why it stopped, and the history.
-    validation_score_ : float
-        The best `measure` on the validation queries, if there are any.
+    C_ : float
+        The value of C used.
+    validation_score_, measure_ : float, str
+        The best value on the validation queries, and the measure, if there are any.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     Examples
@@ -96,7 +101,7 @@ class FactorizedRankSVM(Ranker):
     def __init__(
         self,
         n_components: int = 10,
-        C: float = 1.0,
+        C: float | str = 1.0,
         loss: str | losses.Loss = "hinge",
         solver: str = "lbfgs",
         learning_rate: float = 1e-6,
@@ -104,7 +109,7 @@ class FactorizedRankSVM(Ranker):
         max_iter: int = 500,
         tol: float = 1e-5,
         validation_fraction: float | None = None,
-        measure: str | Measure | OfQuery = "ndcg@10",
+        measure: str | Measure | OfQuery | None = None,
         n_iter_no_change: int = 20,
         random_state: Seed = None,
         n_jobs: int | None = None,
@@ -135,10 +140,13 @@ class FactorizedRankSVM(Ranker):
 
         `validation` is a tuple (X, y, qid) or a RankingData, and stops the fit as `validation_fraction` does.
         """
-        C, rate, tol = (positive(name, getattr(self, name)) for name in ("C", "learning_rate", "tol"))
+        C, normalize = strength(self.C)
+        rate, tol = (positive(name, getattr(self, name)) for name in ("learning_rate", "tol"))
         sizes = ("max_iter", "n_components", "n_iter_no_change")
         max_iter, n_components, patience = (int(positive(name, getattr(self, name))) for name in sizes)
-        loss, measure = losses.parse(self.loss), parse(self.measure)
+        loss = losses.parse(self.loss)
+        if self.measure is not None:
+            parse(self.measure)  # refused before anything is computed
         if self.solver not in ("lbfgs", "gd"):
             raise ValueError(f"solver must be 'lbfgs' or 'gd'; got {self.solver!r}")
         if isinstance(sample_weight, tuple):
@@ -151,6 +159,7 @@ class FactorizedRankSVM(Ranker):
         random = check_random_state(self.random_state)
         queries = Queries(given.qid, labels.size)
         self.n_queries_ = len(queries)
+        self.__dict__.pop("measure_", None)
         kept = np.ones(labels.size, bool)
         if held_out is None and self.validation_fraction is not None:
             kept = ~_held_out(queries, self.validation_fraction, random)
@@ -159,9 +168,10 @@ class FactorizedRankSVM(Ranker):
         preferences = Preferences(labels[kept], queries.codes[kept], weights, n_jobs=self.n_jobs)
         if not preferences.any:
             warnings.warn("no preference pair: in every query all labels are equal; all weights are 0", stacklevel=2)
-        objective = FactorizedRisk(MemoryRows(rows[kept], thread_count(self.n_jobs)), preferences, loss, C)
+        self.C_ = C / divisor(preferences.pairs_per_query(), normalize)
+        objective = FactorizedRisk(MemoryRows(rows[kept], thread_count(self.n_jobs)), preferences, loss, self.C_)
         start = self._start(objective, kept, n_components, random)
-        progress = Progress(tol, _validator(held_out, measure), patience)
+        progress = Progress(tol, None if held_out is None else self._validator(*held_out), patience)
         if self.solver == "gd":
             descend(objective, start, progress, max_iter, rate)
         else:
@@ -193,6 +203,12 @@ class FactorizedRankSVM(Ranker):
         spread = float(objective.features.dot(objective.weights(V)).std())
         return V * np.sqrt(START / spread) if spread > 0 else V  # w is quadratic in V
 
+    def _validator(self, X: HostMatrix, y: Numbers, qid: QueryIds | None) -> Callable[[Floats], float]:
+        """From weights to the measure on the validation queries."""
+        measure = parse(default_measure(y) if self.measure is None else self.measure)
+        self.measure_, features = str(measure), MemoryRows(X)
+        return lambda w: evaluate(y, features.dot(w[:, None])[:, 0], qid, measure)[measure]
+
     def _keep(self, progress: Progress, kept: Array) -> None:
         point, last = progress.point, progress.history[-1]
         assert point is not None
@@ -219,11 +235,3 @@ def _held_out(queries: Queries, share: float, random: np.random.RandomState) -> 
     held = random.permutation(n)[: min(max(1, round(share * n)), n - 1)]
     is_held_out: Array = np.isin(queries.codes, held)
     return is_held_out
-
-
-def _validator(data: Labelled | None, measure: Measure) -> Callable[[Floats], float] | None:
-    if data is None:
-        return None
-    X, y, qid = data
-    features = MemoryRows(X)
-    return lambda w: evaluate(y, features.dot(w[:, None])[:, 0], qid, measure)[measure]

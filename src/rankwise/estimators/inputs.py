@@ -16,7 +16,7 @@ from sklearn.utils.validation import _get_feature_names
 
 from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns, matched
-from rankwise.data.records import COMMENT, RankingData
+from rankwise.data.records import COMMENT, DOCUMENT, RankingData
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import AnyFloats, Numbers, SparseMatrix
 from rankwise.foundation.names import QUERY_IDS, by_number, feature_names
@@ -58,8 +58,10 @@ def documents(X: Data, y: Column = None, qid: Ids = None, sample_weight: Column 
     """The arguments of `fit` and `score`, with labels, query ids and weights taken out of a RankingData or a frame."""
     if isinstance(X, RankingData | ChunkedData):
         if y is not None or qid is not None:
-            kind = "RankingData has" if isinstance(X, RankingData) else "rows on disk have"
-            raise ValueError(f"{kind} labels and query ids of their own: give X alone, without y and qid")
+            kind = "a RankingData has" if isinstance(X, RankingData) else "data on disk have"
+            raise ValueError(f"{kind} labels and query ids already: give X alone, without y and qid")
+        if isinstance(sample_weight, str):
+            raise ValueError(f"sample_weight is the name {sample_weight!r}, and X is no DataFrame: give an array")
         names = None if X.names is None else tuple(map(str, X.names))
         columns = ModelColumns(X.n_features, X.first_index, names)
         return Documents(X.X if isinstance(X, RankingData) else X, X.y, X.qid, sample_weight, columns)
@@ -73,10 +75,12 @@ def documents(X: Data, y: Column = None, qid: Ids = None, sample_weight: Column 
             raise ValueError(f"{argument} is the name {name!r}, and X has no named columns: give a DataFrame as X")
         if name not in known:
             raise ValueError(f"{argument} is {name!r}, and X has no such column: it has {', '.join(known[:8])}")
+    if len(set(named.values())) < len(named):
+        raise ValueError(f"{', '.join(f'{key}={name!r}' for key, name in named.items())}: no two can be one column")
     places = {name: place for place, name in enumerate(known or ())}
-    taken = {*named.values(), COMMENT}
+    taken = {*named.values(), COMMENT, DOCUMENT}
     features = _select(X, [place for name, place in places.items() if name not in taken])
-    given |= {argument: _column(X, name, places[name]) for argument, name in named.items()}
+    given |= {argument: column(X, name) for argument, name in named.items()}
     return Documents(features, given["y"], given["qid"], given["sample_weight"])
 
 
@@ -98,19 +102,33 @@ def rows_to_score(ranker: BaseEstimator, X: Data) -> Iterator[Data]:
     an error.
     """
     if isinstance(X, RankingData):
-        is_known = hasattr(ranker, "feature_names_in_") or hasattr(ranker, "first_index_")
-        rows = matched(X, ModelColumns.of(ranker), "the data").X if is_known else X.X
+        rows = matched(X, ModelColumns.of(ranker), "the data").X if _knows_columns(ranker) else X.X
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="X does not have valid feature names")  # matched above
             yield rows
         return
-    known = frame_columns(X)
-    if known is not None and (hasattr(ranker, "feature_names_in_") or hasattr(ranker, "first_index_")):
-        columns = ModelColumns.of(ranker)
-        wanted = columns.names or feature_names(columns.n_features, columns.first_index)
-        if len(known) > len(wanted) and set(wanted) <= set(known):
-            X = _select(X, [known.index(name) for name in wanted])
+    known = frame_columns(X) or []
+    if has_columns_of(ranker, X) and len(known) > len(wanted := _names_of(ranker)):
+        X = _select(X, [known.index(name) for name in wanted])
     yield X
+
+
+def has_columns_of(ranker: BaseEstimator, X: Data) -> bool:
+    """Whether X is a frame with all columns that the ranker knows by name or number."""
+    known, wanted = frame_columns(X), _names_of(ranker)
+    return known is not None and bool(wanted) and set(wanted) <= set(known)
+
+
+def _names_of(ranker: BaseEstimator) -> Sequence[str]:
+    """The names of the columns that a ranker knows; of those that it knows by number, f1, f2, ..."""
+    if not _knows_columns(ranker):
+        return ()
+    columns = ModelColumns.of(ranker)
+    return columns.names or feature_names(columns.n_features, columns.first_index)
+
+
+def _knows_columns(ranker: BaseEstimator) -> bool:
+    return hasattr(ranker, "feature_names_in_") or hasattr(ranker, "first_index_")
 
 
 def frame_columns(X: Data) -> list[str] | None:
@@ -138,8 +156,11 @@ def _select(frame: "DataFrame", places: Sequence[int]) -> "DataFrame":
     return frame.select([names[place] for place in places])
 
 
-def _column(frame: "DataFrame", name: str, place: int) -> Array:
-    return np.asarray(frame.iloc[:, place] if hasattr(frame, "iloc") else frame[name])
+def column(frame: "DataFrame", name: str) -> Array:
+    """One column of a frame, by its name as a text."""
+    if hasattr(frame, "iloc"):
+        return np.asarray(frame.iloc[:, (frame_columns(frame) or []).index(name)])
+    return np.asarray(frame[name])
 
 
 def check_columns(ranker: BaseEstimator, X: Data) -> None:

@@ -29,7 +29,7 @@ from rankwise.kernel_maps.kernel import Objects
 from rankwise.model_selection.splits import Seed
 from rankwise.objective.losses import Loss
 from rankwise.objective.stored import is_stored
-from rankwise.rankers.checks import positive
+from rankwise.rankers.checks import check_pair_weights, positive
 from rankwise.rankers.models import Params
 from rankwise.solvers import Callback, Result, Solver
 
@@ -73,6 +73,7 @@ class KernelRanker(Ranker):
         weights: Floats | None = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+            check_pair_weights(weights)
         features = self.map_.fit_transform(X)
         self.X_fit_, self.support_ = self.map_.references, self.map_.chosen
         return features, np.asarray(y, dtype=np.float64), weights
@@ -134,8 +135,8 @@ class KernelRankSVM(KernelRanker):
         A kernel of scikit-learn's `pairwise_kernels` ("linear", "rbf", "polynomial", "laplacian", "cosine", ...),
         "precomputed" (X is then the kernel matrix), or a function of two objects. With a function, X may be a list of
         anything: strings, graphs, trees.
-    C : float, default=1.0
-        Weight of the sum over the pairs.
+    C : float or "auto", default=1.0
+        Weight of the sum over the pairs; "auto" is 30 divided by their number.
     loss, solver, tol, max_iter, n_jobs, verbose, callback : as for RankSVM
     gamma, degree, coef0 : the kernel's parameters, where it has them; gamma None is 1 / n_features
     kernel_params : dict, default=None
@@ -163,6 +164,8 @@ class KernelRankSVM(KernelRanker):
     support_ : ndarray or None
         The rows of the training set that X_fit_ consists of; None for centres of clusters.
     map_ : KernelMap
+    C_ : float
+        The value of C used.
     n_iter_, result_ : as for RankSVM, in the space of the map's features.
 
     Examples
@@ -180,7 +183,7 @@ class KernelRankSVM(KernelRanker):
     def __init__(
         self,
         kernel: str | Callable[..., float] = "rbf",
-        C: float = 1.0,
+        C: float | str = 1.0,
         loss: str | Loss = "squared_hinge",
         solver: str | Solver = "auto",
         gamma: float | None = None,
@@ -226,7 +229,7 @@ class KernelRankSVM(KernelRanker):
         linear.fit(features, labels, given.qid, weights)
         self.dual_coef_ = self.map_.coefficients(to_host(linear.coef_))
         self.result_: Result = linear.result_
-        self.n_iter_, self.n_queries_ = linear.n_iter_, linear.n_queries_
+        self.n_iter_, self.n_queries_, self.C_ = linear.n_iter_, linear.n_queries_, linear.C_
         return self
 
 

@@ -16,6 +16,7 @@ from rankwise.foundation.devices import (
     on_device_of,
     to_host,
 )
+from rankwise.rankers.checks import check_pair_weights
 
 
 def check_fit(
@@ -28,7 +29,9 @@ def check_fit(
     labels = finite(on_device_of(X, y), "y", X.shape[0])
     if sample_weight is None:
         return X, labels, None
-    return X, labels, finite(on_device_of(X, sample_weight), "sample_weight", X.shape[0])
+    weights = finite(on_device_of(X, sample_weight), "sample_weight", X.shape[0])
+    check_pair_weights(weights)
+    return X, labels, weights
 
 
 def bring_back(ranker: BaseEstimator) -> None:

@@ -190,7 +190,8 @@ class RankSVM(Ranker):
         X : array or sparse matrix of shape (n_documents, n_features), RankingData, or frame
             A RankingData, and rows on disk from `rankwise.open_chunks`, contain labels, query ids and feature names:
             `fit(data)`. Rows on disk are read part by part in every pass. With a frame, y, qid and sample_weight may
-            be names of columns, `fit(frame, y="label", qid="query")`; all others except `comment` are features.
+            be names of columns, `fit(frame, y="label", qid="query")`; all others except `comment` and `docid` are
+            features.
         y : array of shape (n_documents,)
             Real numbers; only their order within a query counts.
         qid : array of shape (n_documents,), default=None
@@ -225,7 +226,11 @@ class RankSVM(Ranker):
         """The parameters as a value that trains without scikit-learn."""
         check_random_state(self.random_state)
         own = {field.name: getattr(self, field.name) for field in fields(RankSVMOptions)}
-        return RankSVMOptions(**(own if _is_default(self.pairs) else own | {"scheme": self.pairs}))
+        if _is_default(self.pairs):
+            return RankSVMOptions(**own)
+        if self.scheme != "auto":
+            raise ValueError("pairs is the former name of scheme, and both are given: leave pairs out")
+        return RankSVMOptions(**own | {"scheme": self.pairs})
 
     def _start(self) -> Floats | None:
         return self.coef_ if self.warm_start and hasattr(self, "coef_") else None

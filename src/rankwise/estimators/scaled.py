@@ -19,6 +19,7 @@ from rankwise.estimators.inputs import (
 )
 from rankwise.estimators.scoring import ScoringRanker
 from rankwise.foundation.arrays import Array, Floats
+from rankwise.objective.stored import is_stored
 from rankwise.preprocessing import make_scaler
 
 
@@ -44,6 +45,7 @@ class ScaledRanker(ScoringRanker):
 
     def fit(self, X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None) -> Self:
         """Fit the scaler, then a copy of `ranker` to the scaled rows; arguments as in RankSVM."""
+        _check_in_memory(X)
         X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
         self.__dict__.pop("first_index_", None)
@@ -86,6 +88,7 @@ class ScaledRanker(ScoringRanker):
     def predict(self, X: Data, qid: Ids = None) -> Floats:
         """Scores, one per row; the query ids of a RankingData are used if qid is not given."""
         check_is_fitted(self)
+        _check_in_memory(X)
         ids = X.qid if qid is None and isinstance(X, RankingData) else qid
         with rows_to_score(self, X) as rows:
             check_columns(self, rows)
@@ -99,3 +102,8 @@ class ScaledRanker(ScoringRanker):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not str(self.scaler).startswith("query-")  # which would move the zeros
         return tags
+
+
+def _check_in_memory(X: Data) -> None:
+    if is_stored(X):
+        raise ValueError("ScaledRanker needs rows in memory: give data.read(), or scale before storing")

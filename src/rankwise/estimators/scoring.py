@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from rankwise.data.records import RankingData
-from rankwise.data.trec import document_ids, has_docid
-from rankwise.estimators.inputs import documents, frame_columns
+from rankwise.data.records import COMMENT, DOCUMENT, RankingData
+from rankwise.data.trec import ids_in_comments
+from rankwise.estimators.inputs import column, documents, frame_columns, has_columns_of
 from rankwise.estimators.ranked import RankedDocuments
 from rankwise.foundation.arrays import Floats, finite
 from rankwise.foundation.devices import library_of, to_host
@@ -44,7 +44,7 @@ class ScoringRanker(BaseEstimator):  # type: ignore[misc]
         given = documents(X, y, qid, sample_weight)
         if given.qid is None:
             refuse_merged_queries(getattr(self, "n_queries_", 1))
-        scores = self._scores(X if isinstance(X, RankingData) else given.X, given.qid)
+        scores = self._scores(X if isinstance(X, RankingData) or has_columns_of(self, X) else given.X, given.qid)
         measure = default_measure(given.y)
         found = evaluate(given.y, scores, given.qid, measure)
         if given.sample_weight is None:
@@ -67,7 +67,8 @@ class ScoringRanker(BaseEstimator):  # type: ignore[misc]
         qid : array of shape (n_documents,), or the name of a column of a frame, default=None
             None: all rows are one query, unless X brings its own query ids.
         documents : array of shape (n_documents,), or the name of a column of a frame, default=None
-            Ids of the documents. None: those in comments such as `docid = GX000-00`, or else row numbers from 0.
+            Ids of the documents. None: those in the column `docid` of a frame, or in comments such as
+            `docid = GX000-00`, or else row numbers from 0.
 
         Returns
         -------
@@ -91,17 +92,21 @@ class ScoringRanker(BaseEstimator):  # type: ignore[misc]
 
 def _identified(X: Any, qid: Any, documents: Any) -> tuple[Any, Any, Any]:
     """(rows, query ids, document ids); what X brings along, or a frame has in a column, is taken from there."""
-    names = [one for one in (qid, documents) if isinstance(one, str)]
-    if names:
-        known = frame_columns(X) or []
-        for name in names:
-            if name not in known:
-                raise ValueError(f"X has no column {name!r}: give an array, or the name of a column of a DataFrame")
-        qid, documents = (np.asarray(X[one]) if isinstance(one, str) else one for one in (qid, documents))
-    if isinstance(X, RankingData) and documents is None and X.comments is not None and any(map(has_docid, X.comments)):
-        documents = document_ids(X)
+    known = frame_columns(X) or []
+    for name in (qid, documents):
+        if isinstance(name, str) and name not in known:
+            raise ValueError(f"X has no column {name!r}: give an array, or the name of a column of a DataFrame")
+    qid = column(X, qid) if isinstance(qid, str) else qid
     if qid is None and (isinstance(X, RankingData) or is_stored(X)):
         qid = X.qid
+    if documents is None and DOCUMENT in known:
+        documents = DOCUMENT
+    if isinstance(documents, str):
+        return X, qid, column(X, documents)
+    comments = column(X, COMMENT) if COMMENT in known else getattr(X, "comments", None)
+    if documents is None and comments is not None:
+        queries = Queries(to_host(qid) if library_of(qid) else qid, len(comments))
+        documents = ids_in_comments(comments, queries.ids[queries.codes])
     return X, qid, documents
 
 

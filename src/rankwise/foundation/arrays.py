@@ -1,6 +1,7 @@
 """The array types used in signatures, and the validation of vectors that users pass."""
 
 import re
+from datetime import date, timedelta
 from numbers import Integral
 from typing import Any
 
@@ -53,12 +54,8 @@ def _numbers(given: Numbers, name: str, by_order: bool) -> Array | None:
     kind = array.dtype.kind
     if array.ndim != 1 or not array.size:
         return None
-    if kind in "mM":
-        if np.isnat(array).any():
-            raise ValueError(f"{name} must be finite: {name}[{int(np.flatnonzero(np.isnat(array))[0])}] is NaT")
-        if not by_order:
-            raise ValueError(f"{name} holds dates or times, whose values depend on their unit: give numbers")
-        return array.astype(np.int64)
+    if kind in "mM" or (kind == "O" and all(isinstance(one, date | timedelta) for one in array.tolist())):
+        return _dates(array, name, by_order)
     if kind in "iu":
         return array if max(-int(array.min()), int(array.max())) > LARGEST_EXACT else None
     if kind == "f" and not hasattr(given, "dtype") and (np.abs(array) >= LARGEST_EXACT).any():
@@ -66,6 +63,20 @@ def _numbers(given: Numbers, name: str, by_order: bool) -> Array | None:
     if array.dtype.kind != "O" or not all(isinstance(one, Integral | float) for one in array.tolist()):
         return None
     return array if all(-np.inf < one < np.inf for one in array.tolist()) else None
+
+
+def _dates(array: Array, name: str, by_order: bool) -> Array:
+    """Integers in the order of dates or times: NumPy's, or objects, as those with a time zone are."""
+    if (array != array).any():
+        raise ValueError(f"{name} must be finite: {name}[{int(np.flatnonzero(array != array)[0])}] is NaT")
+    if not by_order:
+        raise ValueError(f"{name} holds dates or times, whose values depend on their unit: give numbers")
+    if array.dtype.kind in "mM":
+        return array.astype(np.int64)
+    try:
+        return np.unique(array, return_inverse=True)[1]
+    except TypeError:
+        raise ValueError(f"{name} holds dates that cannot be compared, with and without a time zone say") from None
 
 
 def read_number(written: bytes) -> float:

@@ -96,7 +96,8 @@ def fused(x: AnyArray) -> bool:
 
 def length_of(v: AnyArray) -> float:
     """|v|, even if the squares of its entries overflow."""
-    norm = float(namespace(v).linalg.norm(v))
+    with np.errstate(over="ignore"):
+        norm = float(namespace(v).linalg.norm(v))
     if norm < float("inf"):
         return norm
     largest = float(abs(v).max())

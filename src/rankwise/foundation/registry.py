@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from inspect import signature
 from typing import Generic, TypeVar, cast
 
 Entry = TypeVar("Entry")
@@ -90,6 +91,19 @@ def loaded(entry: Entry | str) -> Entry:
         return entry
     module, _, name = entry.partition(":")
     return cast(Entry, getattr(import_module(module), name))
+
+
+def can_take(function: object, *arguments: object) -> bool:
+    """Whether `function` can be called with these arguments, as far as its signature tells."""
+    if not callable(function):
+        return False
+    try:
+        signature(function).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:  # written in C: some functions do not tell, and classes such as int are of no use here
+        return not isinstance(function, type)
+    return True
 
 
 def _if_loaded(entry: Entry | str) -> object:

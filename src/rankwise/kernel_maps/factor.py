@@ -14,6 +14,7 @@ from scipy import linalg
 from scipy.linalg import lapack
 
 from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.devices import length_of
 
 EPS = float(np.finfo(float).eps)
 ROUNDING = 16 * EPS  # times the size and the largest value: a remaining diagonal below this is rounding
@@ -75,7 +76,7 @@ def factorise(K: Floats) -> tuple[Basis, Ints, Floats]:
     F = np.empty((n, rank))
     F[pivots[:rank]] = lower
     F[pivots[rank:]] = packed[rank:, :rank]
-    if np.linalg.norm(F @ (probe @ F) - wanted) > MISMATCH * largest * np.sqrt(n):
+    if length_of(F @ (probe @ F) - wanted) > MISMATCH * largest * np.sqrt(n):
         untouched = np.tril(K, -1)  # the factor was written over the other triangle
         return _eigendecomposed(untouched + untouched.T + np.diag(diagonal))
     return Triangular(lower), pivots[:rank], F

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
 from rankwise.foundation.arrays import Floats, read_number
-from rankwise.foundation.registry import NAME, Registry
+from rankwise.foundation.registry import NAME, Registry, can_take
 
 OfQuery = Callable[..., float]  # of (labels, scores) of a query's documents, best first, and the cutoff if any
 
@@ -159,8 +159,9 @@ def register_measure(
     if cutoff not in CUTOFFS:
         raise ValueError(f"cutoff must be one of {', '.join(map(repr, CUTOFFS))}; got {cutoff!r}")
     if not isinstance(measure, Family):
-        if not callable(measure):
-            raise TypeError(f"a measure is called with (labels, scores) of a query's documents; got {measure!r}")
+        arguments = ("labels", "scores") if cutoff == "none" else ("labels", "scores", "cutoff")
+        if not can_take(measure, *arguments):
+            raise TypeError(f"a measure is called with ({', '.join(arguments)}) of one query; got {measure!r}")
         measure = _by_query(measure, cutoff, about)
     FAMILIES.register(name, measure, replace=replace)
 
@@ -176,7 +177,7 @@ def parse(measure: str | Measure | OfQuery) -> Measure:
     """
     if isinstance(measure, Measure):
         return measure
-    if callable(measure):
+    if callable(measure) and can_take(measure, "labels", "scores"):
         return Measure(_name_of(measure), family=_by_query(measure))
     if not isinstance(measure, str):
         raise TypeError(f"a measure is a string such as 'ndcg@10' or a function of labels and scores; got {measure!r}")

@@ -1,6 +1,7 @@
 """Models as values and as estimators: what is the same in both, and nothing else, is converted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,8 @@ def model_of(
         columns=ModelColumns(n_features, first_index, None if names is None else tuple(map(str, names))),
         result=getattr(ranker, "result_", None),  # partial_fit leaves none
         n_queries=getattr(ranker, "n_queries_", None),  # of a single query or not: `score` warns by it
-        scaling=estimator.scaler_.scaling if hasattr(estimator, "scaler_") else None,
+        C=getattr(ranker, "C_", None),
+        scaling=replace(estimator.scaler_.scaling, feature_names=None) if hasattr(estimator, "scaler_") else None,
     )
     if kind in LINEAR:
         return LinearModel(coef=ranker.coef_, **vars(common))
@@ -86,6 +88,8 @@ def estimator_of(model: Model) -> "BaseEstimator":
         ranker.result_, ranker.n_iter_ = model.result, model.result.iterations
     if model.n_queries is not None:
         ranker.n_queries_ = model.n_queries
+    if model.C is not None:
+        ranker.C_ = model.C
     estimator = sees_columns = ranker
     if model.scaling is not None:
         from rankwise.estimators.scaled import ScaledRanker

@@ -59,11 +59,11 @@ def check_model(state: dict[str, Json], weights: Mapping[str, tuple[str, ...]]) 
     check_object({"kind": state.get("kind")}, {"kind": one_of(weights)})
     kind = state["kind"]
     rules = {"format": TEXT, "version": COUNT, "rankwise": TEXT, "kind": TEXT, "params": ANYTHING, "fit": ANYTHING}
-    rules |= {"scaler": ANYTHING, "n_features": COUNT, "n_queries": or_null(COUNT)}
+    rules |= {"scaler": ANYTHING, "n_features": COUNT, "n_queries": or_null(COUNT), "C": or_null(POSITIVE)}
     rules["feature_names"] = or_null((_are_names, "a list of different texts"))
     rules["first_index"] = partial(is_count, most=1), "0 or 1"
     rules |= {field: ROWS if field == "references" else VECTOR for field in weights[kind]}
-    check_object(state, rules)
+    check_object(state, rules, optional=("C",))  # which models of version 0.1 lack
     check_object(state["params"], params_rules(kind), "params", SINCE_0_1)
     if state["fit"] is not None or kind != "RankSVM":  # whose partial_fit leaves none
         check_object(state["fit"], _fit_rules(), "fit", SINCE_0_1)
@@ -108,7 +108,12 @@ def params_rules(kind: str) -> dict[str, Rule]:
     pairing |= {"normalize_pairs": one_of(NORMALIZATIONS), "stopping": one_of(("gap", "gradient"))}
     start: Rule = (lambda value: value == "random" or ROWS[0](value)), "'random', or rows of finite numbers"
     share: Rule = (lambda value: is_number(value) and 0 < value < 1), "a number between 0 and 1"
-    factorized = {"n_components": POSITIVE, "learning_rate": POSITIVE, "init": or_null(start), "measure": measure}
+    factorized = {
+        "n_components": POSITIVE,
+        "learning_rate": POSITIVE,
+        "init": or_null(start),
+        "measure": or_null(measure),
+    }
     factorized |= {"validation_fraction": or_null(share), "n_iter_no_change": POSITIVE}
     alphas: Rule = (lambda value: is_list_of(POSITIVE[0], value) and bool(value)), "a list of positive numbers"
     kernel = _kernel_rules(seed) if kind.startswith("Kernel") else {}  # whose tables need scikit-learn
@@ -116,8 +121,8 @@ def params_rules(kind: str) -> dict[str, Rule]:
         "RankSVM": {"C": STRENGTH, **trained, "warm_start": TRUTH, **pairing},
         "RankRLS": {"alpha": POSITIVE, "solver": solver, "tol": POSITIVE, "max_iter": POSITIVE, **compared},
         "RankRLSCV": {"alphas": or_null(alphas), "measure": measure, "solver": solver, **compared},
-        "FactorizedRankSVM": {"C": POSITIVE, **trained, **factorized},
-        "KernelRankSVM": {"C": POSITIVE, **trained, **kernel},
+        "FactorizedRankSVM": {"C": STRENGTH, **trained, **factorized},
+        "KernelRankSVM": {"C": STRENGTH, **trained, **kernel},
         "KernelRankRLS": {"alpha": POSITIVE, **compared, **kernel},
     }[kind]
 

@@ -119,6 +119,7 @@ def _described(model: Model) -> dict[str, Json]:
         "params": params,
         "n_features": model.columns.n_features,
         "n_queries": model.n_queries,
+        "C": model.C,
         "fit": fit,
         "scaler": None if model.scaling is None else model.scaling.to_dict(),
         "feature_names": None if names is None else list(names),
@@ -171,6 +172,7 @@ def _revived(state: dict[str, Json]) -> LinearModel | KernelModel:
         columns=ModelColumns(width, int(state["first_index"]), None if names is None else tuple(names)),
         result=None if state["fit"] is None else _result(point, state["fit"]),
         n_queries=None if queries is None else int(queries),
+        C=None if state.get("C") is None else float(state["C"]),
         scaling=scaling,
     )
     described: Params = vars(common) | weights

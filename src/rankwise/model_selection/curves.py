@@ -11,7 +11,7 @@ from rankwise.foundation.arrays import Floats, Ints, finite
 from rankwise.foundation.devices import SparseMatrix
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.threads import share, thread_count
-from rankwise.metrics import Measure, OfQuery, parse
+from rankwise.metrics import Measure, OfQuery, default_measure, parse
 from rankwise.model_selection.splits import Folds, Seed, splits_of
 from rankwise.model_selection.validation import Estimator, fit, judge, rows_of
 from rankwise.pairs.queries import Queries
@@ -48,17 +48,18 @@ def learning_curve(
     *,
     sizes: Iterable[float] = SHARES,
     cv: Folds = 5,
-    measure: str | Measure | OfQuery = "ndcg@10",
+    measure: str | Measure | OfQuery | None = None,
     n_jobs: int | None = 1,
     random_state: Seed = 0,
 ) -> LearningCurve:
     """Fit to more and more of each fold's training queries, drawn at random; larger sets contain the smaller ones.
 
     sizes  numbers of queries, or, for floats up to 1, shares of the training queries
+    measure  None: the `default_measure` of y
     cv, n_jobs, estimator : as in `cross_validate`
     """
     X, y, ids = rows_of(X), finite(y, "y"), np.asarray(qid)
-    chosen = parse(measure)
+    chosen = parse(default_measure(y) if measure is None else measure)
     splits = splits_of(cv, X, y, ids)
     codes = Queries(ids, X.shape[0]).codes
     counts = _counts(list(sizes), min(np.unique(codes[train]).size for train, _ in splits))

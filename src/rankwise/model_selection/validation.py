@@ -16,7 +16,7 @@ from rankwise.foundation.devices import HostMatrix, SparseMatrix
 from rankwise.foundation.strict_json import Json
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.threads import share, thread_count
-from rankwise.metrics import Evaluation, Measure, OfQuery, evaluate, parse_all
+from rankwise.metrics import Evaluation, Measure, OfQuery, default_measure, evaluate, parse_all
 from rankwise.metrics.evaluation import Measures
 from rankwise.model_selection.choice import means_and_errors
 from rankwise.model_selection.splits import Folds, Split, splits_of
@@ -112,17 +112,18 @@ def cross_validate(
     qid: ArrayLike | None = None,
     *,
     cv: Folds = 5,
-    measures: Measures = ("ndcg@10",),
+    measures: Measures | None = None,
     n_jobs: int | None = 1,
 ) -> CrossValidation:
     """Fit a clone of `estimator` to each fold's training queries and evaluate it on the held-out queries.
 
     estimator  a ranker, a ScaledRanker, a pipeline or search that contains one, or anything with fit(X, y, qid=qid)
     cv         a number of folds (whole queries, shuffled, always the same), a splitter, or a list of (train, valid)
+    measures   None: the `default_measure` of y
     n_jobs     folds in parallel, by threads; a ranker has its own threads as well
     """
     rows, labels = rows_of(X), finite(y, "y")
-    chosen = parse_all(measures)
+    chosen = parse_all(default_measure(labels) if measures is None else measures)
     ids = None if qid is None else np.asarray(qid)
 
     def judged(split: Split) -> Fold:

@@ -5,13 +5,13 @@ s_i - s_j < t; a loss is the sum of its pieces, and no other code knows more abo
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from inspect import signature
+from inspect import Parameter, signature
 from itertools import groupby
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array
-from rankwise.foundation.registry import Registry
+from rankwise.foundation.registry import Registry, can_take
 
 EXACT = 1e-9  # relative jump of value or slope at a threshold that counts as continuous
 ROUNDED = 4 * float(np.finfo(float).eps)  # rounding error of 1 - threshold, relative to the threshold
@@ -144,31 +144,62 @@ def register_loss(name: str, loss: Loss | LossMaker | str, *, replace: bool = Fa
     replace  whether to replace a loss that is registered under this name
     """
     if isinstance(loss, Loss):
-        _check_pieces(loss)
+        _checked(loss)
         if loss.name != name:
             raise ValueError(f"the loss to be registered as {name!r} is called {loss.name!r}: the names must agree")
-    elif not isinstance(loss, str) and not callable(loss):
-        raise TypeError(f"a loss is a Loss, or a function that returns one; got {loss!r}")
+    elif not isinstance(loss, str):
+        if not can_take(loss) and not can_take(loss, 1.0):
+            raise TypeError(f"a loss is a Loss, or a function of at most one number that returns one; got {loss!r}")
+        if can_take(loss):
+            _checked(loss())
     LOSSES.register(name, loss, replace=replace)
 
 
 def parse(text: str | Loss) -> Loss:
     """The loss of that name, which may be followed by a colon and the value of its parameter, as in 'huber:0.5'."""
     if isinstance(text, Loss):
-        _check_pieces(text)
-        return text
+        return _checked(text)
     name, colon, number = str(text).strip().partition(":")
     entry = LOSSES[name]
     if not colon:
-        return entry if isinstance(entry, Loss) else entry()
+        if not isinstance(entry, Loss) and not can_take(entry):
+            raise ValueError(f"loss {text!r} needs a parameter: write it as '{name}:1'")
+        return _checked(entry if isinstance(entry, Loss) else entry())
     defaults = [] if isinstance(entry, Loss) else [one.default for one in signature(entry).parameters.values()]
     if isinstance(entry, Loss) or not defaults:
         raise ValueError(f"loss {text!r}: {name} takes no parameter")
     try:
         value = float(number)
     except ValueError:
-        raise ValueError(f"loss {text!r}: {number!r} is not a number; write it as '{name}:{defaults[0]}'") from None
-    return entry(value)
+        example = 1 if defaults[0] is Parameter.empty else defaults[0]
+        raise ValueError(f"loss {text!r}: {number!r} is not a number; write it as '{name}:{example}'") from None
+    return _checked(entry(value))
+
+
+def _checked(loss: object) -> Loss:
+    """The loss itself; one sentence where it is none that can be minimised."""
+    if not isinstance(loss, Loss):
+        raise TypeError(f"a loss must be a rankwise.losses.Loss; got {loss!r}")
+    if not all(isinstance(piece, Piece) for piece in loss.pieces):
+        raise TypeError(f"loss {loss}: pieces must be a tuple of Piece; got {loss.pieces!r}")
+    _check_pieces(loss)
+    _check_values(loss)
+    return loss
+
+
+def _check_values(loss: Loss) -> None:
+    """One sentence where a loss is negative, or smaller the further a pair is the wrong way round."""
+    gaps = np.append(np.linspace(-5.0, 5.0, 101), [one.threshold for one in loss.pieces if abs(one.threshold) < 1e6])
+    values = loss(gaps)
+    if not np.isfinite(values).all():
+        raise ValueError(f"loss {loss} is not finite at the margin {gaps[~np.isfinite(values)][0]:g}")
+    worst = int(values.argmin())
+    if values[worst] < -EXACT * float(np.abs(values).max()):
+        raise ValueError(f"loss {loss} is {values[worst]:g} at the margin {gaps[worst]:g}: it must not be negative")
+    before = [piece for piece in loss.pieces if piece.threshold >= 0.0]
+    slope = -sum(piece.slope + piece.curvature for piece in before)  # where margin is 0, u is 1
+    if slope > EXACT * sum(abs(piece.slope) + abs(piece.curvature) for piece in before):
+        raise ValueError(f"loss {loss} rises with the margin at 0: minimising it would put the worse documents first")
 
 
 def _check_pieces(loss: Loss) -> None:

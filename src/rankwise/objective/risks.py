@@ -158,7 +158,8 @@ class PairwiseRisk:
             gradient -= (b + tau * c) * d
             if c:
                 Ls = graph.laplacian(s)
-                sLs = s @ Ls
+                with np.errstate(over="ignore", invalid="ignore"):  # on too long a step; solvers look at the value
+                    sLs = s @ Ls
                 gradient += c * Ls
             graphs.append((piece, graph))
             u, uu = tau * N - sd, tau * tau * N - 2 * tau * sd + sLs
@@ -219,7 +220,8 @@ class ListedRisk:
         for piece in self.loss.pieces:
             a, b, c = piece.constant, piece.slope, piece.curvature
             weights = self.weights * (1.0 - u < piece.threshold)
-            value += float(weights @ (a + b * u + c / 2 * u * u))
+            with np.errstate(over="ignore", invalid="ignore"):  # on too long a step; solvers look at the value
+                value += float(weights @ (a + b * u + c / 2 * u * u))
             slopes += weights * (b + c * u)
             curvatures += weights * c
             sizes += weights * (abs(b) + abs(c))

@@ -5,7 +5,7 @@ A scheme is called with a `Layout` and a number of threads and returns an `Engin
 
 from collections.abc import Callable
 
-from rankwise.foundation.registry import Registry
+from rankwise.foundation.registry import Registry, can_take
 from rankwise.pairs.graph import Engine, Layout
 
 Scheme = Callable[[Layout, int], Engine]
@@ -29,7 +29,7 @@ def register_scheme(name: str, scheme: Scheme | str, *, replace: bool = False) -
 
     A scheme whose arrays may be on a GPU has the attribute `takes_devices = True`.
     """
-    if not isinstance(scheme, str) and not callable(scheme):
+    if not isinstance(scheme, str) and not can_take(scheme, "layout", 1):
         raise TypeError(f"a scheme is called with (layout, n_threads); got {scheme!r}")
     SCHEMES.register(name, scheme, replace=replace)
 

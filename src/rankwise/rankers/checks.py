@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.memory import memory_at_hand
 
+LEAST_WEIGHT = 1e-150  # of the documents that weigh most: its square is still a normal number
 VECTORS = 12  # as long as X is wide, that a solver holds at a time
 
 
@@ -14,6 +16,16 @@ def check_room_for_weights(n_features: int) -> None:
         raise MemoryError(
             f"X has {n_features:,} features, and a solver's vectors of that length take {needed / 1e9:,.0f} GB where "
             f"{at_hand / 1e9:,.0f} GB of memory are at hand: number the features without gaps"
+        )
+
+
+def check_pair_weights(sample_weight: AnyFloats) -> None:
+    """One sentence where no float64 can hold what a pair weighs, the product of the weights of its documents."""
+    largest = float(sample_weight.max()) if sample_weight.shape[0] else 0.0
+    if largest != 0.0 and not LEAST_WEIGHT <= largest <= 1.0 / LEAST_WEIGHT:
+        raise ValueError(
+            f"the largest sample_weight is {largest:.3g}, and the product of two such weights, which a pair has, is "
+            "beyond float64: divide all weights by the largest"
         )
 
 

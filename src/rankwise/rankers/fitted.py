@@ -7,7 +7,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import AnyFloats, HostMatrix, Matrix, Numbers, SparseMatrix, is_sparse, move, to_host
-from rankwise.rankers.checks import check_room_for_weights
+from rankwise.rankers.checks import check_pair_weights, check_room_for_weights
 from rankwise.solvers import Result
 
 
@@ -44,5 +44,7 @@ def placed(
         canonical.sum_duplicates()
         X = canonical
     check_room_for_weights(X.shape[1])
+    if sample_weight is not None:
+        check_pair_weights(sample_weight)
     weights = None if sample_weight is None else move(sample_weight, device)
     return move(X, device), move(np.asarray(y, dtype=np.float64), device), weights

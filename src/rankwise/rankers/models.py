@@ -33,6 +33,7 @@ class Model:
     columns    the features as they come, before the scaling
     result     None after `partial_fit`
     n_queries  that it learnt from; None where that is not known
+    C          what the sum over the pairs was multiplied by; None where there is no such sum, or that is not known
     """
 
     kind: str
@@ -40,6 +41,7 @@ class Model:
     columns: ModelColumns
     result: Result | None = None
     n_queries: int | None = None
+    C: float | None = None
     scaling: Scaling | None = None
 
 

@@ -11,7 +11,15 @@ from scipy import sparse
 
 from rankwise.data.chunks import ChunkedData
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import AnyFloats, HostMatrix, Numbers, SparseMatrix, library_of, on_device_of
+from rankwise.foundation.devices import (
+    AnyFloats,
+    HostMatrix,
+    Numbers,
+    SparseMatrix,
+    library_of,
+    namespace,
+    on_device_of,
+)
 from rankwise.objective import losses
 from rankwise.objective.building import Pairing, build, build_from_pairs, query_weights
 from rankwise.objective.objective import Objective
@@ -21,7 +29,7 @@ from rankwise.pairs.queries import Queries, QueryIds
 from rankwise.pairs.schemes import Scheme
 from rankwise.rankers.checks import positive, whole
 from rankwise.rankers.fitted import Fitted
-from rankwise.solvers import Callback, Result, Solver, Step, make_solver, needs_of
+from rankwise.solvers import Callback, Result, Solver, Step, make_solver, name_of, needs_of
 
 QueryWeights: TypeAlias = Numbers | dict[Hashable, float]  # one per row, or by query id
 
@@ -74,13 +82,13 @@ class RankSVMOptions:
             if isinstance(X, ChunkedData):
                 X.check_finite()  # a NaN on disk shows only in the objective; this names its row
             raise
-        return replace(_concluded(result, objective), n_queries=len(Queries(qid, X.shape[0])))
+        return replace(self._concluded(result, objective), n_queries=len(Queries(qid, X.shape[0])))
 
     def solve(
         self, solver: Solver, objective: Objective, start: Floats | None = None, callback: Callback | None = None
     ) -> Fitted:
         """Minimise an objective that was built elsewhere."""
-        return _concluded(solver(objective, _fitting(start, objective), self._reporting(callback)), objective)
+        return self._concluded(solver(objective, _fitting(start, objective), self._reporting(callback)), objective)
 
     def solver_for(self, X: Features) -> Solver:
         """The solver for rows of the shape of X; what cannot work is refused here."""
@@ -116,11 +124,7 @@ class RankSVMOptions:
 
     def strength(self) -> tuple[float, str]:
         """C and how the pairs are normalised, "auto" resolved."""
-        if isinstance(self.C, str):
-            if self.C != AUTO:
-                raise ValueError(f"C must be a positive number or 'auto', got {self.C!r}")
-            return AUTO_STRENGTH, "query" if self.normalize_pairs == "query" else "mean"
-        return positive("C", self.C), self.normalize_pairs
+        return strength(self.C, self.normalize_pairs)
 
     def pairing(self) -> Pairing:
         return Pairing(self.scheme, self.scope, self.costs, self.rescaling, self.normalize_pairs)
@@ -129,6 +133,20 @@ class RankSVMOptions:
     def reads_parts(self) -> bool:
         """Whether rows may stay on disk."""
         return self.device in (None, "cpu") and "single pairs" not in needs_of(self.solver)
+
+    def _concluded(self, result: Result, objective: Objective) -> Fitted:
+        if not isinstance(result, Result) or result.point.shape != (objective.size,):
+            raise TypeError(f"solver must return a Result whose point has {objective.size} entries; got {result!r}")
+        if not namespace(result.point).isfinite(result.point).all():
+            raise ValueError(f"solver {name_of(self.solver)!r} returned weights that are not finite: {result.point}")
+        remarks = (None if objective.sum.executor.any else NO_PAIR, _remark_on_spline(objective, result))
+        return Fitted(
+            replace(result, end=None),  # which holds the objective
+            C=objective.C,
+            dual=None if result.dual is None else _dual(result, objective),
+            remarks=tuple(one for one in remarks if one is not None),
+            failure=None if result.converged else f"RankSVM did not converge: {result.message}",
+        )
 
     def _reporting(self, callback: Callback | None) -> Callback:
         def report(step: Step) -> object:
@@ -140,23 +158,19 @@ class RankSVMOptions:
         return report
 
 
+def strength(C: float | str, normalize: str = "sum") -> tuple[float, str]:
+    """C and how the pairs are normalised, where C may be "auto"."""
+    if not isinstance(C, str):
+        return positive("C", C), normalize
+    if C != AUTO:
+        raise ValueError(f"C must be a positive number or 'auto', got {C!r}")
+    return AUTO_STRENGTH, "query" if normalize == "query" else "mean"
+
+
 def _fitting(start: Floats | None, objective: Objective) -> Floats | None:
     if start is not None and start.shape[0] != objective.size:
         raise ValueError(f"warm_start: the last fit had {start.shape[0]} features, X has {objective.size}")
     return start
-
-
-def _concluded(result: Result, objective: Objective) -> Fitted:
-    if not isinstance(result, Result) or result.point.shape != (objective.size,):
-        raise TypeError(f"solver must return a Result whose point has {objective.size} entries; got {result!r}")
-    remarks = (None if objective.sum.executor.any else NO_PAIR, _remark_on_spline(objective, result))
-    return Fitted(
-        replace(result, end=None),  # which holds the objective
-        C=objective.C,
-        dual=None if result.dual is None else _dual(result, objective),
-        remarks=tuple(one for one in remarks if one is not None),
-        failure=None if result.converged else f"RankSVM did not converge: {result.message}",
-    )
 
 
 def _dual(result: Result, objective: Objective) -> SparseMatrix:

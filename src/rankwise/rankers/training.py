@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, fields
+from math import isnan
 
 from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns
@@ -55,6 +56,7 @@ class Training:
             columns=ModelColumns.of_data(data),
             result=fitted.result,
             n_queries=fitted.n_queries,
+            C=None if isnan(fitted.C) else fitted.C,
             scaling=scaling,
             coef=fitted.result.point,
         )

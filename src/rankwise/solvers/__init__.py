@@ -3,7 +3,7 @@
 from rankwise.foundation.functions import Expansion, Function
 from rankwise.solvers.automatic import WORTH_SAMPLING, cheapest
 from rankwise.solvers.base import Callback, Result, Start, Step
-from rankwise.solvers.choice import NEEDS, SOLVERS, Solver, make_solver, needs_of, register_solver
+from rankwise.solvers.choice import NEEDS, SOLVERS, Solver, make_solver, name_of, needs_of, register_solver
 from rankwise.solvers.dual import DualCoordinateAscent
 from rankwise.solvers.newton import Newton
 from rankwise.solvers.smoothing import Smoothing
@@ -28,6 +28,7 @@ __all__ = [
     "TrustRegion",
     "cheapest",
     "make_solver",
+    "name_of",
     "needs_of",
     "register_solver",
 ]

@@ -10,7 +10,7 @@ from inspect import Parameter, signature
 from typing import Protocol, cast
 
 from rankwise.foundation.devices import AnyFloats, library_of
-from rankwise.foundation.registry import Registry
+from rankwise.foundation.registry import Registry, can_take
 from rankwise.objective.losses import Loss, hinge
 from rankwise.objective.objective import Objective
 from rankwise.objective.stored import Features, is_stored
@@ -29,6 +29,7 @@ class Solver(Protocol):
 
 
 Entry = Callable[..., object]  # a solver, or a class or function that makes one from some of `OPTIONS`
+CALLED_WITH = ("objective", None, None)  # a solver: objective, start, callback
 OPTIONS = ("tol", "max_iter", "random_state", "stopping", "loss", "X")
 
 SOLVERS: Registry[Entry] = Registry(
@@ -74,7 +75,7 @@ def register_solver(name: str, solver: Entry | str, *, replace: bool = False) ->
              where it is defined, "package.module:name"
     replace  whether to replace a solver that is registered under this name
     """
-    if not isinstance(solver, str) and not callable(solver):
+    if not isinstance(solver, str) and not _is_entry(solver):
         raise TypeError(f"a solver is called with (objective, start, callback); got {solver!r}")
     SOLVERS.register(name, solver, replace=replace)
 
@@ -88,6 +89,11 @@ def needs_of(solver: str | Entry) -> tuple[str, ...]:
         if need not in NEEDS:
             raise ValueError(f"needs of {kind!r} must be among {', '.join(map(repr, NEEDS))}; got {need!r}")
     return needs
+
+
+def name_of(solver: str | Solver) -> str:
+    """What messages call a solver."""
+    return solver if isinstance(solver, str) else getattr(solver, "__name__", type(solver).__name__)
 
 
 def make_solver(
@@ -110,7 +116,7 @@ def make_solver(
         given = {"tol": tol, "random_state": random_state, "stopping": stopping, "loss": loss, "X": X}
         made = _made(name, given | ({} if max_iter is None else {"max_iter": max_iter}))
     elif callable(solver):
-        name, made = getattr(solver, "__name__", type(solver).__name__), solver
+        name, made = name_of(solver), solver
     else:
         raise TypeError(f"solver must be a name or be called with (objective, start, callback); got {solver!r}")
     for need in needs_of(made):
@@ -128,7 +134,25 @@ def _made(name: str, given: dict[str, object]) -> Solver:
         raise ValueError(
             f"stopping={given['stopping']!r} is for solvers of smooth losses: solver {name!r} stops by its gap"
         )
-    required = {key for key, one in parameters.items() if one.default is Parameter.empty}
-    if not required <= set(OPTIONS):  # it requires an objective, so this is the solver itself
-        return cast(Solver, entry)
-    return cast(Solver, entry(**{key: value for key, value in given.items() if key in parameters}))
+    is_maker = _makes_solvers(entry)
+    made = entry(**{key: value for key, value in given.items() if key in parameters}) if is_maker else entry
+    if not can_take(made, *CALLED_WITH):
+        raise TypeError(f"solver {name!r} must be called with (objective, start, callback); got {made!r}")
+    return cast(Solver, made)
+
+
+def _is_entry(given: Entry) -> bool:
+    """Whether this is a solver or makes one, as far as can be told without a problem to solve."""
+    try:
+        is_maker = _makes_solvers(given)
+    except (TypeError, ValueError):  # nothing to call, or a class such as int, which has no signature
+        return False
+    if not is_maker:
+        return can_take(given, *CALLED_WITH)
+    return not can_take(given) or can_take(given(), *CALLED_WITH)
+
+
+def _makes_solvers(entry: Entry) -> bool:
+    """Whether an entry needs nothing but options: else it needs an objective, and is the solver itself."""
+    needed = [key for key, one in signature(entry).parameters.items() if one.default is Parameter.empty]
+    return set(needed) <= set(OPTIONS)

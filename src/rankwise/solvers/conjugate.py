@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from operator import mul
 
+import numpy as np
+
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import Expansion, Function, Sampleable
 from rankwise.solvers.base import lacking
@@ -82,13 +84,15 @@ def conjugate_gradients(
         if solved:
             break
         curved = current.hessian(direction)
-        bend = float(direction @ curved)
+        with np.errstate(over="ignore"):  # then there is no step to take
+            bend = float(direction @ curved)
         if not 0 < bend < math.inf:
             break
         products += 1
         length = square / bend
-        ahead, M_ahead = step + length * direction, M_step + length * M_direction
-        outside = float(ahead @ M_ahead) >= radius * radius
+        with np.errstate(over="ignore"):  # beyond float64 is outside
+            ahead, M_ahead = step + length * direction, M_step + length * M_direction
+            outside = float(ahead @ M_ahead) >= radius * radius
         if outside:
             lengths = float(direction @ M_direction), float(step @ M_direction), float(step @ M_step)
             length = _to_boundary(*lengths, radius)
