@@ -33,6 +33,24 @@ def test_risk_is_the_sum_over_pairs(problem, name, engine):
     np.testing.assert_allclose(risk.at(scores).value, expected, rtol=1e-12, atol=1e-10)
 
 
+@pytest.mark.parametrize("name", [*LOSSES, "hinge"])
+def test_the_terms_are_at_least_what_is_added_up(name):
+    """Rounding is bounded by their sum: pieces that cancel each other and pairs of u < 0 count in full."""
+    loss, n = losses.parse(name), 30
+    labels, scores = np.arange(n) % 4, 5 * np.random.default_rng(0).normal(size=n)
+    pairs = np.array(oracle.pairs(labels, None))
+    u = 1 - (scores[pairs[:, 0]] - scores[pairs[:, 1]])
+    added = sum(
+        np.sum(
+            (1 - u < piece.threshold) * (abs(piece.constant) + abs(piece.slope * u) + abs(piece.curvature) / 2 * u**2)
+        )
+        for piece in loss.pieces
+    )
+    listed = building.build_from_pairs(np.eye(n), pairs, loss=loss, C=1.0).risk
+    assert listed.at(scores).terms == pytest.approx(added, rel=1e-12)
+    assert PairwiseRisk(Preferences(labels), loss).at(scores).terms >= added * (1 - 1e-12)
+
+
 def test_a_large_offset_costs_no_digits():
     rng = np.random.default_rng(0)
     labels, scores = rng.integers(0, 3, 50), rng.integers(-8, 8, 50) / 8

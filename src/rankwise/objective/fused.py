@@ -12,12 +12,13 @@ from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.jit import kernel
 from rankwise.objective.chunks import SCALARS, ChunkRay, sizes
 from rankwise.objective.losses import Loss
-from rankwise.objective.risks import PairwiseRisk
+from rankwise.objective.risks import PairwiseRisk, sums_of_piece
 from rankwise.objective.row_kernels import add_transposed, dot
 from rankwise.objective.rows import Rows
 from rankwise.pairs.compiled import FEW_LEVELS, Engine, Ranking, first_node, next_node, sort_queries, sweep
 
 NO_ROWS = np.zeros(0, np.int32)  # the rows of a chunk are stored query by query
+_sums_of_piece = kernel(sums_of_piece)
 
 
 @dataclass(frozen=True)
@@ -127,10 +128,10 @@ def _expand(rows: Any, w: Floats, layout: Any, pieces: Floats, ranking: Any, deg
             threshold, a, b, c = pieces[p]
             graph = (threshold + tau - 1.0, ends, n_levels[q : q + 1], ranking)
             N, sd, sLs = _piece(graph, weights, s, (b + tau * c, c), degrees[p], work, g)
-            u, uu = tau * N - sd, tau * tau * N - 2 * tau * sd + sLs
-            out[d] += a * N + b * u + c / 2 * uu
-            out[d + 1] += b * u + c * uu
-            out[d + 2] += (abs(b) + abs(c)) * (tau * N + 2 * abs(sd) + abs(sLs))
+            value, moment, terms = _sums_of_piece(a, b, c, tau, N, sd, sLs)
+            out[d] += value
+            out[d + 1] += moment
+            out[d + 2] += terms
         add_transposed(rows, first, last, g, out)
 
 
