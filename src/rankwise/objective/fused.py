@@ -4,17 +4,16 @@ once, and Python is called once per chunk.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.jit import kernel
-from rankwise.objective.chunks import SCALARS, ChunkRay, sizes
-from rankwise.objective.losses import Loss
+from rankwise.objective.chunks import SCALARS, PlainChunk, sizes
 from rankwise.objective.risks import PairwiseRisk, sums_of_piece
 from rankwise.objective.row_kernels import add_transposed, dot
-from rankwise.objective.rows import Rows
 from rankwise.pairs.compiled import FEW_LEVELS, Engine, Ranking, first_node, next_node, sort_queries, sweep
 
 NO_ROWS = np.zeros(0, np.int32)  # the rows of a chunk are stored query by query
@@ -22,23 +21,19 @@ _sums_of_piece = kernel(sums_of_piece)
 
 
 @dataclass(frozen=True)
-class FusedChunk:
+class FusedChunk(PlainChunk):
     """Some whole queries, none of them too long for one thread, and the plain sum over their pairs."""
 
-    rows: Rows
     risk: PairwiseRisk
     large: bool = field(default=False, init=False)
 
-    def with_loss(self, loss: Loss) -> "FusedChunk":
-        return self if loss is self.risk.loss else FusedChunk(self.rows, self.risk.with_loss(loss))
-
-    @property
+    @cached_property
     def layout(self) -> tuple[Array, ...]:
         layout, margins = self.risk.preferences.layout, self.risk.margins
         weights = np.ones(layout.n_rows) if layout.weights is None else layout.weights
         return layout.starts, layout.n_levels, layout.level, weights, np.zeros(0) if margins is None else margins
 
-    @property
+    @cached_property
     def pieces(self) -> Floats:
         pieces = self.risk.loss.pieces
         return np.array([(p.threshold, p.constant, p.slope, p.curvature) for p in pieces])
@@ -52,10 +47,6 @@ class FusedChunk:
         sums = np.zeros(self.rows.n_features + SCALARS)
         _expand(self.rows.loaded().arrays, w, self.layout, pieces, ranking.arrays, degrees, sums)
         return FusedExpansion(w, self, ranking, degrees, sums)
-
-    def along(self, start: Floats, direction: Floats) -> ChunkRay:
-        rows = self.rows.loaded()
-        return ChunkRay(self.risk, rows.dot(start), rows.dot(direction))
 
 
 @dataclass(frozen=True)

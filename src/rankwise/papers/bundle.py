@@ -14,7 +14,7 @@ import numpy as np
 from scipy import optimize
 
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.functions import Expansion, Function
+from rankwise.foundation.functions import Expansion, Function, Ray, Searchable
 from rankwise.solvers.base import (
     CORNER,
     Callback,
@@ -35,16 +35,8 @@ PLANES = 2.0  # how much less exact than at the best point the values and slopes
 IDLE = 50  # a plane that has not held the model up for so many iterations is dropped
 
 
-class Ray(Protocol):
-    """A function on a ray."""
-
-    def slope(self, t: float) -> float: ...
-
-
-class Lined(Function, Protocol):
+class Lined(Function, Searchable, Protocol):
     """An objective whose slopes along a ray cost no product with X."""
-
-    def along(self, start: Floats, direction: Floats) -> Ray: ...
 
 
 @dataclass(frozen=True)
