@@ -10,6 +10,7 @@ from strategies import problems as problems_of
 
 from rankwise import Preferences
 from rankwise.foundation.devices import on_device_of, to_host
+from rankwise.least_squares import regression
 from rankwise.objective import building, chunks, losses
 from rankwise.objective import rows as stored_rows
 from rankwise.objective.fused import FusedChunk
@@ -220,6 +221,17 @@ def test_a_sample_large_enough_is_the_whole():
     sample, point = whole.sampled(10_000, 0), np.array([0.1, -0.2, 0.3, 0.4])
     assert sample.at(point).value == pytest.approx(whole.at(point).value, rel=1e-12)
     np.testing.assert_allclose(sample.at(point).gradient, whole.at(point).gradient, rtol=1e-10)
+
+
+def test_little_work_is_left_to_one_thread():
+    X, y, q, _ = make()
+    options = {"loss": losses.squared_hinge(), "C": 1.0, "n_jobs": 2}
+    executors = {
+        "labels": building.build(X, y, q, **options).sum.executor,
+        "pairs": building.build_from_pairs(X, [(0, 1)], **options).sum.executor,
+        "RankRLS": regression.build(X, y, q, None, ties="include", scaling="pairs", n_jobs=2),
+    }
+    assert {name: one.rows.n_threads for name, one in executors.items()} == dict.fromkeys(executors, 1)
 
 
 class OnDisk:

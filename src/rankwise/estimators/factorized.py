@@ -21,9 +21,9 @@ from rankwise.estimators.base import Ranker
 from rankwise.estimators.factorization import FactorizedRisk, Progress, descend, quasi_newton
 from rankwise.estimators.inputs import documents, keep_columns, warn_of_query_ids
 from rankwise.foundation.arrays import Array, Floats
-from rankwise.foundation.threads import thread_count
 from rankwise.metrics import Measure, OfQuery, evaluate, parse
 from rankwise.objective import losses
+from rankwise.objective.building import rows_of
 from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries
@@ -149,7 +149,7 @@ class FactorizedRankSVM(Ranker):
         preferences = Preferences(y[kept], queries.codes[kept], weights, n_jobs=self.n_jobs)
         if not preferences.any:
             warnings.warn("no preference pair: in every query all labels are equal; all weights are 0", stacklevel=2)
-        objective = FactorizedRisk(MemoryRows(X[kept], thread_count(self.n_jobs)), preferences, loss, C)
+        objective = FactorizedRisk(rows_of(X[kept], self.n_jobs), preferences, loss, C)
         start = self._start(objective, kept, n_components, random)
         progress = Progress(tol, _validator(validation, measure), patience)
         if self.solver == "gd":
