@@ -21,6 +21,7 @@ from rankwise.model_selection.folds import Documents
 from rankwise.model_selection.splits import Folds
 from rankwise.objective.stored import is_stored
 from rankwise.pairs.queries import Queries
+from rankwise.rankers.checks import naming_nan
 
 
 class RankSVMCV(CrossValidated):
@@ -125,12 +126,8 @@ class RankSVMCV(CrossValidated):
         workers = documents.workers(len(splits), self.n_jobs)
         halves = [partial(documents.halves, split) for split in splits]
         folds = [path_fold(template, one, measure, workers.threads) for one in halves]
-        try:
+        with naming_nan(X):
             table = self._searched(folds, self.Cs_, workers)
-        except ValueError:
-            if is_stored(X):
-                X.check_finite()  # a NaN on disk is found when it has spoilt the objective
-            raise
         best = self._choose(self.Cs_, table.values)
         self.C_ = float(self.Cs_[best])
         final = self._final(template, mean_weights(table, best))

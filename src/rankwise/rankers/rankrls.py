@@ -16,7 +16,7 @@ from rankwise.objective import losses
 from rankwise.objective.stored import is_stored
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries
-from rankwise.rankers.checks import positive
+from rankwise.rankers.checks import naming_nan, positive
 from rankwise.rankers.fitted import Fitted
 from rankwise.solvers import Callback, Result, make_solver
 
@@ -68,12 +68,8 @@ class RankRLSOptions:
         name = cheapest(X.shape[0], X.shape[1], X.size) if self.solver == "auto" else self.solver
         if is_stored(X) and name == "dual":
             name = "cg"
-        try:
+        with naming_nan(X):
             fitted = self.solve(problem, name)
-        except ValueError:
-            if is_stored(X):
-                X.check_finite()  # a NaN on disk is found when it has spoilt the sums
-            raise
         dual = None if fitted.dual is None else in_rows_given(fitted.dual, qid)
         return replace(fitted, n_queries=n_queries, dual=dual, remarks=remarks)
 

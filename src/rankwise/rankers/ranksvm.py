@@ -12,10 +12,9 @@ from rankwise.foundation.devices import library_of, on_device_of
 from rankwise.objective import losses
 from rankwise.objective.building import Pairing, build, build_from_pairs, query_weights
 from rankwise.objective.objective import Objective
-from rankwise.objective.stored import is_stored
-from rankwise.pairs.queries import Queries
+from rankwise.pairs.queries import Queries, grouped
 from rankwise.pairs.schemes import Scheme
-from rankwise.rankers.checks import positive, whole
+from rankwise.rankers.checks import naming_nan, positive, whole
 from rankwise.rankers.fitted import Fitted
 from rankwise.solvers import Callback, Result, Solver, Step, make_solver, needs_of
 
@@ -61,14 +60,11 @@ class RankSVMOptions:
     ) -> Fitted:
         """Learn from rows, labels and weights that were checked and `placed`."""
         solver = self.solver_for(X)
-        objective = self.objective(X, y, qid, sample_weight, query_weight)
-        try:
-            result = solver(objective, _fitting(start, objective), self._reporting(callback))
-        except ValueError:
-            if is_stored(X):
-                X.check_finite()  # a NaN on disk is found when it has spoilt the objective
-            raise
-        return replace(_concluded(result, objective), n_queries=len(Queries(qid, X.shape[0])))
+        queries = Queries(qid, X.shape[0])
+        objective = self.objective(X, y, queries, sample_weight, query_weight)
+        with naming_nan(X):
+            fitted = self.solve(solver, objective, start, callback)
+        return replace(fitted, n_queries=len(queries))
 
     def solve(
         self, solver: Solver, objective: Objective, start: Floats | None = None, callback: Callback | None = None
@@ -89,7 +85,8 @@ class RankSVMOptions:
 
     def objective(self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Any = None) -> Objective:
         if query_weight is not None:
-            by_row = query_weights(query_weight, Queries(qid, X.shape[0]))
+            qid = grouped(qid, X.shape[0])
+            by_row = query_weights(query_weight, qid)
             by_row = on_device_of(X, by_row) if library_of(X) else by_row
             sample_weight = by_row if sample_weight is None else sample_weight * by_row
         C, normalize = self.strength()
