@@ -108,6 +108,11 @@ def half_square(length: float) -> float:
     return 0.5 * length * length
 
 
+def diagonal_of(matrix: AnyFloats) -> AnyFloats:
+    """A view of its diagonal, to write into; the matrix is square and stored row by row."""
+    return matrix.reshape(-1)[:: matrix.shape[0] + 1]
+
+
 def some_rows(x: AnyArray, rows: Selection) -> AnyArray:
     """x[rows], for a slice or an array of row numbers of NumPy."""
     if isinstance(rows, slice) or isinstance(x, np.ndarray):

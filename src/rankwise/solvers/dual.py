@@ -30,6 +30,7 @@ from rankwise.solvers.base import (
     Start,
     certificate_of,
     converged_by,
+    may_overflow,
     relative,
     require,
     within,
@@ -91,7 +92,7 @@ class DualCoordinateAscent:
                 proven = journal.bounded(here, gap + _rounding(ascent, here))
                 return replace(result, gap=proven, gap_estimate=gap, dual=ascent.matrix())
             ascent.go()
-            with np.errstate(over="ignore", invalid="ignore"):
+            with may_overflow():
                 there = objective.at(ascent.w)
             if np.isfinite(there.value):
                 here = there
@@ -150,7 +151,7 @@ class Ascent:
     def value(self) -> float:
         """The dual's value, a lower bound on f."""
         _, _, asked, _, ridge, _ = self.problem
-        with np.errstate(over="ignore", invalid="ignore"):
+        with may_overflow():
             value = float(self.alpha @ (asked - 0.5 * ridge * self.alpha)) - 0.5 * float(self.w @ self.w)
         return value if np.isfinite(value) else -np.inf  # where it overflows there is no bound
 
@@ -158,7 +159,7 @@ class Ascent:
         """A bound on the rounding error of `value`: in the sum over alpha, and in w as a sum of rows."""
         _, _, asked, _, ridge, _ = self.problem
         in_w = ROUNDING * length_of(self.features.absolute_transposed_dot(np.abs(self._marginals())))
-        with np.errstate(over="ignore", invalid="ignore"):
+        with may_overflow():
             in_sum = ROUNDING * float(self.alpha @ (np.abs(asked) + 0.5 * ridge * self.alpha))
             error = in_sum + in_w * (length_of(self.w) + 0.5 * in_w)
         return error if np.isfinite(error) else np.inf

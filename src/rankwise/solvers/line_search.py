@@ -6,7 +6,7 @@ import numpy as np
 
 from rankwise.foundation.devices import AnyFloats, length_of
 from rankwise.foundation.functions import E, Expandable, Ray, Searchable
-from rankwise.solvers.base import decrease
+from rankwise.solvers.base import decrease, may_overflow
 
 DECREASE = 1e-4  # Armijo's share of the slope
 ENOUGH = 0.25  # share of the slope that a full step must gain; where the model is right it gains half of it
@@ -27,7 +27,8 @@ def line_search(objective: Expandable[E], here: E, direction: AnyFloats) -> tupl
     there = _at(objective, here, direction, 1.0)
     if decrease(here, there) >= -ENOUGH * slope:
         return there, 1.0
-    length = _minimum_on(objective.along(here.point, direction)) if isinstance(objective, Searchable) else 1.0
+    with may_overflow():
+        length = _minimum_on(objective.along(here.point, direction)) if isinstance(objective, Searchable) else 1.0
     return _backtracked(objective, here, direction, slope, length)
 
 
@@ -66,5 +67,5 @@ def _backtracked(
 
 
 def _at(objective: Expandable[E], here: E, direction: AnyFloats, length: float) -> E:
-    with np.errstate(over="ignore", invalid="ignore"):  # too long a step is shortened
+    with may_overflow():
         return objective.at(here.point + length * direction)

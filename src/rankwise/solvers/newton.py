@@ -14,6 +14,7 @@ import numpy as np
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import Expansion, Function
 from rankwise.solvers.base import (
+    STOPPED,
     Callback,
     Journal,
     Result,
@@ -81,6 +82,8 @@ class Newton:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
             step = step or model.minimum(here)
             there, length = detour.instead(objective, here, *line_search(objective, here, step.step))
+            if detour.stopped:
+                return journal.result(here, STOPPED)
             if there is None:
                 return self._at_rest(objective, journal, here, step.attainable if sound else np.inf)
             sound = length == 1.0 and went_as_predicted(step.predicted, decrease(here, there))

@@ -21,6 +21,7 @@ from rankwise.foundation.functions import Ray
 from rankwise.objective.objective import Objective, ObjectiveExpansion, hinge_slack
 from rankwise.solvers.base import (
     CORNER,
+    STOPPED,
     VISIBLE,
     Callback,
     Result,
@@ -35,6 +36,7 @@ from rankwise.solvers.base import (
     point_of,
     relative,
     require,
+    rescaled,
     went_as_predicted,
     within,
 )
@@ -119,7 +121,7 @@ class _Run:
         self.left, self.slack = np.inf, np.inf  # decrease still possible at this width, and slack at the last
         self.iterations = 0
         self.history: list[Step] = []
-        self.message = ""
+        self.converged, self.message = False, ""
         self.sample: Objective | None = None
         self.detour = Detour(options.inner.stage, DETOURS, self)
         self.patience = PATIENCE if can_help(objective, options.rescue) else options.max_iter
@@ -209,7 +211,7 @@ class _Run:
         before = self.detour.steps
         there, length = self.detour.instead(smooth, here, *line_search(smooth, here, direction))
         self.iterations += 1 + self.detour.steps - before
-        return there, length
+        return None if self.detour.stopped else there, length
 
     def over(self, here: ObjectiveExpansion, width: float, polished: bool = False) -> bool:
         """Look at the unsmoothed objective and the bound at a width's optimum; True when it is enough."""
@@ -249,15 +251,16 @@ class _Run:
         detail = f"width {width:.2g}, relative gap {share:.2g}"
         step = Step(self.iterations, self.value, self.norm, time.perf_counter() - self.began, detail)
         self.history.append(step)
-        stopped = self.callback is not None and bool(self.callback(step))
+        stopped = self.detour.stopped or (self.callback is not None and bool(self.callback(step)))
         rounded = polished and self.floor > 0.5 * (self.value - self.bound)
         if self.certified:  # rounding is bounded apart, as in the other solvers
             gap = self.gap if self.near(self.gap) else max(self.gap - self.rounding, 0.0)
-            self.message = converged_by("certified", gap, self.scale(gap), tol)
+            self.converged, self.message = True, converged_by("certified", gap, self.scale(gap), tol)
         elif rounded and half_square(self.norm) <= self.floor <= VISIBLE * self.value and self.near(self.estimate):
-            self.message = converged_by("estimated", self.estimate, self.scale(self.estimate), tol)
+            reason = converged_by("estimated", self.estimate, self.scale(self.estimate), tol)
+            self.converged, self.message = True, reason
         elif stopped:
-            self.message = "stopped by the callback"
+            self.message = STOPPED
         elif max(self.iterations, len(self.history)) >= self.options.max_iter:
             self.message = f"max_iter = {self.options.max_iter} steps were not enough: relative gap {share:.3g}"
         elif rounded or width < EXACT:
@@ -276,7 +279,7 @@ class _Run:
             self.value,
             self.norm,
             self.iterations,
-            self.message.startswith("converged"),
+            self.converged,
             self.message,
             self.history,
             gap=self.gap + CORNER * self.at_zero,  # the value too may be off by that
@@ -313,9 +316,7 @@ class _Narrowed:
         return v + self.ratio * (self.of.hessian(v) - v)
 
     def hessian_matrix(self) -> AnyFloats:
-        matrix = self.ratio * self.model.matrix(self.of)
-        matrix.reshape(-1)[:: matrix.shape[0] + 1] += 1.0 - self.ratio
-        return matrix
+        return rescaled(self.model.matrix(self.of), self.ratio)
 
     def hessian_diagonal(self) -> AnyFloats:
         return 1.0 + self.ratio * (self.of.hessian_diagonal() - 1.0)

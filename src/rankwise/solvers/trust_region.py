@@ -20,6 +20,7 @@ from rankwise.solvers.base import (
     agrees,
     decrease,
     is_cold,
+    may_overflow,
     require,
     went_as_predicted,
 )
@@ -74,7 +75,8 @@ class TrustRegion:
             if len(journal.history) > self.max_iter:
                 return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
             model = model or conjugate_gradients(here, precondition, radius, journal.enough(here.value))
-            there = objective.at(here.point + model.step)
+            with may_overflow():
+                there = objective.at(here.point + model.step)
             gained = decrease(here, there)
             ratio = gained / model.predicted if model.predicted > 0 else -1.0
             if len(journal.history) == 1:
