@@ -140,28 +140,41 @@ def finite_rows(X: AnyArray) -> bool:
 
 def check_device(device: str | None) -> None:
     """One sentence where arrays cannot be moved there."""
-    move(np.zeros(1), device)
+    if device in (None, "cpu"):
+        return
+    library, place = _place_of(device)
+    try:
+        _MOVES[library](np.zeros(1), place)
+    except ImportError as error:
+        raise ValueError(f"device {device!r} needs {library}: pip install 'rankwise[{library}]'") from error
+    except (RuntimeError, AssertionError, ValueError) as error:  # as torch and CuPy have it
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"device {device!r} cannot be used: {reason}") from error
 
 
 def move(x: Matrix, device: str | None) -> Matrix:
     """x, an array of NumPy or a CSR matrix of SciPy, on a device: see `RankSVM`."""
     if device in (None, "cpu"):
         return x
+    check_device(device)
+    library, place = _place_of(device)
+    return _MOVES[library](x, place)
+
+
+def _place_of(device: str | None) -> tuple[str, str]:
+    """The library, and the device as it calls it."""
     library, _, place = str(device).partition(":")
     if library == "cuda":
         library, place = "torch", str(device)
     if library not in LIBRARIES:
         raise ValueError(f"device is {device!r}: there are 'cpu', 'cuda', 'cuda:1', 'torch:cpu', 'cupy', ...")
-    try:
-        return _MOVES[library](x, place)
-    except ImportError:
-        raise ValueError(f"device {device!r} needs {library}: pip install 'rankwise[{library}]'") from None
+    return library, place
 
 
 def _to_torch(x: Matrix, place: str) -> Tensor:
     torch = import_module("torch")
     if place.startswith("cuda") and not torch.cuda.is_available():
-        raise ValueError("device is 'cuda', and torch finds no GPU that it could use")
+        raise RuntimeError("torch finds no GPU that it could use")
     if not is_sparse(x):
         return torch.as_tensor(np.ascontiguousarray(x), device=place or "cpu")
     ends, columns, values = (torch.as_tensor(one, device=place or "cpu") for one in (x.indptr, x.indices, x.data))
