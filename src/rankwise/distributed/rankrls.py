@@ -50,4 +50,4 @@ def build_regression(rows: Rows, _: Columns, ties: str, scaling: str, n_jobs: in
     """The content of a partition."""
     data = rows.data
     executor = build(data.X, data.y, data.qid, rows.weight, ties=ties, scaling=scaling, n_jobs=threads(n_jobs))
-    return Content(Regression(executor).objective(0.5), None)
+    return Content(executor, None)
