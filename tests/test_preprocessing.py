@@ -75,7 +75,7 @@ def test_threads_and_order_of_rows_change_nothing(method, monkeypatch):
     qid = np.sort(rng.integers(0, 200, len(X)))
     monkeypatch.setattr(scaling, "BLOCK_VALUES", 1000)
     scaled = QueryScaler(method).fit_transform(X, qid=qid)
-    monkeypatch.setattr(scaling, "thread_count", lambda: 1)
+    monkeypatch.setattr(scaling, "thread_count", lambda n_jobs: 1)
     assert_array_equal(QueryScaler(method).fit_transform(X, qid=qid), scaled)
     order = np.argsort(rng.random(len(X)), kind="stable")
     shuffled = QueryScaler(method).fit_transform(X[order], qid=qid[order])

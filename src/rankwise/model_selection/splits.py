@@ -139,5 +139,6 @@ def _checked(splits: list[Split], n_rows: int) -> list[Split]:
         if not places.size:
             raise ValueError(f"cv[{fold}] has no rows to train on, or none to judge by")
         if places.min() < -n_rows or places.max() >= n_rows:
-            raise ValueError(f"cv[{fold}] names row {places.max()}: X has {n_rows} rows")
+            wrong = places.max() if places.min() >= -n_rows else places.min()
+            raise ValueError(f"cv[{fold}] names row {wrong}: X has {n_rows} rows")
     return splits
