@@ -19,7 +19,7 @@ from rankwise.solvers import Callback, Result, Solver, Start
 def follow(
     solver: Solver, unit: Objective, Cs: Iterable[float], start: Floats | None, callback: Callback | None
 ) -> Iterator[Result]:
-    """`walk` for an objective at C = 1 that is built already. Each solver starts from what the last one knew."""
+    """The optimum for each C, from the objective at C = 1. Each solve starts from what the last one knew."""
     begin: Floats | Start | None = start
     last = 1.0
     for C in Cs:

@@ -45,7 +45,7 @@ from rankwise.solvers.line_search import line_search
 from rankwise.solvers.newton import Model, Newton
 from rankwise.solvers.stuck import Detour, Rescue, can_help, near_separable, rescued
 
-NARROW = 0.1  # the first width where there is a start
+WIDE, NARROW = 1.0, 0.1  # the first width, and that where there is a start
 NARROWER = 0.5, 0.8  # a width as a share of the last one: at least, at most
 SETTLED = 0.3  # a width is left when the decrease still possible there is this share of the slack
 ALMOST = 0.7  # of the tolerance, that an estimate must meet before the certificate is computed
@@ -63,7 +63,7 @@ SAMPLE_TOLERANCE = 1e-2  # how far a sample's own problem is solved
 @dataclass(frozen=True)
 class Smoothing:
     """Stops when f(w) - bound ≤ tol · min(f(w), f(0) - bound), for the unsmoothed objective. `inner` says how the
-    smooth problems are solved, the first of them `width` wide.
+    smooth problems are solved.
 
     Near separability `rescue` takes over after `PATIENCE` steps; on other data smoothing goes on.
     """
@@ -73,7 +73,6 @@ class Smoothing:
     tol: float = 1e-3
     max_iter: int = 1000
     inner: Newton = field(default_factory=Newton)
-    width: float = 1.0
     rescue: Rescue | None = None
 
     def __call__(
@@ -81,7 +80,7 @@ class Smoothing:
     ) -> Result:
         require(objective, "smoothing", "smoothed", "beyond", "along")
         run = _Run(objective, self, callback, start)
-        w, width = run.start(start), self.width if is_cold(start) else min(self.width, NARROW)
+        w, width = run.start(start), WIDE if is_cold(start) else NARROW
         smooth, model = run.smoothed(width)
         here = smooth.at(w)
         while True:

@@ -68,7 +68,6 @@ class Stochastic:
     tol: float = 1e-3
     max_iter: int = 1000  # epochs
     over: str = "pairs"
-    average: bool = True
     random_state: int = 0
 
     def __call__(
@@ -85,7 +84,7 @@ class Stochastic:
             if len(journal.history) > self.max_iter:
                 return journal.result(here, f"max_iter = {self.max_iter} epochs were not enough")
             state = walk.epoch()
-            here = objective.at(state.average if self.average else state.point)
+            here = objective.at(state.average)
             estimate = self._estimate(objective, journal, here)
             goes_on = journal.goes_on(here, f"{state.steps} steps", estimate)
         return journal.result(here)
@@ -134,18 +133,14 @@ def update(
     state: StochasticState,
     objective: Objective,
     *,
-    epochs: int = 1,
     over: str = "pairs",
     random_state: int = 0,
 ) -> StochasticState:
-    """Go on with new queries: `objective` is theirs alone. The same queries given twice count twice."""
+    """An epoch on new queries: `objective` is theirs alone. The same queries given twice count twice."""
     draws = _kind(over)(objective)
     if not draws.n_pairs:
         return state
-    walk = Walk(state, draws, random_state)
-    for _ in range(epochs):
-        walk.epoch()
-    return walk.state
+    return Walk(state, draws, random_state).epoch()
 
 
 class Walk:
