@@ -41,7 +41,7 @@ class DaskRankRLS(OnCluster, RankRLS):
             if not problem.any:
                 warnings.warn(NO_PAIR, stacklevel=2)
             name = cheapest(*data.shape, data.size) if self.solver == "auto" else self.solver
-            self._keep(self.options.solve(problem, "cg" if name == "dual" else name))
+            self._keep_fitted(self.options.solve(problem, "cg" if name == "dual" else name), level=4)
         self.result_ = with_traffic(self.result_, data.partitions.traffic)
         return self
 

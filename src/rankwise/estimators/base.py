@@ -83,6 +83,16 @@ class Ranker(ScoringRanker):
     def _scores(self, X: Any, qid: Any) -> Floats:
         return self.predict(X)
 
+    def _keep_fitted(self, fitted: Fitted, level: int) -> None:
+        """The attributes that a training gives; `level` as of `warn_of`."""
+        self.__dict__.pop("dual_coef_", None)
+        self.result_, self.coef_, self.n_iter_ = fitted.result, fitted.result.point, fitted.result.iterations
+        if fitted.n_queries is not None:
+            self.n_queries_ = fitted.n_queries
+        if fitted.dual is not None:
+            self.dual_coef_: Any = fitted.dual
+        warn_of(fitted, level)
+
 
 def warn_of(fitted: Fitted, level: int) -> None:
     """Say what a training has to say, of the line `level` calls above."""
