@@ -38,8 +38,12 @@ class Cluster:
         self._samples = {} if samples is None else samples  # drawn once for all losses
 
     @property
+    def n_features(self) -> int:
+        return self.data.n_features
+
+    @property
     def zero(self) -> Floats:
-        return np.zeros(self.data.n_features)
+        return np.zeros(self.n_features)
 
     @property
     def any(self) -> bool:

@@ -67,7 +67,7 @@ class Regression:
     def __init__(self, executor: Executor, units: Units = AS_GIVEN) -> None:
         self.executor = executor
         self.units = units
-        self.size = int(executor.zero.shape[0])
+        self.size = executor.n_features
         self.sum = Sum(executor)
         self.parts = executor.state(part_of)
 

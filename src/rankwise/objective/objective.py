@@ -44,7 +44,7 @@ class Objective:
 
     @property
     def size(self) -> int:
-        return int(self.zero.shape[0])
+        return self.sum.executor.n_features
 
     @property
     def zero(self) -> AnyFloats:
