@@ -79,7 +79,7 @@ def test_label_mix_is_spread_evenly():
         (QueryKFold(3), {}, "needs the query ids"),
         (QueryKFold(3), {"groups": [1, 1, 2, 2]}, "3 folds need as many queries, and there are 2"),
         (QueryKFold(1), {"groups": [1, 1, 2, 2]}, "n_splits must be a whole number from 2 on"),
-        (QueryKFold(2, stratify="size"), {"groups": [1, 1, 2, 2]}, "stratify is 'size'"),
+        (QueryKFold(2, stratify="size"), {"groups": [1, 1, 2, 2]}, "stratify must be one of .*; got 'size'"),
         (QueryKFold(2, stratify="labels"), {"groups": [1, 1, 2, 2]}, "needs the labels"),
     ],
 )

@@ -148,7 +148,7 @@ def test_no_pairs():
 
 
 def test_what_it_cannot_do_is_a_sentence():
-    with pytest.raises(ValueError, match="over is 'rows': stochastic steps go over 'pairs' or 'queries'"):
+    with pytest.raises(ValueError, match="over must be one of 'pairs', 'queries'; got 'rows'"):
         Stochastic(over="rows")(objective())
     with pytest.raises(TypeError, match="solver 'sgd' needs an objective that offers 'rows'"):
         Stochastic()(object())

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from rankwise.cli.speech import checked
+from rankwise.foundation.registry import one_of
 from rankwise.objective import losses
 from rankwise.preprocessing.scaling import check_name
 from rankwise.rankers.rankrls import RankRLSOptions
@@ -39,7 +40,7 @@ def make_training(name: str, options: dict[str, Any], scaler: str | None) -> Any
 
 def make_model(name: str, options: dict[str, Any], scaler: str | None) -> Any:
     """The estimator of that name with the options that were given, and a scaler before it if one was asked for."""
-    checked("--model", partial(_one_of, list(MODELS)), name)
+    checked("--model", partial(one_of, "it", known=MODELS), name)
     estimator = _estimator(name, options)
     ranker = estimator(**_checked(name, options, scaler, estimator().get_params()))
     if scaler is None:
@@ -93,8 +94,8 @@ def _check(name: str, given: dict[str, Any]) -> None:
         "scheme": check_scheme,
         "scope": check_scope,
         "costs": known_costs,
-        "rescaling": partial(_one_of, list(RESCALINGS)),
-        "normalize_pairs": partial(_one_of, list(NORMALIZATIONS)),
+        "rescaling": partial(one_of, "it", known=RESCALINGS),
+        "normalize_pairs": partial(one_of, "it", known=NORMALIZATIONS),
         "n_jobs": thread_count,
         "device": check_device,
     }
@@ -120,11 +121,6 @@ def _known_kernel(name: str) -> None:
     if name == "precomputed":
         raise ValueError("a kernel computed elsewhere cannot come from a file of features: use KernelRankSVM in Python")
     Kernel(name)
-
-
-def _one_of(names: list[str], given: str) -> None:
-    if given not in names:
-        raise ValueError(f"{given!r} is none of {', '.join(names)}")
 
 
 def _flag(key: str) -> str:

@@ -10,6 +10,7 @@ from rankwise.distributed.results import with_traffic
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.spread import Columns, spread
 from rankwise.estimators.rankrls import RankRLS
+from rankwise.foundation.registry import one_of
 from rankwise.least_squares.regression import Regression, build, cheapest
 from rankwise.least_squares.squared_gaps import SQUARED
 from rankwise.rankers.checks import positive
@@ -30,8 +31,7 @@ class DaskRankRLS(OnCluster, RankRLS):
     def fit(self, X: Table, y: Column = None, qid: Column = None, sample_weight: Column = None) -> Self:
         """Learn `coef_` from data on the workers; arguments as in `DaskRankSVM.fit`."""
         positive("alpha", self.alpha)
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver is {self.solver!r}: on a cluster there are {', '.join(map(repr, SOLVERS))}")
+        one_of("solver on a cluster", self.solver, SOLVERS)
         check_device(self)
         given = X, y, qid, sample_weight
         data = spread(self.client, given, build_regression, self.ties, self.scaling, self.n_jobs)

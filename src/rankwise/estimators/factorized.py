@@ -21,6 +21,7 @@ from rankwise.estimators.base import Ranker
 from rankwise.estimators.factorization import FactorizedRisk, Progress, descend, quasi_newton
 from rankwise.estimators.inputs import documents, keep_columns, warn_of_query_ids
 from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.registry import one_of
 from rankwise.metrics import Measure, OfQuery, evaluate, parse
 from rankwise.objective import losses
 from rankwise.objective.building import rows_of
@@ -129,8 +130,7 @@ class FactorizedRankSVM(Ranker):
         sizes = ("max_iter", "n_components", "n_iter_no_change")
         max_iter, n_components, patience = (int(positive(name, getattr(self, name))) for name in sizes)
         loss, measure = losses.parse(self.loss), parse(self.measure)
-        if self.solver not in ("lbfgs", "gd"):
-            raise ValueError(f"solver is {self.solver!r}: there are 'lbfgs' and 'gd'")
+        one_of("solver", self.solver, ("lbfgs", "gd"))
         if isinstance(sample_weight, tuple):
             raise ValueError("sample_weight is a tuple: validation data are given by name, validation=(X, y, qid)")
         X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
@@ -175,8 +175,7 @@ class FactorizedRankSVM(Ranker):
             if start.shape != shape or not np.isfinite(start).all():
                 raise ValueError(f"init must be 'random' or finite numbers of shape {shape}, got shape {start.shape}")
             return start[kept]
-        if self.init != "random":
-            raise ValueError(f"init is {self.init!r}: there is 'random', or give an array of shape {shape}")
+        one_of("init", self.init, ("random",), also=f"an array of shape {shape}")
         V: Floats = random.standard_normal(shape)[kept]
         spread = float(objective.features.dot(objective.weights(V)).std())
         return V * np.sqrt(START / spread) if spread > 0 else V  # w is quadratic in V

@@ -12,6 +12,7 @@ from rankwise.estimators.inputs import warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import to_host
+from rankwise.foundation.registry import one_of
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
 from rankwise.metrics import Measure
@@ -67,8 +68,7 @@ def c_path(
     direction  "up": from the smallest C to the largest, each from the last one's solution; or "down"
     """
     strengths = check_strengths("Cs", Cs)
-    if direction not in DIRECTIONS:
-        raise ValueError(f"direction is {direction!r}: there are 'up' and 'down'")
+    one_of("direction", direction, DIRECTIONS)
     template = template_of(ranker)
     warn_of_query_ids(X, qid)
     X, y, sample_weight = template._check_fit(X, y, sample_weight)

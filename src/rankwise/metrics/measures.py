@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
 from rankwise.foundation.arrays import Floats, read_number
-from rankwise.foundation.registry import NAME, Registry
+from rankwise.foundation.registry import NAME, Registry, one_of
 
 OfQuery = Callable[..., float]  # (labels, scores) of a query's documents, best first, and the cutoff if it has one
 
@@ -156,8 +156,7 @@ def register_measure(
     about    what it measures, in a few words
     replace  whether the name may be one that is registered already
     """
-    if cutoff not in CUTOFFS:
-        raise ValueError(f"cutoff must be one of {', '.join(map(repr, CUTOFFS))}; got {cutoff!r}")
+    one_of("cutoff", cutoff, CUTOFFS)
     if not isinstance(measure, Family):
         if not callable(measure):
             raise TypeError(f"a measure is called with (labels, scores) of a query's documents; got {measure!r}")

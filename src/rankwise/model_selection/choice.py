@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.registry import one_of
 
 RULES = ("best", "one-se")
 GRID = 3  # values that are a grid, whose end says something; two are a choice
@@ -23,8 +24,7 @@ def means_and_errors(values: Floats) -> tuple[Floats, Floats]:
 
 
 def check_rule(rule: str) -> None:
-    if rule not in RULES:
-        raise ValueError(f"rule is {rule!r}: there are {', '.join(map(repr, RULES))}")
+    one_of("rule", rule, RULES)
 
 
 def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> int:

@@ -13,6 +13,7 @@ from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Ints
 from rankwise.foundation.compression import open_bytes
+from rankwise.foundation.registry import one_of
 from rankwise.model_selection.splits import Split
 
 PARTS = 5
@@ -71,8 +72,7 @@ class LetorFolds(BaseCrossValidator):  # type: ignore[misc]
 
     def split(self, X: ArrayLike | None = None, y: object = None, groups: object = None) -> Iterator[Split]:
         """(rows to train on, rows of the part to judge by) of each fold; the ids are not looked at."""
-        if self.judge not in ("valid", "test"):
-            raise ValueError(f"judge is {self.judge!r}: there are 'valid' and 'test'")
+        one_of("judge", self.judge, ("valid", "test"))
         rows = None if X is None else np.shape(X)[0]
         if rows is not None and rows != self._checked().size:
             raise ValueError(f"parts holds {np.size(self.parts)} numbers, X has {rows} rows: one number per row")

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from rankwise.foundation.arrays import Floats, Ints, finite
 from rankwise.foundation.devices import HostMatrix, SparseMatrix
+from rankwise.foundation.registry import one_of
 from rankwise.pairs.queries import Queries
 
 STRATIFY = (None, "length", "labels")
@@ -76,8 +77,7 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
             raise ValueError("QueryKFold needs the query ids: split(X, y, groups=qid), or cross_validate(..., qid=qid)")
         if not isinstance(self.n_splits, int | np.integer) or self.n_splits < 2:
             raise ValueError(f"n_splits must be a whole number from 2 on, got n_splits={self.n_splits!r}")
-        if self.stratify not in STRATIFY:
-            raise ValueError(f"stratify is {self.stratify!r}: there are {', '.join(map(repr, STRATIFY))}")
+        one_of("stratify", self.stratify, STRATIFY)
         queries = Queries(ids, n_rows)
         if len(queries) < self.n_splits:
             raise ValueError(

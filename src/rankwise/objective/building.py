@@ -20,6 +20,7 @@ from rankwise.foundation.devices import (
     some_rows,
     to_host,
 )
+from rankwise.foundation.registry import one_of
 from rankwise.foundation.threads import thread_count
 from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
@@ -60,10 +61,8 @@ class Pairing:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scheme", check_scheme(self.scheme))
-        given = {"rescaling": (self.rescaling, RESCALINGS), "normalize_pairs": (self.normalize, NORMALIZATIONS)}
-        for name, (value, known) in given.items():  # by the names of RankSVM's parameters
-            if value not in known:
-                raise ValueError(f"{name} is {value!r}: there are {', '.join(map(repr, known))}")
+        one_of("rescaling", self.rescaling, RESCALINGS)
+        one_of("normalize_pairs", self.normalize, NORMALIZATIONS)  # as RankSVM calls it
 
 
 def build(

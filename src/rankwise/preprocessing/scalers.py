@@ -7,6 +7,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rankwise.foundation.registry import one_of
 from rankwise.preprocessing.scaling import BY_QUERY, METHODS, Scaling, check_name
 
 
@@ -70,8 +71,7 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         return scaler
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        if self.method not in METHODS:
-            raise ValueError(f"method is {self.method!r}: give 'minmax' or 'zscore'")
+        one_of("method", self.method, METHODS)
         if not reset:
             check_is_fitted(self)
         wanted: Any = {"accept_sparse": self.accept_sparse, "dtype": [np.float64, np.float32]}

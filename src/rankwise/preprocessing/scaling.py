@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csc_array, csr_array, issparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.registry import one_of
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import Queries, cut
 
@@ -99,8 +100,7 @@ class Scaling:
 
 def check_name(name: str) -> None:
     """One sentence where no scaler has that name."""
-    if name not in NAMES:
-        raise ValueError(f"no scaler is called {name!r}: choose query-minmax, query-zscore, minmax or zscore")
+    one_of("scaler", name, NAMES)
 
 
 def check_rows(name: str, X: Matrix) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import library_of
+from rankwise.foundation.registry import one_of
 from rankwise.least_squares.conjugate import by_conjugate_gradients
 from rankwise.least_squares.regression import Regression, cheapest, regression
 from rankwise.least_squares.solving import ENOUGH, Solution, by_dual, by_primal
@@ -46,8 +47,7 @@ class RankRLSOptions:
     def check(self, X: Any) -> None:
         """What cannot work is refused before the data are looked at."""
         positive("alpha", self.alpha)
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver is {self.solver!r}: there are {', '.join(map(repr, SOLVERS))}")
+        one_of("solver", self.solver, SOLVERS)
         if is_stored(X) and self.solver == "dual":
             raise ValueError("solver 'dual' takes rows in memory: give data.read(), or take 'auto'")
 

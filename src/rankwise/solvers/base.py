@@ -13,6 +13,7 @@ import numpy as np
 
 from rankwise.foundation.devices import AnyFloats, SparseMatrix, diagonal_of, half_square, length_of, on_device_of
 from rankwise.foundation.functions import Certificate, Certified, Expansion, Function, Located, Scalable
+from rankwise.foundation.registry import one_of
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
 
@@ -118,8 +119,7 @@ class Journal:
         began: float | None = None,
         stalls: bool = True,
     ) -> None:
-        if rule not in RULES:
-            raise ValueError(f"stopping must be 'gap' or 'gradient', got {rule!r}")
+        one_of("stopping", rule, RULES)
         self.began = time.perf_counter() if began is None else began
         self.callback, self.tol, self.rule = callback, tol, rule
         self.stalls = stalls  # whether to stop where neither value nor gradient falls any more

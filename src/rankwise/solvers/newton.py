@@ -13,6 +13,7 @@ import numpy as np
 
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import Expansion, Function
+from rankwise.foundation.registry import one_of
 from rankwise.solvers.base import (
     STOPPED,
     Callback,
@@ -128,8 +129,8 @@ class Model:
     """
 
     def __init__(self, options: Newton, objective: Function, hessian: AnyFloats | None = None) -> None:
-        if options.inner not in INNERS and not callable(options.inner):
-            raise ValueError(f"inner must be one of {', '.join(map(repr, INNERS))}; got {options.inner!r}")
+        if not callable(options.inner):
+            one_of("inner", options.inner, INNERS, also="a function of an expansion")
         self.options, self.objective = options, objective
         self.products = self.last = 0
         self.hessian = hessian  # the last one that was written out

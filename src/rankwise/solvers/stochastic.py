@@ -16,6 +16,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.functions import Expansion
+from rankwise.foundation.registry import one_of
 from rankwise.objective.objective import Objective, hinge_slack
 from rankwise.solvers.base import Callback, Journal, Result, Start, agrees, decrease, require, went_as_predicted
 from rankwise.solvers.conjugate import ModelStep, conjugate_gradients, make_preconditioner
@@ -182,6 +183,5 @@ def _weight(steps: int) -> float:
 
 def _kind(over: str) -> type[Draws]:
     kinds: dict[str, type[Draws]] = {"pairs": Pairs, "queries": Queries}
-    if over not in kinds:
-        raise ValueError(f"over is {over!r}: stochastic steps go over 'pairs' or 'queries'")
+    one_of("over", over, kinds)
     return kinds[over]
