@@ -223,6 +223,19 @@ def test_a_sample_large_enough_is_the_whole():
     np.testing.assert_allclose(sample.at(point).gradient, whole.at(point).gradient, rtol=1e-10)
 
 
+@pytest.mark.parametrize("normalize", building.NORMALIZATIONS)
+def test_listed_pairs_weigh_by_query_what_others_do(normalize):
+    """Workers of a cluster report these totals, by which the whole is normalised."""
+    X, y, q, w = make()
+    q[y == 3], y[q == 5] = 5, 3  # a query without pairs
+    options = {"loss": losses.squared_hinge(), "C": 1.0}
+    listed = building.Pairing(costs="dcg", rescaling="margin", normalize=normalize)
+    found = building.build(X, y, q, w, pairing=listed, **options).sum.executor.totals
+    expected = building.build(X, y, q, w, pairing=building.Pairing(normalize=normalize), **options).sum.executor.totals
+    assert expected.min() == 0
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_little_work_is_left_to_one_thread():
     X, y, q, _ = make()
     options = {"loss": losses.squared_hinge(), "C": 1.0, "n_jobs": 2}

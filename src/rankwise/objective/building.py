@@ -236,8 +236,8 @@ def _build_listed(
     totals: Floats = np.bincount(groups.codes[better], scales, minlength=len(groups)).astype(np.float64)
     C /= divisor(totals, pairing.normalize)
     if pairing.normalize == "query":
-        scales = scales * _reciprocals(totals)[groups.codes[better]]
-    return _of_listed(X, ListedRisk(_differences(better, worse, labels.size), scales, margins, loss), C, n_jobs)
+        scales, totals = scales * _reciprocals(totals)[groups.codes[better]], (totals > 0).astype(np.float64)
+    return _of_listed(X, ListedRisk(_differences(better, worse, labels.size), scales, margins, loss, totals), C, n_jobs)
 
 
 def _of_listed(X: HostMatrix, risk: ListedRisk, C: float, n_jobs: int | None) -> Objective:

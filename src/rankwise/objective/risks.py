@@ -210,13 +210,15 @@ class ListedRisk:
     """Σ_p weight_p · loss(u_p) over listed pairs, u_p = margin_p - (s_better - s_worse).
 
     For pairs that a user gives, and for costs that only a list can hold. `differences` is the pairs × rows matrix with
-    +1 at the better and -1 at the worse document of each pair.
+    +1 at the better and -1 at the worse document of each pair. `by_query` has the weight of each query's pairs, if they
+    come from labels and query ids.
     """
 
     differences: SparseMatrix
     weights: Floats
     margins: Floats
     loss: Loss
+    by_query: Floats | None = None
 
     def at(self, scores: Floats) -> "ListedExpansion":
         u = self.margins - self.differences @ scores
@@ -239,7 +241,7 @@ class ListedRisk:
 
     @property
     def totals(self) -> Floats:
-        return np.array([self.weights.sum()])
+        return np.array([self.weights.sum()]) if self.by_query is None else self.by_query
 
     @property
     def starts(self) -> Ints:
