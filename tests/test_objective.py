@@ -10,6 +10,7 @@ from strategies import problems as problems_of
 
 from rankwise import Preferences
 from rankwise.foundation.devices import on_device_of, to_host
+from rankwise.least_squares import regression
 from rankwise.objective import building, chunks, losses
 from rankwise.objective import rows as stored_rows
 from rankwise.objective.fused import FusedChunk
@@ -31,6 +32,24 @@ def test_risk_is_the_sum_over_pairs(problem, name, engine):
     risk = PairwiseRisk(Preferences(labels, queries, weights, scheme=engine), loss)
     expected = oracle.risk(loss, *problem[:3], scores)
     np.testing.assert_allclose(risk.at(scores).value, expected, rtol=1e-12, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", [*LOSSES, "hinge"])
+def test_the_terms_are_at_least_what_is_added_up(name):
+    """Rounding is bounded by their sum: pieces that cancel each other and pairs of u < 0 count in full."""
+    loss, n = losses.parse(name), 30
+    labels, scores = np.arange(n) % 4, 5 * np.random.default_rng(0).normal(size=n)
+    pairs = np.array(oracle.pairs(labels, None))
+    u = 1 - (scores[pairs[:, 0]] - scores[pairs[:, 1]])
+    added = sum(
+        np.sum(
+            (1 - u < piece.threshold) * (abs(piece.constant) + abs(piece.slope * u) + abs(piece.curvature) / 2 * u**2)
+        )
+        for piece in loss.pieces
+    )
+    listed = building.build_from_pairs(np.eye(n), pairs, loss=loss, C=1.0).risk
+    assert listed.at(scores).terms == pytest.approx(added, rel=1e-12)
+    assert PairwiseRisk(Preferences(labels), loss).at(scores).terms >= added * (1 - 1e-12)
 
 
 def test_a_large_offset_costs_no_digits():
@@ -202,6 +221,30 @@ def test_a_sample_large_enough_is_the_whole():
     sample, point = whole.sampled(10_000, 0), np.array([0.1, -0.2, 0.3, 0.4])
     assert sample.at(point).value == pytest.approx(whole.at(point).value, rel=1e-12)
     np.testing.assert_allclose(sample.at(point).gradient, whole.at(point).gradient, rtol=1e-10)
+
+
+@pytest.mark.parametrize("normalize", building.NORMALIZATIONS)
+def test_listed_pairs_weigh_by_query_what_others_do(normalize):
+    """Workers of a cluster report these totals, by which the whole is normalised."""
+    X, y, q, w = make()
+    q[y == 3], y[q == 5] = 5, 3  # a query without pairs
+    options = {"loss": losses.squared_hinge(), "C": 1.0}
+    listed = building.Pairing(costs="dcg", rescaling="margin", normalize=normalize)
+    found = building.build(X, y, q, w, pairing=listed, **options).sum.executor.totals
+    expected = building.build(X, y, q, w, pairing=building.Pairing(normalize=normalize), **options).sum.executor.totals
+    assert expected.min() == 0
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_little_work_is_left_to_one_thread():
+    X, y, q, _ = make()
+    options = {"loss": losses.squared_hinge(), "C": 1.0, "n_jobs": 2}
+    executors = {
+        "labels": building.build(X, y, q, **options).sum.executor,
+        "pairs": building.build_from_pairs(X, [(0, 1)], **options).sum.executor,
+        "RankRLS": regression.build(X, y, q, None, ties="include", scaling="pairs", n_jobs=2),
+    }
+    assert {name: one.rows.n_threads for name, one in executors.items()} == dict.fromkeys(executors, 1)
 
 
 class OnDisk:

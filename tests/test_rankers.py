@@ -49,6 +49,19 @@ def test_a_training_is_the_estimators(options, scaler, tmp_path):
     np.testing.assert_array_equal(read_model(tmp_path / "plain.json").scores(DATA), scores)
 
 
+def test_a_training_keeps_to_the_threads_it_is_given(monkeypatch):
+    threads = []
+
+    def share(work, pieces, n_threads):
+        threads.append(n_threads)
+        return list(map(work, pieces))
+
+    monkeypatch.setattr(scaling, "share", share)
+    Training(RankRLSOptions(n_jobs=1), "query-minmax").fit(DATA)
+    Training(RankRLSOptions(n_jobs=3), "query-minmax").fit(DATA)
+    assert threads == [1, 3]
+
+
 def test_rows_on_disk(tmp_path):
     rankwise.write_chunks(tmp_path / "d.chunks", DATA)
     stored = rankwise.open_chunks(tmp_path / "d.chunks")

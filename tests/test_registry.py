@@ -1,11 +1,12 @@
 """Names and what they stand for: one class for losses, solvers, measures and schemes."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 
-from rankwise.foundation.registry import Registry, loaded
+from rankwise.foundation.registry import Registry, loaded, one_of
 from rankwise.metrics import FAMILIES
 from rankwise.objective.losses import LOSSES
 from rankwise.pairs.schemes import SCHEMES
@@ -48,6 +49,21 @@ def test_an_unknown_name_is_one_sentence():
         colours()["dark-bleu"]
     with pytest.raises(ValueError, match=r"^colour must be one of 'red', 'dark_blue'; got 'x'\.$"):
         colours().spelling("x")
+
+
+@pytest.mark.parametrize(
+    ("value", "known", "also", "sentence"),
+    [
+        ("rde", ("red", "blue"), "", "must be one of 'red', 'blue'; got 'rde'. Did you mean 'red'?"),
+        ("x", ("red", None), "a number", "must be one of 'red', None, or a number; got 'x'."),
+        (None, ("red",), "", "must be 'red'; got None."),
+    ],
+)
+def test_an_option_that_is_none_of_its_names(value, known, also, sentence):
+    with pytest.raises(ValueError, match=f"^{re.escape('colour ' + sentence)}$"):
+        one_of("colour", value, known, also)
+    for one in known:
+        one_of("colour", one, known, also)
 
 
 def test_a_name_is_not_replaced_by_accident():

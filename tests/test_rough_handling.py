@@ -95,6 +95,7 @@ def test_a_loss_that_is_zero_for_equal_scores():
         ([], "cv is empty"),
         ([([], [1])], r"cv\[0\] has no training rows"),
         ([([0, 1], [9999])], r"cv\[0\] names row 9999: X has 120 rows"),
+        ([([0, 1], [2, -121])], r"cv\[0\] names row -121: X has 120 rows"),
         (2.5, "cv must be an integer, a splitter or a list of .*; got 2.5"),
     ],
 )

@@ -66,3 +66,10 @@ def test_rows_by_number(form):
     found, expected = stored.select(slice(10, 40), 1).select(rows, 1).X, X[10:40][rows]
     assert (found != expected).sum() == 0
     np.testing.assert_array_equal(stored.scores(np.arange(5.0)), features.MemoryRows(X).scores(np.arange(5.0)))
+
+
+def test_costs_that_need_a_list_are_refused():
+    X, y, q = make("dense")
+    pairing = building.Pairing(costs=lambda better, worse: np.ones(better.size))
+    with pytest.raises(ValueError, match=r"need every pair listed.*data\.read\(\)"):
+        building.build(Rows(X), y, q, loss=losses.squared_hinge(), C=0.3, pairing=pairing)

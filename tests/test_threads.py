@@ -1,8 +1,11 @@
+import signal
 import threading
+import time
 
 import pytest
 
-from rankwise.foundation.threads import share, thread_count
+from rankwise.foundation import threads
+from rankwise.foundation.threads import one_blas_thread, share, thread_count
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -32,3 +35,42 @@ def test_thread_count():
     assert thread_count(-1000) == 1
     with pytest.raises(ValueError, match="n_jobs is 0"):
         thread_count(0)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads")
+def test_an_interrupt_waits_for_the_pieces_in_hand():
+    caller, meeting, ended = threading.get_ident(), threading.Barrier(2, timeout=20), []
+
+    def work(piece):
+        meeting.wait()
+        if threading.get_ident() != caller:
+            time.sleep(0.1)
+            signal.pthread_kill(caller, signal.SIGINT)  # it has nothing to do but to wait
+            time.sleep(0.1)
+            ended.append(piece)
+
+    with pytest.raises(KeyboardInterrupt):
+        share(work, range(2), 2)
+    assert len(ended) == 1
+
+
+def test_a_limit_that_cannot_be_set_is_tried_again(monkeypatch):
+    limits = []
+
+    class Libraries:
+        def limit(self, **_):
+            limits.append(self)
+            if len(limits) == 1:
+                raise OSError("no such library")
+            return self
+
+        def restore_original_limits(self):
+            limits.append("restored")
+
+    libraries = Libraries()
+    monkeypatch.setattr(threads, "_libraries", lambda: libraries)
+    with pytest.raises(OSError, match="no such library"), one_blas_thread():
+        pass
+    with one_blas_thread():
+        assert limits == [libraries, libraries]
+    assert limits[-1] == "restored"

@@ -100,7 +100,7 @@ def test_chunks_of_several_files_and_a_pipe(files, tmp_path):
     [
         (["convert", "TRAIN"], 2, "give the files to read and, last, the file to write"),
         (["convert", "TRAIN", "OUT.xyz"], 2, ".xyz is the suffix of no known format"),
-        (["convert", "TRAIN", "OUT", "--to", "xls"], 2, "it must be one of letor, csv"),
+        (["convert", "TRAIN", "OUT", "--to", "xls"], 2, "--to: format must be one of 'letor', 'csv'"),
         (["convert", "missing.csv", "OUT.txt"], 1, "missing.csv: No such file"),
         (["convert", "TRAIN", "no/where/t.csv"], 1, "there is no folder"),
         (["convert", "TRAIN", "-", "--to", "npz"], 1, "npz cannot go to standard output"),

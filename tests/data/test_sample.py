@@ -56,7 +56,7 @@ def test_splits_part_the_queries():
     assert_array_equal(np.unique(test.qid), np.arange(81, 121))
     assert_array_equal(np.vstack([train.X, test.X]), load_sample().X)
     assert len(test.comments) == len(test)
-    with pytest.raises(ValueError, match="split is 'valid': give 'train', 'test' or None"):
+    with pytest.raises(ValueError, match="split must be one of 'train', 'test', None; got 'valid'"):
         load_sample("valid")
 
 

@@ -157,6 +157,8 @@ def test_devices_that_are_not_there():
     with pytest.raises(ValueError, match=r"device must be 'cpu', .*; got 'tpu'"):
         RankSVM(device="tpu").fit(X, y, q)
     torch = pytest.importorskip("torch", exc_type=ImportError)
+    with pytest.raises(ValueError, match="device 'torch:foo' cannot be used: Expected one of cpu"):
+        RankSVM(device="torch:foo").fit(X, y, q)
     if not torch.cuda.is_available():
         with pytest.raises(ValueError, match="torch finds no GPU"):
             RankSVM(device="cuda").fit(X, y, q)

@@ -36,7 +36,7 @@ def test_there_is_no_cluster(monkeypatch):
         (DaskRankSVM(costs=np.eye(3)), "costs of single documents or levels"),
         (DaskRankSVM(device="cuda"), "the workers of a cluster compute on their CPUs"),
         (DaskRankSVM(C=-1), "C must be a positive number"),
-        (DaskRankRLS(solver="dual"), "on a cluster there are 'auto', 'primal', 'cg'"),
+        (DaskRankRLS(solver="dual"), "solver on a cluster must be one of 'auto', 'primal', 'cg'; got 'dual'"),
         (DaskRankSVMCV(Cs=[]), "Cs is empty"),
     ],
 )

@@ -190,8 +190,12 @@ def test_the_objective_of_rankrls(client, data, ties, scaling):
             assert at.value == pytest.approx(there.value, rel=1e-12)
             np.testing.assert_allclose(at.gradient, there.gradient, rtol=1e-9, atol=1e-9)
             np.testing.assert_allclose(at.hessian(v), there.hessian(v), rtol=1e-9)
-        sampled = [one.sum.sampled(300, 0).at(w).value for one, _ in pairs]
+        samples = [one.sum.sampled(300, 0) for one, _ in pairs]
+        sampled = [one.at(w).value for one in samples]
         assert sampled[0] == pytest.approx(sampled[1], rel=1e-12) != pairs[0][0].sum.at(w).value
+        drawn, expected = (one.executor for one in samples)
+        np.testing.assert_allclose(np.sort(drawn.totals), np.sort(expected.totals), rtol=1e-12)
+        assert drawn.data.shape == (expected.rows.n_rows, data.n_features)
         np.testing.assert_allclose(cluster.normal_matrix(), local.normal_matrix(), rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(cluster.largest, local.largest, rtol=0)
         assert cluster.degrees == pytest.approx(local.degrees)

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from rankwise import RankingData
-from rankwise.distributed.holding import Partition
+from rankwise.distributed.holding import KEPT, Partition, Request
 from rankwise.distributed.rows import Rows, facts_of, query_numbers
 from rankwise.distributed.sources import rows_of_block
 from rankwise.distributed.spread import _columns
@@ -56,6 +56,26 @@ def test_a_partition_that_is_sent_forgets_its_states():
     partition.states["a"] = 1
     assert not sent(partition).states
     assert sent(partition).nbytes == 7
+
+
+def test_a_state_that_another_request_displaces_is_still_answered_from():
+    """Requests come in threads: here others come just before the question is put."""
+    partition = Partition("content", 7)
+
+    def request(state, question):
+        return Request(1, state, lambda content: f"{state} of the {content}", (), question, ())
+
+    class Overtaken:
+        state, make, made_of, asked = "first", staticmethod(request("first", None).make), (), ()
+
+        @property
+        def question(self):
+            for i in range(KEPT):
+                partition.answer(request(f"later {i}", str))
+            return str
+
+    assert partition.answer(Overtaken()) == "first of the content"
+    assert list(partition.states) == [f"later {i}" for i in range(KEPT)]
 
 
 def test_an_id_is_one_query_however_it_is_stored():

@@ -141,7 +141,7 @@ def test_a_stream_of_queries_comes_near_the_optimum():
         ({"loss": "logistic", "solver": "dual"}, "dual"),
         ({"scheme": "quantum"}, "scheme must be one of 'auto', .*; got 'quantum'"),
         ({"scope": "some"}, "scope must be one of 'all', 'adjacent'; got 'some'"),
-        ({"costs": "loss"}, "costs must be one of 'gain', 'dcg', 'ndcg', an array, .*; got 'loss'"),
+        ({"costs": "loss"}, "costs must be one of 'gain', 'dcg', 'ndcg', or an array, .*; got 'loss'"),
         ({"rescaling": "both"}, "rescaling must be one of 'slack', 'margin'; got 'both'"),
         ({"normalize_pairs": "max"}, "normalize_pairs must be one of 'sum', .*; got 'max'"),
         (

@@ -9,9 +9,9 @@ from rankwise import evaluate, make_ranking
 from rankwise.estimators.rankrls import RankRLS
 from rankwise.estimators.rankrls_cv import RankRLSCV
 from rankwise.least_squares import leave_pair_out as pairs_left_out
+from rankwise.least_squares import spectral
 from rankwise.least_squares.paths import path
 from rankwise.least_squares.regression import regression
-from rankwise.solvers import spectral
 
 ALPHAS = 2.0 ** np.arange(-5, 11, 3)
 

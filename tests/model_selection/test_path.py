@@ -69,7 +69,7 @@ def test_faults():
         c_path(DATA.X, DATA.y, DATA.qid, [])
     with pytest.raises(ValueError, match="Cs must be a positive number, got -1"):
         c_path(DATA.X, DATA.y, DATA.qid, [1.0, -1.0])
-    with pytest.raises(ValueError, match="direction must be 'up' or 'down'; got 'both'"):
+    with pytest.raises(ValueError, match="direction must be one of 'up', 'down'; got 'both'"):
         c_path(DATA.X, DATA.y, DATA.qid, direction="both")
     with pytest.warns(ConvergenceWarning, match=r"did not converge at C = 10: max_iter = 1"):
         c_path(DATA.X, DATA.y, DATA.qid, [10.0], ranker=RankSVM(max_iter=1, tol=1e-9))

@@ -188,7 +188,7 @@ def test_convergence_measures_the_gap_from_the_best(sample):
     given = ConvergenceDisplay.from_estimators(rankers, optimum=best / 2, quantity="gradient_norm").plot(axes())
     assert given.data["relative_gap"].min() == pytest.approx(1)
     assert [line.get_label() for line in given.ax_.lines] == ["newton", "bmrm"]
-    with pytest.raises(ValueError, match="quantity is 'x'"):
+    with pytest.raises(ValueError, match=r"quantity must be one of .*; got 'x'"):
         ConvergenceDisplay.from_estimators(rankers, quantity="x")
     with pytest.raises(ValueError, match="a has no history: models from files have none"):
         ConvergenceDisplay({"a": []})

@@ -10,9 +10,10 @@ from scipy import optimize
 from rankwise import make_ranking
 from rankwise.foundation.functions import Certified, Located, Sampleable, Scalable, Searchable
 from rankwise.objective import losses
-from rankwise.objective.building import build
+from rankwise.objective.building import build, build_from_pairs
 from rankwise.solvers import SOLVERS as REGISTERED
 from rankwise.solvers import Newton, Smoothing, Start, TrustRegion, cheapest
+from rankwise.solvers.equations import scaled_inverse
 
 RNG = np.random.default_rng(0)
 SOLVERS = {name: REGISTERED[name] for name in ("newton", "newton-cg", "newton-minres", "trust-region")}  # need no more
@@ -169,3 +170,22 @@ def test_smoothing_begins_far_from_the_optimum():
     result = Smoothing(tol=1e-6)(objective)
     assert result.converged
     assert result.gap <= 1e-6 * result.value
+
+
+def test_a_hessian_is_not_written_into():
+    """Rounding may have made its diagonal smaller than it can be."""
+    hessian = np.array([[0.5, 0.1], [0.1, 4.0]])
+    given = hessian.copy()
+    solved = scaled_inverse(hessian)(np.array([1.0, 1.0]))
+    np.testing.assert_array_equal(hessian, given)
+    np.testing.assert_allclose(solved, np.linalg.solve([[1.0, 0.1], [0.1, 4.0]], [1.0, 1.0]), rtol=1e-14)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("solver", [Newton(), TrustRegion(), TrustRegion(precondition="diagonal")])
+def test_a_step_that_overflows_is_shortened_without_a_word(solver):
+    """At w = 0 no pair is in the rounded corner, so that no curvature limits the first step."""
+    rng = np.random.default_rng(0)
+    pairs = rng.permutation(40).reshape(20, 2)
+    problem = build_from_pairs(1e80 * rng.normal(size=(40, 3)), pairs, loss=losses.huber(0.5), C=1.0)
+    assert np.isfinite(solver(problem).value)

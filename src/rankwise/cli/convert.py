@@ -56,8 +56,8 @@ def convert(
         raise typer.BadParameter("give the files to read and, last, the file to write", param_hint="IN... OUT")
     *sources, target = files
     for option, kind in (("--to", to), ("--from", from_)):
-        if kind is not None and kind not in format_names():
-            raise typer.BadParameter(f"it must be one of {', '.join(format_names())}; got {kind!r}", param_hint=option)
+        if kind is not None:
+            checked(option, get_format, kind)
     checked("--missing", check_missing, missing)
     written = get_format(to) if to else checked("--to", lambda path: format_of(path, writing=True), target)
     _check(sources, target, written, force)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankwise.cli.speech import checked
+from rankwise.foundation.registry import one_of
 from rankwise.objective import losses
 from rankwise.preprocessing.scaling import check_name
 from rankwise.rankers.models import Params
@@ -43,7 +44,7 @@ def make_training(name: str, options: Params, scaler: str | None) -> "Training |
 
 def make_model(name: str, options: Params, scaler: str | None) -> "BaseEstimator":
     """The estimator of that name with the given options, after a scaler if there is one."""
-    checked("--model", partial(_one_of, list(MODELS)), name)
+    checked("--model", partial(one_of, "it", known=MODELS), name)
     estimator = _estimator(name, options)
     ranker = estimator(**_checked(name, options, scaler, estimator().get_params()))
     if scaler is None:
@@ -98,8 +99,8 @@ def _check(name: str, given: Params) -> None:
         "scheme": check_scheme,
         "scope": check_scope,
         "costs": known_costs,
-        "rescaling": partial(_one_of, list(RESCALINGS)),
-        "normalize_pairs": partial(_one_of, list(NORMALIZATIONS)),
+        "rescaling": partial(one_of, "it", known=RESCALINGS),
+        "normalize_pairs": partial(one_of, "it", known=NORMALIZATIONS),
         "n_jobs": thread_count,
         "device": check_device,
     }
@@ -125,11 +126,6 @@ def _known_kernel(name: str) -> None:
     if name == "precomputed":
         raise ValueError("a precomputed kernel cannot be read from a file of features: use KernelRankSVM in Python")
     Kernel(name)
-
-
-def _one_of(names: list[str], given: str) -> None:
-    if given not in names:
-        raise ValueError(f"it must be one of {', '.join(names)}; got {given!r}")
 
 
 def _flag(key: str) -> str:

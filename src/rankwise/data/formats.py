@@ -7,7 +7,6 @@ This module is imported for help texts: it must not import NumPy.
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankwise.foundation.compression import COMPRESSED
 from rankwise.foundation.outputs import FileName
+from rankwise.foundation.registry import one_of
 
 if TYPE_CHECKING:
     from rankwise.data.chunks import ChunkedData
@@ -126,11 +126,8 @@ def suffixes_shown() -> str:
 
 def get_format(name: str) -> Format:
     """The format of this name."""
-    if name in _FORMATS:
-        return _FORMATS[name]
-    close = get_close_matches(str(name), _FORMATS, 1)
-    hint = f". Did you mean {close[0]!r}?" if close else ""
-    raise ValueError(f"format must be one of {', '.join(map(repr, _FORMATS))}; got {name!r}{hint}")
+    one_of("format", name, _FORMATS)
+    return _FORMATS[name]
 
 
 def format_of(target: "Source", writing: bool = False) -> Format:

@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike
 from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.registry import one_of
 from rankwise.foundation.threads import share, thread_count
 
 if TYPE_CHECKING:
@@ -96,8 +97,7 @@ def load_sample(split: str | None = None) -> RankingData:
 
     The columns of X have names, SAMPLE_FEATURES; the comments name the books, as in `docid = book-64`.
     """
-    if split not in (None, "train", "test"):
-        raise ValueError(f"split is {split!r}: give 'train', 'test' or None for all queries")
+    one_of("split", split, ("train", "test", None))
     data = read_letor(SAMPLE_FILE, n_features=len(SAMPLE_FEATURES), dense=True, comments=True)
     data = replace(data, names=SAMPLE_FEATURES)
     if split is None:

@@ -13,7 +13,7 @@ from rankwise.distributed.samples import sampled
 from rankwise.distributed.spread import Columns, Spread
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.objective.building import Pairing, build
-from rankwise.objective.executors import State
+from rankwise.objective.executors import State, Threads
 from rankwise.objective.losses import Loss
 from rankwise.objective.objective import Objective, divisor
 from rankwise.objective.sums import Sum
@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """Of a partition: its objective, of which only the sum is used, and the rows from which it was built."""
+    """Of a partition: its share of the sum, and the rows from which it was built."""
 
-    unit: Objective
+    threads: Threads
     rows: Rows | None
 
 
@@ -38,8 +38,12 @@ class Cluster:
         self._samples = {} if samples is None else samples  # drawn once for all losses
 
     @property
+    def n_features(self) -> int:
+        return self.data.n_features
+
+    @property
     def zero(self) -> Floats:
-        return np.zeros(self.data.n_features)
+        return np.zeros(self.n_features)
 
     @property
     def any(self) -> bool:
@@ -47,7 +51,7 @@ class Cluster:
 
     @property
     def totals(self) -> Floats:
-        totals = np.empty(self.data.sizes.size)
+        totals = np.zeros(self.data.sizes.size)
         for places, found in zip(self.data.places, self.data.partitions.each(totals_of), strict=True):
             totals[places] = found
         return totals
@@ -84,7 +88,7 @@ class ClusterState:
 
 
 def state_of(content: Content, loss: Loss, make: Callable[..., object], *given: object) -> State:
-    return content.unit.sum.with_loss(loss).executor.state(make, *given)
+    return content.threads.with_loss(loss).state(make, *given)
 
 
 def total_of(state: State, question: Callable[..., Array], given: tuple[object, ...], size: int) -> Array:
@@ -107,18 +111,19 @@ def itself(content: Content) -> Content:
 
 
 def has_pairs(content: Content) -> Array:
-    return np.array(float(content.unit.sum.executor.any))
+    return np.array(float(content.threads.any))
 
 
 def totals_of(content: Content) -> Floats:
-    return content.unit.sum.executor.totals
+    return content.threads.totals
 
 
 def build_rows(rows: Rows, _: Columns, loss: Loss, pairing: Pairing, n_jobs: int | None) -> Content:
     """The content of a partition."""
     data = rows.data
     unit = build(data.X, data.y, data.qid, rows.weight, loss=loss, C=1.0, pairing=pairing, n_jobs=threads(n_jobs))
-    return Content(unit, rows)
+    assert isinstance(unit.sum.executor, Threads)
+    return Content(unit.sum.executor, rows)
 
 
 def distributed_objective(data: Spread, loss: Loss, C: float, normalize: str) -> Objective:

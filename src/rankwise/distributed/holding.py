@@ -7,9 +7,11 @@ a point: a request names its state, and contains what the state is made of only 
 
 import asyncio
 import pickle
+from _thread import LockType
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, TypeAlias
 
 from rankwise.distributed.client import Worker
@@ -53,23 +55,26 @@ class Partition:
     content: Content
     nbytes: int
     states: OrderedDict[str, object] = field(default_factory=OrderedDict)
+    lock: LockType = field(default_factory=Lock, init=False, repr=False)  # of the states: requests come in threads
 
     def answer(self, request: Request) -> Array | None:
         """None if the state is not known and cannot be made."""
-        if request.state in self.states:
-            self.states.move_to_end(request.state)
-        elif request.made_of is None:
-            return None
-        else:
-            while len(self.states) >= KEPT:
-                self.states.popitem(last=False)
-            self.states[request.state] = request.make(self.content, *request.made_of)
-        return request.question(self.states[request.state], *request.asked)
+        with self.lock:
+            if request.state in self.states:
+                self.states.move_to_end(request.state)
+            elif request.made_of is None:
+                return None
+            else:
+                while len(self.states) >= KEPT:
+                    self.states.popitem(last=False)
+                self.states[request.state] = request.make(self.content, *request.made_of)
+            state = self.states[request.state]
+        return request.question(state, *request.asked)
 
     def __sizeof__(self) -> int:  # Dask uses it to decide what to spill and where to run tasks
         return self.nbytes
 
-    def __reduce__(self) -> Reduced:  # without the states, which are made again
+    def __reduce__(self) -> Reduced:  # without the states, which are made again, and their lock
         return in_band(Partition, self.content, self.nbytes)
 
 

@@ -10,6 +10,7 @@ from rankwise.distributed.results import with_traffic
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.spread import Columns, spread
 from rankwise.estimators.rankrls import RankRLS
+from rankwise.foundation.registry import one_of
 from rankwise.least_squares.regression import Regression, build, cheapest
 from rankwise.least_squares.squared_gaps import SQUARED
 from rankwise.rankers.checks import positive
@@ -30,8 +31,7 @@ class DaskRankRLS(OnCluster, RankRLS):
     def fit(self, X: Table, y: Column = None, qid: Column = None, sample_weight: Column = None) -> Self:
         """Learn `coef_` from data on the workers; arguments as in `DaskRankSVM.fit`."""
         positive("alpha", self.alpha)
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver is {self.solver!r}: on a cluster there are {', '.join(map(repr, SOLVERS))}")
+        one_of("solver on a cluster", self.solver, SOLVERS)
         check_device(self)
         given = X, y, qid, sample_weight
         data = spread(self.client, given, build_regression, self.ties, self.scaling, self.n_jobs)
@@ -41,7 +41,7 @@ class DaskRankRLS(OnCluster, RankRLS):
             if not problem.any:
                 warnings.warn(NO_PAIR, stacklevel=2)
             name = cheapest(*data.shape, data.size) if self.solver == "auto" else self.solver
-            self._keep(self.options.solve(problem, "cg" if name == "dual" else name))
+            self._keep_fitted(self.options.solve(problem, "cg" if name == "dual" else name), level=4)
         self.result_ = with_traffic(self.result_, data.partitions.traffic)
         return self
 
@@ -50,4 +50,4 @@ def build_regression(rows: Rows, _: Columns, ties: str, scaling: str, n_jobs: in
     """The content of a partition."""
     data = rows.data
     executor = build(data.X, data.y, data.qid, rows.weight, ties=ties, scaling=scaling, n_jobs=threads(n_jobs))
-    return Content(Regression(executor).objective(0.5), None)
+    return Content(executor, None)

@@ -102,7 +102,7 @@ def judge(content: Content, coef: Floats, measure: Measure) -> Floats:
     counted = np.ones(len(rows), bool) if rows.weight is None else rows.weight > 0
     if not counted.any():
         return np.zeros(2)
-    data, n_threads = rows.data.select(counted), content.unit.rows.n_threads
+    data, n_threads = rows.data.select(counted), content.threads.rows.n_threads
     scores = MemoryRows(data.X, n_threads).scores(coef)
     evaluation = evaluate(data.y, scores, data.qid, measure, n_jobs=n_threads)
     (values,) = evaluation.per_query.values()

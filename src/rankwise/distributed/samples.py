@@ -11,9 +11,7 @@ from rankwise.distributed.holding import Partition
 from rankwise.distributed.spread import Spread
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.objective.executors import Threads
-from rankwise.objective.objective import Objective
 from rankwise.objective.risks import ListedRisk
-from rankwise.objective.sums import Sum
 from rankwise.pairs.queries import draw
 
 Drawn = tuple[Ints, Ints, Ints, Floats]  # queries, rows, rows of each query, scales of the rows: see `queries.draw`
@@ -24,8 +22,10 @@ def sampled(data: Spread, n_rows: int, seed: int) -> Spread:
     shares = _shares(data, n_rows, seed)
     chosen = [i for i, share in enumerate(shares) if share[0].size]
     partitions = data.partitions.derived(sample, {i: shares[i] for i in chosen})
-    places = [data.places[i][shares[i][0]] for i in chosen]
-    return replace(data, partitions=partitions, places=places, folds=[data.folds[i] for i in chosen])
+    places, sizes = [data.places[i][shares[i][0]] for i in chosen], np.zeros_like(data.sizes)
+    for i, codes in zip(chosen, places, strict=True):
+        sizes[codes] = shares[i][2]
+    return data.reduced(partitions, chosen, places, sizes)
 
 
 def _shares(data: Spread, n_rows: int, seed: int) -> list[Drawn]:
@@ -47,11 +47,11 @@ def _shares(data: Spread, n_rows: int, seed: int) -> list[Drawn]:
 
 def sample(partition: Partition, queries: Ints, rows: Ints, sizes: Ints, scales: Floats) -> Partition:
     """The rows drawn from a partition."""
-    unit: Objective = partition.content.unit
-    risk, threads = unit.risk, unit.rows.n_threads
-    if isinstance(risk, ListedRisk):  # not sampled
+    whole: Threads = partition.content.threads
+    n_threads = whole.rows.n_threads
+    if isinstance(whole.risk, ListedRisk):  # not sampled
         return partition
-    risk = risk.drawn(queries, rows, sizes, scales, threads)
-    chosen = unit.rows.select(rows, threads)
-    content = replace(partition.content, unit=Objective(Sum(Threads(chosen, risk)), unit.C), rows=None)
+    chosen = whole.rows.select(rows, n_threads)
+    drawn = Threads(chosen, whole.risk.drawn(queries, rows, sizes, scales, n_threads))
+    content = replace(partition.content, threads=drawn, rows=None)
     return Partition(content, chosen.nbytes + 40 * rows.size)

@@ -66,27 +66,30 @@ class Spread:
             partitions = self.partitions.chosen(kept)
         else:
             partitions = self.partitions.derived(part_of, {i: (np.flatnonzero(inside[self.places[i]]),) for i in kept})
-        renumbered = np.cumsum(inside) - 1
-        places = [renumbered[codes[inside[codes]]] for codes in (self.places[i] for i in kept)]
-        sizes = self.sizes[inside]
-        size = round(self.size * float(sizes.sum()) / float(self.sizes.sum()))
-        return Spread(partitions, self.columns, size, sizes, places, [self.folds[i] for i in kept])
+        places = [codes[inside[codes]] for codes in (self.places[i] for i in kept)]
+        return self.reduced(partitions, kept, places, self.sizes)
 
     def chosen(self, fold: int, without: bool) -> "Spread":
         """The data of one fold, or without it."""
         kept = [i for i, one in enumerate(self.folds) if (one == fold) != without]
-        places = [self.places[i] for i in kept]
-        queries = np.sort(np.concatenate(places))
-        renumbered = [np.searchsorted(queries, codes) for codes in places]
-        size = round(self.size * float(self.sizes[queries].sum()) / float(self.sizes.sum()))
+        return self.reduced(self.partitions.chosen(kept), kept, [self.places[i] for i in kept], self.sizes)
+
+    def reduced(self, partitions: Partitions, kept: list[int], places: list[Ints], sizes: Ints) -> "Spread":
+        """Partitions made of those `kept`, with the queries at `places` alone, whose sizes are now `sizes[places]`."""
+        inside = np.zeros(self.sizes.size, bool)
+        for codes in places:
+            inside[codes] = True
+        renumbered = np.cumsum(inside) - 1
+        size = round(self.size * float(sizes[inside].sum()) / float(self.sizes.sum()))
         folds = [self.folds[i] for i in kept]
-        return Spread(self.partitions.chosen(kept), self.columns, size, self.sizes[queries], renumbered, folds)
+        return Spread(partitions, self.columns, size, sizes[inside], [renumbered[codes] for codes in places], folds)
 
 
 def part_of(partition: Partition, queries: Ints) -> Partition:
     """Some queries of a partition."""
-    unit = partition.content.unit.select(queries)
-    return Partition(replace(partition.content, unit=unit, rows=None), unit.rows.nbytes + 40 * unit.rows.n_rows)
+    threads = partition.content.threads.select(queries)
+    nbytes = threads.rows.nbytes + 40 * threads.rows.n_rows
+    return Partition(replace(partition.content, threads=threads, rows=None), nbytes)
 
 
 def spread(

@@ -20,7 +20,7 @@ from rankwise.estimators.inputs import (
 from rankwise.estimators.on_device import check_fit, check_rows
 from rankwise.estimators.scoring import ScoringRanker
 from rankwise.foundation.arrays import Floats, exact, finite
-from rankwise.foundation.devices import AnyFloats, Matrix, is_device_array, on_device_of, to_host
+from rankwise.foundation.devices import AnyFloats, Matrix, SparseMatrix, is_device_array, on_device_of, to_host
 from rankwise.objective.device_sparse import rows_on_device
 from rankwise.objective.stored import Source, is_stored
 from rankwise.rankers.checks import check_room_for_weights
@@ -98,6 +98,16 @@ class Ranker(ScoringRanker):
 
     def _scores(self, X: Data, qid: Ids) -> Floats:
         return self.predict(X)
+
+    def _keep_fitted(self, fitted: Fitted, level: int) -> None:
+        """The attributes that a training gives; `level` as of `warn_of`."""
+        self.__dict__.pop("dual_coef_", None)
+        self.result_, self.coef_, self.n_iter_ = fitted.result, fitted.result.point, fitted.result.iterations
+        if fitted.n_queries is not None:
+            self.n_queries_ = fitted.n_queries
+        if fitted.dual is not None:
+            self.dual_coef_: Floats | SparseMatrix = fitted.dual
+        warn_of(fitted, level)
 
 
 def warn_of(fitted: Fitted, level: int) -> None:

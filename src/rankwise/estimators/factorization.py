@@ -14,7 +14,7 @@ from scipy import optimize
 from rankwise.foundation.arrays import Floats
 from rankwise.objective.losses import Loss
 from rankwise.objective.risks import PairwiseRisk
-from rankwise.objective.rows import MemoryRows
+from rankwise.objective.rows import Rows
 from rankwise.pairs.preferences import Preferences
 from rankwise.solvers import Step
 
@@ -34,7 +34,7 @@ class Point:
 class FactorizedRisk:
     """L(V) = ½|w(V)|² + C risk(X w(V))."""
 
-    def __init__(self, features: MemoryRows, preferences: Preferences, loss: Loss, C: float) -> None:
+    def __init__(self, features: Rows, preferences: Preferences, loss: Loss, C: float) -> None:
         self.features = features
         self.risk = PairwiseRisk(preferences, loss)
         self.C = C

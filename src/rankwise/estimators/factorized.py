@@ -22,10 +22,11 @@ from rankwise.estimators.factorization import FactorizedRisk, Progress, descend,
 from rankwise.estimators.inputs import Column, Data, Ids, documents, keep_columns, warn_of_query_ids
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import HostMatrix, Numbers
-from rankwise.foundation.threads import thread_count
+from rankwise.foundation.registry import one_of
 from rankwise.metrics import Measure, OfQuery, default_measure, evaluate, parse
 from rankwise.model_selection.splits import Seed
 from rankwise.objective import losses
+from rankwise.objective.building import rows_of
 from rankwise.objective.objective import divisor
 from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.preferences import Preferences
@@ -147,8 +148,7 @@ class FactorizedRankSVM(Ranker):
         loss = losses.parse(self.loss)
         if self.measure is not None:
             parse(self.measure)  # refused before anything is computed
-        if self.solver not in ("lbfgs", "gd"):
-            raise ValueError(f"solver must be 'lbfgs' or 'gd'; got {self.solver!r}")
+        one_of("solver", self.solver, ("lbfgs", "gd"))
         if isinstance(sample_weight, tuple):
             raise ValueError("sample_weight is a tuple: pass validation data by name, validation=(X, y, qid)")
         given = documents(X, y, qid, sample_weight)
@@ -169,7 +169,7 @@ class FactorizedRankSVM(Ranker):
         if not preferences.any:
             warnings.warn("no preference pair: in every query all labels are equal; all weights are 0", stacklevel=2)
         self.C_ = C / divisor(preferences.pairs_per_query(), normalize)
-        objective = FactorizedRisk(MemoryRows(rows[kept], thread_count(self.n_jobs)), preferences, loss, self.C_)
+        objective = FactorizedRisk(rows_of(rows[kept], self.n_jobs), preferences, loss, self.C_)
         start = self._start(objective, kept, n_components, random)
         progress = Progress(tol, None if held_out is None else self._validator(*held_out), patience)
         if self.solver == "gd":
@@ -197,8 +197,7 @@ class FactorizedRankSVM(Ranker):
             if start.shape != shape or not np.isfinite(start).all():
                 raise ValueError(f"init must be 'random' or finite numbers of shape {shape}; got shape {start.shape}")
             return start[kept]
-        if self.init != "random":
-            raise ValueError(f"init must be 'random' or an array of shape {shape}; got {self.init!r}")
+        one_of("init", self.init, ("random",), also=f"an array of shape {shape}")
         V: Floats = random.standard_normal(shape)[kept]
         spread = float(objective.features.dot(objective.weights(V)).std())
         return V * np.sqrt(START / spread) if spread > 0 else V  # w is quadratic in V

@@ -6,13 +6,12 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.estimators.base import Ranker, warn_of
+from rankwise.estimators.base import Ranker
 from rankwise.estimators.inputs import documents
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import library_of
 from rankwise.least_squares.regression import Regression, regression
 from rankwise.least_squares.solving import ENOUGH, Solution
-from rankwise.rankers.fitted import Fitted
 from rankwise.rankers.rankrls import NO_PAIR, RankRLSOptions, concluded, has_pairs
 from rankwise.solvers import Result
 
@@ -112,22 +111,13 @@ class RankRLS(Ranker):
         options.check(X)
         at_host = library_of(X) is None
         fitted = options.fit(*self._checked(documents(X, y, qid, sample_weight))[:4])
-        self._keep(fitted.at_host() if at_host else fitted)
+        self._keep_fitted(fitted.at_host() if at_host else fitted, level=4)
         return self
 
     @property
     def options(self) -> RankRLSOptions:
         """The parameters as a value, which trains without scikit-learn."""
         return RankRLSOptions(**{field.name: getattr(self, field.name) for field in fields(RankRLSOptions)})
-
-    def _keep(self, fitted: Fitted) -> None:
-        self.__dict__.pop("dual_coef_", None)
-        self.result_, self.coef_, self.n_iter_ = fitted.result, fitted.result.point, fitted.result.iterations
-        if fitted.n_queries is not None:
-            self.n_queries_ = fitted.n_queries
-        if fitted.dual is not None:
-            self.dual_coef_: Floats = fitted.dual
-        warn_of(fitted, 4)
 
 
 def prepared(ranker: Any, X: Any, y: Floats, qid: Any, sample_weight: Floats | None) -> Regression:

@@ -16,6 +16,7 @@ from rankwise.estimators.rankrls import RankRLS, prepared, told
 from rankwise.estimators.ranksvm_path import check_strengths
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import library_of, to_host
+from rankwise.foundation.registry import none_of
 from rankwise.foundation.threads import share, thread_count
 from rankwise.least_squares.leave_pair_out import LeftOutPairs, leave_pair_out
 from rankwise.least_squares.leave_query_out import leave_query_out
@@ -223,7 +224,7 @@ class RankRLSCV(CrossValidated):
 def _primal(ranker: RankRLS, problem: Regression) -> bool:
     """Whether the matrix to decompose has n_features columns, not n_documents."""
     if ranker.solver not in SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}; got {ranker.solver!r}; {FOLDS}")
+        raise ValueError(f"{none_of('solver', ranker.solver, SOLVERS)} Or {FOLDS}")
     n, d = problem.labels.size, problem.size
     primal = d <= n if ranker.solver == "auto" else ranker.solver == "primal"
     width = d if primal else n

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from rankwise.data.records import RankingData
-from rankwise.estimators.base import Ranker, warn_of
+from rankwise.estimators.base import Ranker
 from rankwise.estimators.inputs import Column, Data, Ids, documents, keep_columns, rows_to_score, warn_of_query_ids
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import HostMatrix, Numbers, library_of
@@ -289,12 +289,6 @@ class RankSVM(Ranker):
         return rows
 
     def _keep(self, fitted: Fitted, level: int) -> None:
-        for outdated in ("_state", "dual_coef_"):
-            self.__dict__.pop(outdated, None)
-        self.result_, self.coef_, self.C_ = fitted.result, fitted.result.point, fitted.C
-        self.n_iter_ = fitted.result.iterations
-        if fitted.n_queries is not None:
-            self.n_queries_ = fitted.n_queries
-        if fitted.dual is not None:
-            self.dual_coef_ = fitted.dual
-        warn_of(fitted, level)
+        self.__dict__.pop("_state", None)
+        self.C_ = fitted.C
+        self._keep_fitted(fitted, level + 1)

@@ -20,6 +20,7 @@ from rankwise.model_selection.choice import check_rule
 from rankwise.model_selection.folds import Documents
 from rankwise.model_selection.splits import Folds
 from rankwise.pairs.queries import Queries
+from rankwise.rankers.checks import naming_nan
 
 
 class RankSVMCV(CrossValidated):
@@ -124,12 +125,8 @@ class RankSVMCV(CrossValidated):
         workers = documents.workers(len(splits), self.n_jobs)
         halves = [partial(documents.halves, split) for split in splits]
         folds = [path_fold(template, one, measure, workers.threads) for one in halves]
-        try:
+        with naming_nan(X):
             table = self._searched(folds, self.Cs_, workers)
-        except ValueError:
-            if isinstance(X, ChunkedData):
-                X.check_finite()  # a NaN on disk shows only in the objective; this names its row
-            raise
         best = self._choose(self.Cs_, table.values)
         self.C_ = float(self.Cs_[best])
         final = self._final(template, mean_weights(table, best))

@@ -11,6 +11,7 @@ from rankwise.estimators.inputs import Column, Data, Ids, warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import Numbers, to_host
+from rankwise.foundation.registry import one_of
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
 from rankwise.metrics import Measure
@@ -68,8 +69,7 @@ def c_path(
     direction  "up": from the smallest C to the largest, each warm-started from the previous one; or "down"
     """
     strengths = check_strengths("Cs", Cs)
-    if direction not in DIRECTIONS:
-        raise ValueError(f"direction must be 'up' or 'down'; got {direction!r}")
+    one_of("direction", direction, DIRECTIONS)
     template = template_of(ranker)
     warn_of_query_ids(X, qid)
     rows, labels, weights = template._check_fit(X, y, sample_weight)

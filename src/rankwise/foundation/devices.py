@@ -109,6 +109,11 @@ def half_square(length: float) -> float:
     return 0.5 * length * length
 
 
+def diagonal_of(matrix: AnyFloats) -> AnyFloats:
+    """A view of its diagonal, to write into; the matrix is square and stored row by row."""
+    return matrix.reshape(-1)[:: matrix.shape[0] + 1]
+
+
 def some_rows(x: AnyArray, rows: Selection) -> AnyArray:
     """x[rows], for a slice or an array of row numbers of NumPy."""
     if isinstance(rows, slice) or isinstance(x, np.ndarray):
@@ -136,28 +141,41 @@ def finite_rows(X: AnyArray) -> bool:
 
 def check_device(device: str | None) -> None:
     """Raise ValueError if arrays cannot be moved to the device."""
-    move(np.zeros(1), device)
+    if device in (None, "cpu"):
+        return
+    library, place = _place_of(device)
+    try:
+        _MOVES[library](np.zeros(1), place)
+    except ImportError as error:
+        raise ValueError(f"device {device!r} needs {library}: pip install 'rankwise[{library}]'") from error
+    except (RuntimeError, AssertionError, ValueError) as error:  # as torch and CuPy have it
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"device {device!r} cannot be used: {reason}") from error
 
 
 def move(x: Matrix, device: str | None) -> Matrix:
     """Move x, an array of NumPy or a CSR matrix of SciPy, to a device, named as in `RankSVM`."""
     if device in (None, "cpu"):
         return x
+    check_device(device)
+    library, place = _place_of(device)
+    return _MOVES[library](x, place)
+
+
+def _place_of(device: str | None) -> tuple[str, str]:
+    """The library, and the device as it calls it."""
     library, _, place = str(device).partition(":")
     if library == "cuda":
         library, place = "torch", str(device)
     if library not in LIBRARIES:
         raise ValueError(f"device must be 'cpu', 'cuda', 'cuda:1', 'torch:cpu', 'cupy' or the like; got {device!r}")
-    try:
-        return _MOVES[library](x, place)
-    except ImportError:
-        raise ValueError(f"device {device!r} needs {library}: pip install 'rankwise[{library}]'") from None
+    return library, place
 
 
 def _to_torch(x: Matrix, place: str) -> Tensor:
     torch = import_module("torch")
     if place.startswith("cuda") and not torch.cuda.is_available():
-        raise ValueError("device is 'cuda', but torch finds no GPU: use device='cpu'")
+        raise RuntimeError("torch finds no GPU: use device='cpu'")
     if not is_sparse(x):
         return torch.as_tensor(np.ascontiguousarray(x), device=place or "cpu")
     ends, columns, values = (torch.as_tensor(one, device=place or "cpu") for one in (x.indptr, x.indices, x.data))

@@ -5,7 +5,7 @@ An entry is an object, or the place where it is defined ("package.module:name"),
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import signature
@@ -60,10 +60,7 @@ class Registry(Generic[Entry]):
 
     def unknown(self, name: object) -> str:
         """The error message for a name that is not registered."""
-        names = list(self)
-        near = get_close_matches(_key(str(name)), self._spellings, 1)
-        hint = f" Did you mean {self._spellings[near[0]]!r}?" if near else ""
-        return f"{self.kind} must be one of {', '.join(map(repr, names))}; got {name!r}.{hint}"
+        return none_of(self.kind, name, self)
 
     def name_of(self, entry: object) -> str | None:
         """The name under which this object is registered, if any."""
@@ -83,6 +80,26 @@ class Registry(Generic[Entry]):
     def _extend(self) -> None:
         if self.extension is not None:
             import_module(self.extension)
+
+
+def one_of(name: str, value: object, known: Iterable[str | None], also: str = "") -> None:
+    """One sentence where the argument `name` has a value that is not `known`.
+
+    also  what else may be given, in words
+    """
+    known = list(known)
+    if not any(value is one or (isinstance(value, str) and value == one) for one in known):
+        raise ValueError(none_of(name, value, known, also))
+
+
+def none_of(name: str, value: object, known: Iterable[str | None], also: str = "") -> str:
+    """That sentence."""
+    known = list(known)
+    spellings = {_key(one): one for one in known if one is not None}
+    near = get_close_matches(_key(str(value)), spellings, 1)
+    hint = f" Did you mean {spellings[near[0]]!r}?" if near else ""
+    few, others = "one of " if len(known) > 1 else "", f", or {also}" if also else ""
+    return f"{name} must be {few}{', '.join(map(repr, known))}{others}; got {value!r}.{hint}"
 
 
 def loaded(entry: Entry | str) -> Entry:

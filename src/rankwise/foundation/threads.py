@@ -6,8 +6,9 @@ results are returned in the order of the pieces. Threads end with the call, so t
 
 import os
 from _thread import LockType, allocate_lock, start_new_thread
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -45,9 +46,9 @@ def one_blas_thread() -> Iterator[None]:
     The limit holds for the whole process: the first context to be entered sets it, the last to be left lifts it.
     """
     with _Blas.lock:
-        _Blas.inside += 1
-        if _Blas.inside == 1:
+        if _Blas.inside == 0:
             _Blas.limit = _libraries().limit(limits=1, user_api="blas")
+        _Blas.inside += 1
     try:
         yield
     finally:
@@ -79,35 +80,43 @@ def share(work: Callable[[Piece], Outcome], pieces: Iterable[Piece], n_threads: 
         return list(map(work, todo))
     outcomes: list[Outcome | None] = [None] * len(todo)
     errors: list[BaseException] = []
-    remaining = iter(range(len(todo)))  # next() on a range iterator is atomic
+    remaining = deque(range(len(todo)))  # popleft() is atomic, with and without a GIL
 
     def labour() -> None:
         try:
-            for i in remaining:
-                if errors:
+            while not errors:
+                try:
+                    i = remaining.popleft()
+                except IndexError:
                     return
                 outcomes[i] = work(todo[i])
         except BaseException as error:
             errors.append(error)
 
     # Low-level threads: threading.Thread takes longer than some of the work, and can lose a KeyboardInterrupt.
-    at_work = [allocate_lock() for _ in range(min(n_threads, len(todo)) - 1)]
+    at_work: list[LockType] = []
+    finished: list[LockType] = []
 
     def help_out(done: LockType) -> None:
         try:
             labour()
         finally:
+            finished.append(done)
             done.release()
 
-    for done in at_work:
-        done.acquire()
-        try:
+    with suppress(RuntimeError):  # no thread can be started, perhaps for lack of memory: the others do the work
+        for _ in range(min(n_threads, len(todo)) - 1):
+            done = allocate_lock()
+            done.acquire()
             start_new_thread(help_out, (done,))
-        except RuntimeError:  # no thread can be started, perhaps for lack of memory: the others do the work
-            done.release()
+            at_work.append(done)
     labour()
     for done in at_work:
-        done.acquire()
+        while done not in finished:
+            try:
+                done.acquire()
+            except BaseException as error:  # Ctrl-C: the pieces in hand are waited for
+                errors.append(error)
     if errors:
         raise errors[0]
     return outcomes  # type: ignore[return-value]

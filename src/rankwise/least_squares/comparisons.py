@@ -20,6 +20,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import Selection
+from rankwise.foundation.registry import one_of
 from rankwise.pairs.queries import Queries
 
 TIES = ("include", "exclude")
@@ -205,9 +206,8 @@ def compare(labels: Floats, queries: Queries, weights: Floats | None, ties: str,
 
 
 def check_options(ties: str, scaling: str) -> None:
-    for name, value, known in (("ties", ties, TIES), ("scaling", scaling, SCALINGS)):
-        if value not in known:
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
+    one_of("ties", ties, TIES)
+    one_of("scaling", scaling, SCALINGS)
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.least_squares.gram import gram as gram_of
 from rankwise.least_squares.regression import Regression
-from rankwise.solvers.spectral import Spectrum, decompose, left_out
+from rankwise.least_squares.spectral import Spectrum, decompose, left_out
 
 
 @dataclass(frozen=True)

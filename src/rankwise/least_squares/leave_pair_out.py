@@ -20,8 +20,8 @@ from rankwise.least_squares.comparisons import compare
 from rankwise.least_squares.factors import factorise
 from rankwise.least_squares.parts import narrowed
 from rankwise.least_squares.regression import Regression
+from rankwise.least_squares.spectral import Spectrum, decompose, downdated
 from rankwise.pairs.queries import Queries
-from rankwise.solvers.spectral import Spectrum, decompose, downdated
 
 MOST_PAIRS = 100_000  # if there are more pairs, this many are drawn
 REFITS = 200, 2_000  # least and greatest number of models that are refitted if the closed form fails

@@ -16,7 +16,7 @@ from rankwise.least_squares.parts import narrowed
 from rankwise.least_squares.paths import Path
 from rankwise.least_squares.regression import Regression
 from rankwise.least_squares.solving import unit_diagonal
-from rankwise.solvers.spectral import Spectrum, left_out, reduction_pays
+from rankwise.least_squares.spectral import Spectrum, left_out, reduction_pays
 
 LEAST_SHARE = np.log(1e-6)  # least logarithm of the product of shares (see above); below it models are refitted
 # If a query's common score is larger than this many times the differences within it, only the differences are returned.
@@ -61,7 +61,7 @@ def _by_normal(problem: Regression, normal: Floats, spectrum: Spectrum, alphas: 
         blocks = np.stack((starts[:-1], starts[1:]), axis=1)
         by_reduction = reducible[piece[0] : piece[1]]
         if by_reduction.any():
-            from rankwise.solvers.spectral_kernels import reduced
+            from rankwise.least_squares.spectral_kernels import reduced
 
             Xy, Zt = (_columns(values, varying) for values in (rows.Xy, rows.Zt))
             reduced(normal, Xy, Zt, blocks[by_reduction], alphas, scores)

@@ -19,7 +19,7 @@ from rankwise.least_squares.solving import (
     relative,
     rounding,
 )
-from rankwise.solvers.spectral import Spectrum, decompose
+from rankwise.least_squares.spectral import Spectrum, decompose
 
 TRUSTED = 5e-9  # estimated error up to which the eigendecomposition is accepted
 RESOLVED = 1e3 * float(np.finfo(float).eps)  # an alpha above this share of the largest eigenvalue survives rounding

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.jit import kernel
-from rankwise.solvers.spectral_kernels import dot
+from rankwise.least_squares.spectral_kernels import dot
 
 
 @kernel

@@ -16,25 +16,23 @@ import numpy as np
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.devices import (
     AnyArray,
-    DeviceArray,
     device_of,
     is_device_array,
     namespace,
     on_device_of,
-    some_rows,
     to_host,
 )
-from rankwise.foundation.threads import thread_count
 from rankwise.least_squares.comparisons import Comparisons, check_options, compare
 from rankwise.least_squares.parts import HEIGHT, Facts, Part, moved_of, narrowed, part_of, stacked
 from rankwise.least_squares.squared_gaps import SQUARED, SquaredGapRisk
 from rankwise.least_squares.twofold import DENSE_BYTES, TwofoldRows
 from rankwise.least_squares.units import Units
+from rankwise.objective.building import by_query, rows_of
 from rankwise.objective.executors import Executor, Threads
 from rankwise.objective.objective import Objective
 from rankwise.objective.risks import PairwiseRisk
 from rankwise.objective.rows import MemoryRows, Rows
-from rankwise.objective.stored import Features, Source, StoredRows
+from rankwise.objective.stored import Features, StoredRows
 from rankwise.objective.sums import Sum, SumExpansion
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries, QueryIds
@@ -69,7 +67,7 @@ class Regression:
     def __init__(self, executor: Executor, units: Units = AS_GIVEN) -> None:
         self.executor = executor
         self.units = units
-        self.size = int(executor.zero.shape[0])
+        self.size = executor.n_features
         self.sum = Sum(executor)
         self.parts = executor.state(part_of)
 
@@ -237,33 +235,19 @@ def build(
     """
     check_options(ties, scaling)
     groups = Queries(queries, X.shape[0])
+    rows, labels, weights, groups = by_query(rows_of(X, n_jobs), labels, weights, groups)
     if is_device_array(X):
-        return _on_device(X, labels, groups, weights, ties, scaling)
-    n_threads = thread_count(n_jobs)
-    rows = StoredRows(X, 0, X.shape[0], n_threads) if isinstance(X, Source) else MemoryRows(X, n_threads)
-    if groups.rows is not None:
-        rows, labels = rows.select(groups.rows, n_threads), labels[groups.rows]
-        weights = None if weights is None else weights[groups.rows]
-        groups = groups.gathered()
+        return _on_device(rows, labels, groups, weights, ties, scaling)
     comparisons = compare(labels, groups, weights, ties, scaling)
     return Threads(rows, SquaredGapRisk(comparisons, labels, groups.starts))
 
 
-def _on_device(
-    X: DeviceArray, y: AnyArray, groups: Queries, weights: AnyArray | None, ties: str, scaling: str
-) -> Threads:
+def _on_device(rows: Rows, y: AnyArray, groups: Queries, weights: AnyArray | None, ties: str, scaling: str) -> Threads:
     """By sums over pairs with the margins y_i - y_j, which are implemented for devices.
 
     With ties included, all documents of a query are compared, so any order of them may serve as preferences.
     """
-    from rankwise.objective.device_sparse import rows_on_device
-
     xp = namespace(y)
-    rows: Rows = rows_on_device(X)
-    if groups.rows is not None:
-        rows, y = rows.select(groups.rows, 1), some_rows(y, groups.rows)
-        weights = None if weights is None else some_rows(weights, groups.rows)
-        groups = groups.gathered()
     if scaling == "query":
         omega = np.ones(y.shape[0]) if weights is None else to_host(weights)
         totals = np.bincount(groups.codes, omega)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.registry import one_of
 from rankwise.foundation.strict_json import Json
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import Rows, counted, latex_table, latex_text, markdown_table, table, visible
@@ -46,8 +47,7 @@ class Procedure:
     random_state: int = 0
 
     def __post_init__(self) -> None:
-        if self.test not in TESTS:
-            raise ValueError(f"test must be one of {', '.join(map(repr, TESTS))}; got {self.test!r}")
+        one_of("test", self.test, TESTS)
         for name in ("alpha", "confidence"):
             if not 0 < getattr(self, name) < 1:
                 raise ValueError(f"{name} must be between 0 and 1; got {getattr(self, name)!r}")

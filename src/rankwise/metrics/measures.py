@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
 from rankwise.foundation.arrays import Floats, read_number
-from rankwise.foundation.registry import NAME, Registry, can_take
+from rankwise.foundation.registry import NAME, Registry, can_take, one_of
 
 OfQuery = Callable[..., float]  # of (labels, scores) of a query's documents, best first, and the cutoff if any
 
@@ -156,8 +156,7 @@ def register_measure(
     about    a short description
     replace  whether to replace a measure that is registered under this name
     """
-    if cutoff not in CUTOFFS:
-        raise ValueError(f"cutoff must be one of {', '.join(map(repr, CUTOFFS))}; got {cutoff!r}")
+    one_of("cutoff", cutoff, CUTOFFS)
     if not isinstance(measure, Family):
         arguments = ("labels", "scores") if cutoff == "none" else ("labels", "scores", "cutoff")
         if not can_take(measure, *arguments):

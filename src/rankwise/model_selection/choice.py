@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.registry import one_of
 
 RULES = ("best", "one-se")
 GRID = 3  # least number of values for which the end of the grid is reported
@@ -23,8 +24,7 @@ def means_and_errors(values: Floats) -> tuple[Floats, Floats]:
 
 
 def check_rule(rule: str) -> None:
-    if rule not in RULES:
-        raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}")
+    one_of("rule", rule, RULES)
 
 
 def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> int:

@@ -13,6 +13,7 @@ from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Ints
 from rankwise.foundation.compression import open_bytes
+from rankwise.foundation.registry import one_of
 from rankwise.model_selection.splits import Split
 
 PARTS = 5
@@ -73,8 +74,7 @@ class LetorFolds(BaseCrossValidator):  # type: ignore[misc]
 
     def split(self, X: ArrayLike | None = None, y: object = None, groups: object = None) -> Iterator[Split]:
         """(training rows, rows of the part to judge by) of each fold; query ids are ignored."""
-        if self.judge not in ("valid", "test"):
-            raise ValueError(f"judge must be 'valid' or 'test'; got {self.judge!r}")
+        one_of("judge", self.judge, ("valid", "test"))
         rows = None if X is None else np.shape(X)[0]
         if rows is not None and rows != self._checked().size:
             raise ValueError(f"parts holds {np.size(self.parts)} numbers, X has {rows} rows: one number per row")

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from rankwise.foundation.arrays import Floats, Ints, finite
 from rankwise.foundation.devices import HostMatrix, SparseMatrix
+from rankwise.foundation.registry import one_of
 from rankwise.pairs.queries import Queries
 
 STRATIFY = (None, "length", "labels")
@@ -76,8 +77,7 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
             raise ValueError("QueryKFold needs the query ids: split(X, y, groups=qid), or cross_validate(..., qid=qid)")
         if not isinstance(self.n_splits, int | np.integer) or self.n_splits < 2:
             raise ValueError(f"n_splits must be an integer of at least 2; got n_splits={self.n_splits!r}")
-        if self.stratify not in STRATIFY:
-            raise ValueError(f"stratify must be one of {', '.join(map(repr, STRATIFY))}; got {self.stratify!r}")
+        one_of("stratify", self.stratify, STRATIFY)
         queries = Queries(ids, n_rows)
         if len(queries) < self.n_splits:
             raise ValueError(
@@ -139,5 +139,6 @@ def _checked(splits: list[Split], n_rows: int) -> list[Split]:
         if not places.size:
             raise ValueError(f"cv[{fold}] has no training rows, or no held-out rows")
         if places.min() < -n_rows or places.max() >= n_rows:
-            raise ValueError(f"cv[{fold}] names row {places.max()}: X has {n_rows} rows")
+            wrong = places.max() if places.min() >= -n_rows else places.min()
+            raise ValueError(f"cv[{fold}] names row {wrong}: X has {n_rows} rows")
     return splits

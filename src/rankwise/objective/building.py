@@ -9,6 +9,7 @@ from scipy import sparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints, exact, finite
 from rankwise.foundation.devices import (
+    AnyArray,
     HostMatrix,
     Numbers,
     SparseMatrix,
@@ -19,6 +20,7 @@ from rankwise.foundation.devices import (
     some_rows,
     to_host,
 )
+from rankwise.foundation.registry import one_of
 from rankwise.foundation.threads import thread_count
 from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
@@ -30,7 +32,7 @@ from rankwise.objective.sums import Sum
 from rankwise.pairs import costs as costs_of
 from rankwise.pairs.costs import Costs
 from rankwise.pairs.preferences import Preferences
-from rankwise.pairs.queries import Queries, QueryIds
+from rankwise.pairs.queries import Queries, QueryIds, grouped
 from rankwise.pairs.schemes import Scheme, check_scheme
 
 RESCALINGS = ("slack", "margin")
@@ -59,16 +61,14 @@ class Pairing:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scheme", check_scheme(self.scheme))
-        given = {"rescaling": (self.rescaling, RESCALINGS), "normalize_pairs": (self.normalize, NORMALIZATIONS)}
-        for name, (value, known) in given.items():  # named as the parameters of RankSVM
-            if value not in known:
-                raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
+        one_of("rescaling", self.rescaling, RESCALINGS)
+        one_of("normalize_pairs", self.normalize, NORMALIZATIONS)  # named as the parameter of RankSVM
 
 
 def build(
     X: Features,
     labels: Numbers,
-    queries: QueryIds | None = None,
+    queries: QueryIds | Queries | None = None,
     weights: Numbers | None = None,
     *,
     loss: Loss,
@@ -80,25 +80,24 @@ def build(
     pairing = pairing or Pairing()
     labels = exact(labels, "labels", by_order=pairing.costs is None)
     labels = finite(labels if library_of(X) is None else on_device_of(X, labels), "labels")
-    groups = Queries(queries, X.shape[0])
+    groups = grouped(queries, X.shape[0])
     if pairing.costs is not None and _needs_list(pairing, to_host(labels), groups):
-        if library_of(X):
-            raise ValueError("these costs need a list of all pairs: pass X as an array of NumPy or SciPy")
+        if library_of(X) or isinstance(X, Source):
+            in_memory = "data.read()" if isinstance(X, Source) else "X as an array of NumPy or SciPy"
+            raise ValueError(f"these costs need a list of all pairs: pass {in_memory}, or other costs")
         return _build_listed(X, labels, groups, weights, loss, C, pairing, n_jobs)
-    features = rows_of(X, n_jobs)
     costs, order = pairing.costs, groups.rows
-    if groups.rows is not None:
-        features, labels = features.select(groups.rows, features.n_threads), some_rows(labels, groups.rows)
-        weights = None if weights is None else some_rows(on_device_of(labels, weights), groups.rows)
-        costs = np.asarray(costs)[groups.rows] if np.asarray(costs).ndim == 1 else costs
-        groups = groups.gathered()
+    if order is not None and np.asarray(costs).ndim == 1:
+        costs = np.asarray(costs)[order]
+    weights = None if weights is None else on_device_of(labels, weights)
+    features, labels, weights, groups = by_query(rows_of(X, n_jobs), labels, weights, groups)
     features = features.centred(groups.starts)
     margins = None
     if pairing.rescaling == "margin" and costs is not None:
         margins, costs = costs_of.per_document(costs, to_host(labels)), None
         margins = on_device_of(labels, margins)
 
-    def preferences_of(weights: Numbers | None) -> Preferences:
+    def preferences_of(weights: AnyArray | None) -> Preferences:
         scope, scheme = pairing.scope, pairing.scheme
         return Preferences(labels, groups, weights, scope=scope, costs=costs, scheme=scheme, n_jobs=n_jobs)
 
@@ -108,7 +107,7 @@ def build(
         C /= divisor(totals, pairing.normalize)
         if pairing.normalize == "query":
             by_row = on_device_of(labels, np.sqrt(np.repeat(_reciprocals(totals), groups.sizes)))
-            preferences = preferences_of(by_row if weights is None else on_device_of(labels, weights) * by_row)
+            preferences = preferences_of(by_row if weights is None else weights * by_row)
     risk = PairwiseRisk(preferences, loss, margins)
     return Objective(Sum(Threads(features, risk)), C, pairing.normalize, order)
 
@@ -154,6 +153,17 @@ def rows_of(X: Features, n_jobs: int | None) -> Rows:
         return rows_on_device(X)
     n_threads = _threads(X, n_jobs)
     return StoredRows(X, 0, X.shape[0], n_threads) if isinstance(X, Source) else MemoryRows(X, n_threads)
+
+
+def by_query(
+    features: Rows, labels: AnyArray, weights: AnyArray | None, groups: Queries
+) -> tuple[Rows, AnyArray, AnyArray | None, Queries]:
+    """Rows, labels and weights with those of each query together; copied only where they are not."""
+    rows = groups.rows
+    if rows is None:
+        return features, labels, weights, groups
+    weights = None if weights is None else some_rows(weights, rows)
+    return features.select(rows, features.n_threads), some_rows(labels, rows), weights, groups.gathered()
 
 
 def _threads(X: HostMatrix | Source, n_jobs: int | None) -> int:
@@ -227,13 +237,12 @@ def _build_listed(
     totals: Floats = np.bincount(groups.codes[better], scales, minlength=len(groups)).astype(np.float64)
     C /= divisor(totals, pairing.normalize)
     if pairing.normalize == "query":
-        scales = scales * _reciprocals(totals)[groups.codes[better]]
-    return _of_listed(X, ListedRisk(_differences(better, worse, labels.size), scales, margins, loss), C, n_jobs)
+        scales, totals = scales * _reciprocals(totals)[groups.codes[better]], (totals > 0).astype(np.float64)
+    return _of_listed(X, ListedRisk(_differences(better, worse, labels.size), scales, margins, loss, totals), C, n_jobs)
 
 
 def _of_listed(X: HostMatrix, risk: ListedRisk, C: float, n_jobs: int | None) -> Objective:
-    features = MemoryRows(X, thread_count(n_jobs)).centred(risk.starts)
-    return Objective(Sum(Threads(features, risk)), C)
+    return Objective(Sum(Threads(rows_of(X, n_jobs).centred(risk.starts), risk)), C)
 
 
 def _listed_costs(costs: Costs, labels: Floats, groups: Queries, better: Ints, worse: Ints) -> Floats:

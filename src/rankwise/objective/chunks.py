@@ -29,12 +29,6 @@ class Summand(Expansion, Protocol):
         ...
 
 
-class Slope(Protocol):
-    """The derivative of a function on a ray, as a term of a sum."""
-
-    def slope(self, t: float) -> AnyFloats: ...
-
-
 class Chunk(Protocol):
     """Some whole queries."""
 
@@ -47,7 +41,7 @@ class Chunk(Protocol):
 
     def with_loss(self, loss: Loss) -> Self: ...
     def at(self, w: AnyFloats) -> Summand: ...
-    def along(self, start: AnyFloats, direction: AnyFloats) -> Slope: ...
+    def along(self, start: AnyFloats, direction: AnyFloats) -> "ChunkRay": ...
 
 
 @dataclass(frozen=True)
@@ -58,10 +52,10 @@ class PlainChunk:
     risk: Risk
     large: bool
 
-    def with_loss(self, loss: Loss) -> "PlainChunk":
+    def with_loss(self, loss: Loss) -> Self:
         return self if loss is self.risk.loss else replace(self, risk=self.risk.with_loss(loss))
 
-    def at(self, w: AnyFloats) -> "ChunkExpansion":
+    def at(self, w: AnyFloats) -> Summand:
         rows = self.rows.loaded()
         risk = self.risk.at(rows.dot(w))
         gradient = rows.transposed_dot(risk.gradient)

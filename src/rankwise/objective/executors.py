@@ -46,6 +46,8 @@ class Executor(Protocol):
     @property
     def loss(self) -> Loss: ...
     @property
+    def n_features(self) -> int: ...
+    @property
     def zero(self) -> AnyFloats:
         """The origin of weight space, on the device of the rows."""
         ...
@@ -88,6 +90,10 @@ class Threads:
     @property
     def loss(self) -> Loss:
         return self.risk.loss
+
+    @property
+    def n_features(self) -> int:
+        return self.rows.n_features
 
     @property
     def zero(self) -> AnyFloats:

@@ -5,40 +5,36 @@ once, and Python is called once per chunk. The formulas are those of `risks.Pair
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.jit import kernel
-from rankwise.objective.chunks import SCALARS, ChunkRay, sizes
-from rankwise.objective.losses import Loss
-from rankwise.objective.risks import PairwiseRisk
+from rankwise.objective.chunks import SCALARS, PlainChunk, sizes
+from rankwise.objective.risks import PairwiseRisk, sums_of_piece
 from rankwise.objective.row_kernels import add_transposed, dot
-from rankwise.objective.rows import Rows
 from rankwise.pairs.compiled import FEW_LEVELS, Engine, Ranking, first_node, next_node, sort_queries, sweep
 
 NO_ROWS = np.zeros(0, np.int32)  # the rows of a chunk are stored query by query
+_sums_of_piece = kernel(sums_of_piece)
 
 
 @dataclass(frozen=True)
-class FusedChunk:
+class FusedChunk(PlainChunk):
     """Some whole queries, few enough rows for one thread, with the sum over all pairs and no costs."""
 
-    rows: Rows
     risk: PairwiseRisk
     large: bool = field(default=False, init=False)
 
-    def with_loss(self, loss: Loss) -> "FusedChunk":
-        return self if loss is self.risk.loss else FusedChunk(self.rows, self.risk.with_loss(loss))
-
-    @property
+    @cached_property
     def layout(self) -> tuple[Array, ...]:
         layout, margins = self.risk.preferences.layout, self.risk.margins
         weights = np.ones(layout.n_rows) if layout.weights is None else layout.weights
         return layout.starts, layout.n_levels, layout.level, weights, np.zeros(0) if margins is None else margins
 
-    @property
+    @cached_property
     def pieces(self) -> Floats:
         pieces = self.risk.loss.pieces
         return np.array([(p.threshold, p.constant, p.slope, p.curvature) for p in pieces])
@@ -52,10 +48,6 @@ class FusedChunk:
         sums = np.zeros(self.rows.n_features + SCALARS)
         _expand(self.rows.loaded().arrays, w, self.layout, pieces, ranking.arrays, degrees, sums)
         return FusedExpansion(w, self, ranking, degrees, sums)
-
-    def along(self, start: Floats, direction: Floats) -> ChunkRay:
-        rows = self.rows.loaded()
-        return ChunkRay(self.risk, rows.dot(start), rows.dot(direction))
 
 
 @dataclass(frozen=True)
@@ -128,10 +120,10 @@ def _expand(rows: Any, w: Floats, layout: Any, pieces: Floats, ranking: Any, deg
             threshold, a, b, c = pieces[p]
             graph = (threshold + tau - 1.0, ends, n_levels[q : q + 1], ranking)
             N, sd, sLs = _piece(graph, weights, s, (b + tau * c, c), degrees[p], work, g)
-            u, uu = tau * N - sd, tau * tau * N - 2 * tau * sd + sLs
-            out[d] += a * N + b * u + c / 2 * uu
-            out[d + 1] += b * u + c * uu
-            out[d + 2] += (abs(b) + abs(c)) * (tau * N + 2 * abs(sd) + abs(sLs))
+            value, moment, terms = _sums_of_piece(a, b, c, tau, N, sd, sLs)
+            out[d] += value
+            out[d + 1] += moment
+            out[d + 2] += terms
         add_transposed(rows, first, last, g, out)
 
 

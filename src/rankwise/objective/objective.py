@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from rankwise.foundation.arrays import Floats, Ints
-from rankwise.foundation.devices import AnyFloats, half_square, length_of
+from rankwise.foundation.devices import AnyFloats, diagonal_of, half_square, length_of
 from rankwise.objective import losses
 from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
@@ -45,7 +45,7 @@ class Objective:
 
     @property
     def size(self) -> int:
-        return int(self.zero.shape[0])
+        return self.sum.executor.n_features
 
     @property
     def zero(self) -> AnyFloats:
@@ -147,7 +147,7 @@ class ObjectiveExpansion:
 
     def hessian_matrix(self) -> AnyFloats:
         matrix = self.C * self.sum.hessian_matrix()
-        matrix.reshape(-1)[:: matrix.shape[0] + 1] += 1.0
+        diagonal_of(matrix)[:] += 1.0
         return matrix
 
     def hessian_diagonal(self) -> AnyFloats:

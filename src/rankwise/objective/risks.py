@@ -10,7 +10,7 @@ and a loss is the sum over its pieces. The margin τ is 1, or 0 if the documents
 """
 
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -131,6 +131,13 @@ def _identity(point: AnyFloats) -> AnyFloats:
     return identity
 
 
+def sums_of_piece(a: float, b: float, c: float, tau: float, N: Any, sd: Any, sLs: Any) -> tuple[Any, Any, Any]:
+    """What a piece (a, b, c) adds to value, moment and terms, from the sums over its edges; `fused` compiles it."""
+    u, uu = tau * N - sd, tau * tau * N - 2 * tau * sd + sLs
+    size = tau * N + 2 * abs(sd) + abs(sLs)
+    return a * N + b * u + c / 2 * uu, b * u + c * uu, abs(a) * N + (abs(b) + abs(c)) * size
+
+
 @dataclass(frozen=True)
 class PairwiseRisk:
     """The sum of loss(s_i - s_j) over all preference pairs (i, j).
@@ -162,10 +169,8 @@ class PairwiseRisk:
                     sLs = s @ Ls
                 gradient += c * Ls
             graphs.append((piece, graph))
-            u, uu = tau * N - sd, tau * tau * N - 2 * tau * sd + sLs
-            value += a * N + b * u + c / 2 * uu
-            moment += b * u + c * uu
-            terms += (abs(b) + abs(c)) * (tau * N + 2 * abs(sd) + abs(sLs))
+            of_value, of_moment, of_terms = sums_of_piece(a, b, c, tau, N, sd, sLs)
+            value, moment, terms = value + of_value, moment + of_moment, terms + of_terms
         return PairwiseExpansion(scores, value, gradient, moment, terms, tuple(graphs))
 
     @property
@@ -206,27 +211,30 @@ class ListedRisk:
     """Σ_p weight_p · loss(u_p) over listed pairs, u_p = margin_p - (s_better - s_worse).
 
     For pairs that a user passes, and for costs that are not sums of products. `differences` is the pairs × rows matrix
-    with +1 at the better and -1 at the worse document of each pair.
+    with +1 at the better and -1 at the worse document of each pair. `by_query` has the weight of each query's pairs, if
+    they come from labels and query ids.
     """
 
     differences: SparseMatrix
     weights: Floats
     margins: Floats
     loss: Loss
+    by_query: Floats | None = None
 
     def at(self, scores: Floats) -> "ListedExpansion":
         u = self.margins - self.differences @ scores
-        value, slopes, curvatures, sizes = 0.0, np.zeros_like(u), np.zeros_like(u), np.zeros_like(u)
+        value, terms, slopes, curvatures, sizes = 0.0, 0.0, np.zeros_like(u), np.zeros_like(u), np.zeros_like(u)
         for piece in self.loss.pieces:
             a, b, c = piece.constant, piece.slope, piece.curvature
             weights = self.weights * (1.0 - u < piece.threshold)
             with np.errstate(over="ignore", invalid="ignore"):  # on too long a step; solvers look at the value
                 value += float(weights @ (a + b * u + c / 2 * u * u))
+                terms += float(weights @ (abs(a) + abs(b * u) + abs(c) / 2 * u * u))  # pieces may cancel
             slopes += weights * (b + c * u)
             curvatures += weights * c
             sizes += weights * (abs(b) + abs(c))
         gradient: Floats = -(self.differences.T @ slopes)
-        moment, terms = float(slopes @ u), float(slopes @ np.abs(u))
+        moment = float(slopes @ u)
         return ListedExpansion(scores, value, gradient, moment, terms, self.differences, curvatures, sizes)
 
     @property
@@ -235,7 +243,7 @@ class ListedRisk:
 
     @property
     def totals(self) -> Floats:
-        return np.array([self.weights.sum()])
+        return np.array([self.weights.sum()]) if self.by_query is None else self.by_query
 
     @property
     def starts(self) -> Ints:

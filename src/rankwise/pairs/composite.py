@@ -11,6 +11,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import AnyFloats, namespace, to_host
+from rankwise.foundation.registry import one_of
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
 
 
@@ -122,5 +123,4 @@ SCOPES: dict[str, Callable[[Layout], list[Layout]]] = {  # name -> layouts that 
 
 
 def check_scope(scope: str) -> None:
-    if scope not in SCOPES:
-        raise ValueError(f"scope must be one of {', '.join(map(repr, SCOPES))}; got {scope!r}")
+    one_of("scope", scope, SCOPES)

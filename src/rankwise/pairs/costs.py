@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from rankwise.foundation.arrays import Floats, Ints, finite
 from rankwise.foundation.devices import SparseMatrix
+from rankwise.foundation.registry import one_of
 from rankwise.pairs.queries import Queries
 
 Costs: TypeAlias = str | ArrayLike | SparseMatrix | Callable[[Ints, Ints], ArrayLike]
@@ -55,9 +56,7 @@ def separable(costs: Costs, labels: Floats, queries: Queries) -> tuple[Floats, F
 def known(costs: Costs) -> bool:
     """Whether the costs are sums of products; those of a callable or of a sparse n × n matrix are not."""
     if isinstance(costs, str):
-        if costs not in NAMES:
-            names = ", ".join(map(repr, NAMES))
-            raise ValueError(f"costs must be one of {names}, an array, a sparse matrix or a callable; got {costs!r}")
+        one_of("costs", costs, NAMES, also="an array, a sparse matrix or a callable")
         return True
     return isinstance(costs, np.ndarray | list | tuple)
 

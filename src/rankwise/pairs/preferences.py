@@ -23,7 +23,7 @@ from rankwise.pairs.costs import Costs
 from rankwise.pairs.device_layout import Grouping
 from rankwise.pairs.device_layout import levels as levels_on_device
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
-from rankwise.pairs.queries import Queries, QueryIds
+from rankwise.pairs.queries import Queries, QueryIds, grouped
 from rankwise.pairs.schemes import Scheme, check_scheme, find_scheme
 
 FEW_LABELS = 12  # up to this many distinct labels are numbered once for all queries
@@ -54,12 +54,12 @@ class Preferences:
         check_scope(scope)
         values = finite(exact(labels, "labels", by_order=costs is None), "labels")
         n = values.shape[0]
-        grouped = queries if isinstance(queries, Queries) else Queries(queries, n)
-        level, n_levels = _levels(values, grouped, FEW_LABELS if scope == "all" else 0)
-        rows = None if grouped.rows is None else grouped.rows.astype(np.int32 if n < 2**31 else np.int64)
+        groups = grouped(queries, n)
+        level, n_levels = _levels(values, groups, FEW_LABELS if scope == "all" else 0)
+        rows = None if groups.rows is None else groups.rows.astype(np.int32 if n < 2**31 else np.int64)
         scales = None if weights is None else _weights(on_device_of(values, weights), n)
-        products = None if costs is None else _products(costs, values, grouped)
-        layout = Layout(grouped.starts, rows, level, n_levels, scales)
+        products = None if costs is None else _products(costs, values, groups)
+        layout = Layout(groups.starts, rows, level, n_levels, scales)
         self._settle(layout, scope, products, scheme, thread_count(n_jobs))
 
     def _settle(

@@ -56,6 +56,11 @@ class Queries:
         return np.diff(self.starts)
 
 
+def grouped(queries: QueryIds | Queries | None, n_rows: int) -> Queries:
+    """The rows by query, where they are not grouped already."""
+    return queries if isinstance(queries, Queries) else Queries(queries, n_rows)
+
+
 def cut(starts: Ints, size: int) -> list[tuple[int, int]]:
     """Divide queries into runs [first, last) of at least `size` documents each; the last run may have fewer."""
     n_queries = starts.size - 1

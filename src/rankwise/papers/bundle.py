@@ -14,9 +14,10 @@ import numpy as np
 from scipy import optimize
 
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.functions import Expansion, Function
+from rankwise.foundation.functions import Expansion, Function, Ray, Searchable
 from rankwise.solvers.base import (
     CORNER,
+    STOPPED,
     Callback,
     Result,
     Start,
@@ -24,6 +25,7 @@ from rankwise.solvers.base import (
     check_range,
     converged_by,
     gap_scale,
+    may_overflow,
     point_of,
     relative,
     require,
@@ -35,16 +37,8 @@ PLANES = 2.0  # rounding errors of planes, compared with those at the best point
 IDLE = 50  # a plane that was not active at the model's minimum for this many iterations is dropped
 
 
-class Ray(Protocol):
-    """A function on a ray."""
-
-    def slope(self, t: float) -> float: ...
-
-
-class Lined(Function, Protocol):
+class Lined(Function, Searchable, Protocol):
     """An objective whose slopes on a ray take no product with X."""
-
-    def along(self, start: Floats, direction: Floats) -> Ray: ...
 
 
 @dataclass(frozen=True)
@@ -63,8 +57,8 @@ class Bundle:
         require(objective, "bundle", "along")
         began = time.perf_counter()
         first = point_of(objective, start)
-        best = touched = objective.at(first)
-        with np.errstate(over="ignore", invalid="ignore"):
+        with may_overflow():
+            best = touched = objective.at(first)
             value_at_zero = check_range(objective.at(np.zeros(objective.size)) if first.any() else best)[1]
         planes = _Planes(objective.size)
         history: list[Step] = []
@@ -87,7 +81,7 @@ class Bundle:
             if done:
                 message = converged_by("certified", gap, scale, self.tol)
             elif stopped:
-                message = "stopped by the callback"
+                message = STOPPED
             elif len(history) >= self.max_iter:
                 message = f"max_iter = {self.max_iter} planes were not enough: the relative gap is {share:.3g}"
         result = Result(best.point, best.value, norm, len(history), done, message, history)

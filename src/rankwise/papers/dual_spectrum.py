@@ -17,6 +17,7 @@ from scipy import sparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import SparseMatrix
+from rankwise.foundation.registry import one_of
 from rankwise.pairs.queries import Queries, QueryIds
 
 if TYPE_CHECKING:
@@ -46,14 +47,12 @@ class DualSpectrum:
         """For each query the fewest dimensions with a share `energy` (1: up to rounding) of the squares or values."""
         if not 0 < energy <= 1:
             raise ValueError(f"energy must be above 0 and at most 1; got {energy!r}")
-        if of not in ENERGIES:
-            raise ValueError(f"of must be one of {', '.join(map(repr, ENERGIES))}; got {of!r}")
+        one_of("of", of, ENERGIES)
         return np.array([_dimensions(values, energy, ENERGIES[of]) for values in self.singular], dtype=np.int64)
 
     def shares(self, energy: float = 0.9, of: str = "squares", among: str = "documents") -> Floats:
         """For each query, `dimensions` divided by the number of its documents or by the size of its block."""
-        if among not in DIMENSIONS:
-            raise ValueError(f"among must be one of {', '.join(map(repr, DIMENSIONS))}; got {among!r}")
+        one_of("among", among, DIMENSIONS)
         shares: Floats = self.dimensions(energy, of) / (self.documents if among == "documents" else self.block)
         return shares
 

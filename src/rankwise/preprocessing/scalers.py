@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rankwise.foundation.registry import one_of
 from rankwise.foundation.strict_json import Json
 from rankwise.pairs.queries import QueryIds
 from rankwise.preprocessing.scaling import BY_QUERY, METHODS, Matrix, Scaling, check_name
@@ -73,8 +74,7 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         return scaler
 
     def _validated(self, X: ArrayLike | Matrix, *, reset: bool) -> Matrix:
-        if self.method not in METHODS:
-            raise ValueError(f"method is {self.method!r}: give 'minmax' or 'zscore'")
+        one_of("method", self.method, METHODS)
         if not reset:
             check_is_fitted(self)
         wanted = {"accept_sparse": self.accept_sparse, "dtype": [np.float64, np.float32]}

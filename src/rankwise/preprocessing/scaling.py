@@ -16,6 +16,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, issparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.registry import one_of
 from rankwise.foundation.strict_json import Json
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import Queries, QueryIds, cut
@@ -63,11 +64,11 @@ class Scaling:
             return cls(name, n_features)
         return cls(name, n_features, *_shift_and_scale(X, name.removeprefix(BY_QUERY)))
 
-    def transform(self, X: Matrix, qid: QueryIds | None = None) -> Matrix:
-        """The rows X scaled, float32 where X is float32."""
+    def transform(self, X: Matrix, qid: QueryIds | None = None, n_jobs: int | None = None) -> Matrix:
+        """The rows X scaled, float32 where X is float32; scaling per query uses `n_jobs` threads."""
         check_rows(self.name, X)
         if self.by_query and qid is not None:
-            return _scaled_within(X, Queries(qid, X.shape[0]), self.method)
+            return _scaled_within(X, Queries(qid, X.shape[0]), self.method, thread_count(n_jobs))
         if self.shift is None or self.scale is None:
             raise ValueError("qid is missing: this QueryScaler was fitted with query ids, so transform needs them too")
         return _scaled(X, self.shift, self.scale)
@@ -99,8 +100,7 @@ class Scaling:
 
 def check_name(name: str) -> None:
     """One sentence where no scaler has that name."""
-    if name not in NAMES:
-        raise ValueError(f"no scaler is called {name!r}: choose query-minmax, query-zscore, minmax or zscore")
+    one_of("scaler", name, NAMES)
 
 
 def check_rows(name: str, X: Matrix) -> None:
@@ -202,7 +202,7 @@ def _scaled(X: Matrix, shift: Floats, scale: Floats) -> Matrix:
     return X
 
 
-def _scaled_within(X: Array, queries: Queries, method: str) -> Array:
+def _scaled_within(X: Array, queries: Queries, method: str, n_threads: int) -> Array:
     out = np.empty_like(X)
 
     def scale(first: int, last: int) -> None:
@@ -215,7 +215,7 @@ def _scaled_within(X: Array, queries: Queries, method: str) -> Array:
             out[rows] = _scaled_block(X[rows], queries.starts[first:last] - start, method)
 
     blocks = cut(queries.starts, max(1, BLOCK_VALUES // X.shape[1]))
-    share(lambda bounds: scale(*bounds), blocks, thread_count())
+    share(lambda bounds: scale(*bounds), blocks, n_threads)
     return out
 
 

@@ -1,12 +1,27 @@
 """Options and sizes that every training checks."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
+from rankwise.data.chunks import ChunkedData
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.memory import memory_at_hand
 
 LEAST_WEIGHT = 1e-150  # of the documents that weigh most: its square is still a normal number
 VECTORS = 12  # as long as X is wide, that a solver holds at a time
+
+
+@contextmanager
+def naming_nan(X: object) -> Iterator[None]:
+    """A context that names the place of a NaN on disk, which is found only when it has spoilt what is computed."""
+    try:
+        yield
+    except ValueError:
+        if isinstance(X, ChunkedData):
+            X.check_finite()
+        raise
 
 
 def check_room_for_weights(n_features: int) -> None:

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankwise.data.chunks import ChunkedData
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import AnyFloats, DeviceArray, library_of
+from rankwise.foundation.registry import one_of
 from rankwise.least_squares.conjugate import by_conjugate_gradients
 from rankwise.least_squares.regression import Regression, cheapest, regression
 from rankwise.least_squares.solving import ENOUGH, Solution, by_dual, by_primal
@@ -17,7 +17,7 @@ from rankwise.objective import losses
 from rankwise.objective.stored import Features, is_stored
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries, QueryIds
-from rankwise.rankers.checks import positive
+from rankwise.rankers.checks import naming_nan, positive
 from rankwise.rankers.fitted import Fitted
 from rankwise.solvers import Callback, Result, make_solver
 
@@ -47,8 +47,7 @@ class RankRLSOptions:
     def check(self, X: object) -> None:
         """What cannot work is refused before the data are looked at."""
         positive("alpha", self.alpha)
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver is {self.solver!r}: there are {', '.join(map(repr, SOLVERS))}")
+        one_of("solver", self.solver, SOLVERS)
         if is_stored(X) and self.solver == "dual":
             raise ValueError("solver 'dual' takes rows in memory: give data.read(), or take 'auto'")
 
@@ -75,12 +74,8 @@ class RankRLSOptions:
         name = cheapest(X.shape[0], X.shape[1], X.size) if self.solver == "auto" else self.solver
         if is_stored(X) and name == "dual":
             name = "cg"
-        try:
+        with naming_nan(X):
             fitted = self.solve(problem, name)
-        except ValueError:
-            if isinstance(X, ChunkedData):
-                X.check_finite()  # a NaN on disk shows only in the sums; this names its row
-            raise
         dual = None if fitted.dual is None else in_rows_given(fitted.dual, qid)
         return replace(fitted, n_queries=n_queries, dual=dual, remarks=remarks)
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from rankwise.data.chunks import ChunkedData
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import (
     AnyFloats,
@@ -25,9 +24,9 @@ from rankwise.objective.building import Pairing, build, build_from_pairs, query_
 from rankwise.objective.objective import Objective
 from rankwise.objective.stored import Features
 from rankwise.pairs.costs import Costs
-from rankwise.pairs.queries import Queries, QueryIds
+from rankwise.pairs.queries import Queries, QueryIds, grouped
 from rankwise.pairs.schemes import Scheme
-from rankwise.rankers.checks import positive, whole
+from rankwise.rankers.checks import naming_nan, positive, whole
 from rankwise.rankers.fitted import Fitted
 from rankwise.solvers import Callback, Result, Solver, Step, make_solver, name_of, needs_of
 
@@ -75,14 +74,11 @@ class RankSVMOptions:
     ) -> Fitted:
         """Learn from rows, labels and weights that were checked and `placed`."""
         solver = self.solver_for(X)
-        objective = self.objective(X, y, qid, sample_weight, query_weight)
-        try:
-            result = solver(objective, _fitting(start, objective), self._reporting(callback))
-        except ValueError:
-            if isinstance(X, ChunkedData):
-                X.check_finite()  # a NaN on disk shows only in the objective; this names its row
-            raise
-        return replace(self._concluded(result, objective), n_queries=len(Queries(qid, X.shape[0])))
+        queries = Queries(qid, X.shape[0])
+        objective = self.objective(X, y, queries, sample_weight, query_weight)
+        with naming_nan(X):
+            fitted = self.solve(solver, objective, start, callback)
+        return replace(fitted, n_queries=len(queries))
 
     def solve(
         self, solver: Solver, objective: Objective, start: Floats | None = None, callback: Callback | None = None
@@ -110,7 +106,8 @@ class RankSVMOptions:
         query_weight: QueryWeights | None = None,
     ) -> Objective:
         if query_weight is not None:
-            by_row = query_weights(query_weight, Queries(qid, X.shape[0]))
+            qid = grouped(qid, X.shape[0])
+            by_row = query_weights(query_weight, qid)
             by_row = on_device_of(X, by_row) if library_of(X) else by_row
             sample_weight = by_row if sample_weight is None else sample_weight * by_row
         C, normalize = self.strength()

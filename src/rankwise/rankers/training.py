@@ -40,7 +40,7 @@ class Training:
             X = data.X
             if self.scaling is not None:
                 scaling = Scaling.fitted(self.scaling, X, data.qid)
-                X = scaling.transform(X, data.qid)
+                X = scaling.transform(X, data.qid, self.options.n_jobs)
             X, y, _ = placed(X, data.y, None, self.options.device)
         else:
             check_room_for_weights(data.shape[1])

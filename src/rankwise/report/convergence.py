@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.registry import one_of
 from rankwise.report.display import Display, drawn, dress, legend, line_style
 from rankwise.solvers import Result, Step
 
@@ -37,8 +38,7 @@ class ConvergenceDisplay(Display):
     quantity: str = "relative_gap"
 
     def __post_init__(self) -> None:
-        if self.quantity not in QUANTITIES:
-            raise ValueError(f"quantity is {self.quantity!r}: there are {', '.join(map(repr, QUANTITIES))}")
+        one_of("quantity", self.quantity, QUANTITIES)
         empty = [name for name, steps in self.histories.items() if not steps]
         if empty or not self.histories:
             raise ValueError(f"{empty[0] if empty else 'nothing'} has no history: models from files have none")

@@ -1,4 +1,9 @@
-"""Solvers: called with (objective, start, callback), most of them minimise anything with `.at(w)`."""
+"""Solvers: called with (objective, start, callback), they return the minimum.
+
+`Newton` and `TrustRegion` minimise anything with `.at(w)` and know no ranking; their detours and samples are for
+objectives that offer more (see `rankwise.foundation.functions`). `Smoothing` is for the hinge; `Stochastic` and
+`DualCoordinateAscent` use single pairs.
+"""
 
 from rankwise.foundation.functions import Expansion, Function
 from rankwise.solvers.automatic import WORTH_SAMPLING, cheapest

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from rankwise.foundation.devices import AnyFloats, SparseMatrix, half_square, length_of, on_device_of
+from rankwise.foundation.devices import AnyFloats, SparseMatrix, diagonal_of, half_square, length_of, on_device_of
 from rankwise.foundation.functions import Certificate, Certified, Expansion, Function, Located, Scalable
+from rankwise.foundation.registry import one_of
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
 
@@ -40,6 +41,7 @@ class Step:
 
 
 Callback = Callable[[Step], object]  # a true return value stops the solver
+STOPPED = "stopped by the callback"
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,7 @@ class Start:
 
     def times(self, factor: float) -> "Start":
         """The same start for the objective with C multiplied by `factor`."""
-        hessian = self.hessian
-        if hessian is not None:
-            hessian = factor * hessian
-            hessian.reshape(-1)[:: hessian.shape[0] + 1] += 1.0 - factor  # ½|w|² stays as it is
+        hessian = None if self.hessian is None else rescaled(self.hessian, factor)
         if not isinstance(self.expansion, Scalable):
             raise lacking(self.expansion, "path", "times")
         norm, value = self.at_zero
@@ -119,8 +118,7 @@ class Journal:
         began: float | None = None,
         stalls: bool = True,
     ) -> None:
-        if rule not in RULES:
-            raise ValueError(f"stopping must be 'gap' or 'gradient', got {rule!r}")
+        one_of("stopping", rule, RULES)
         self.began = time.perf_counter() if began is None else began
         self.callback, self.tol, self.rule = callback, tol, rule
         self.stalls = stalls  # whether to stop when neither value nor gradient decreases any more
@@ -179,7 +177,7 @@ class Journal:
         else:
             self.converged = self.near(current.value, min(half_square(norm), estimate))
         if stopped and not self.converged:
-            self.message = "stopped by the callback"
+            self.message = STOPPED
         elif self.stalls and step.iteration - self.progress >= STALLED and not self.converged:
             self.message = "rounding allows no further decrease"
         return not (self.converged or self.message)
@@ -252,11 +250,16 @@ def check_range(at_zero: Expansion) -> tuple[float, float]:
     return norm, at_zero.value
 
 
+def may_overflow() -> np.errstate:
+    """A context without NumPy's warnings: a step too long is shortened, and what overflows is reported otherwise."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
 def begun(objective: Function, start: AnyFloats | Start | None) -> Start:
     """`start` itself, or the expansion at that point, or at 0 if it is None."""
     if isinstance(start, Start):
         return start
-    with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
+    with may_overflow():  # `check_range` reports it
         at_zero = objective.at(origin(objective))
     point = point_of(objective, start)
     return Start(objective.at(point) if bool((point != 0).any()) else at_zero, check_range(at_zero))
@@ -278,6 +281,13 @@ def point_of(objective: Function, start: AnyFloats | Start | None) -> AnyFloats:
     zero = origin(objective)
     start = start.expansion.point if isinstance(start, Start) else start
     return zero if start is None else zero + on_device_of(zero, start)
+
+
+def rescaled(hessian: AnyFloats, factor: float) -> AnyFloats:
+    """The Hessian matrix of ½|w|² + factor · something, from that of ½|w|² + something."""
+    matrix = factor * hessian
+    diagonal_of(matrix)[:] += 1.0 - factor
+    return matrix
 
 
 ROUNDING = 1e-9  # a difference of values below this share of them is mostly rounding

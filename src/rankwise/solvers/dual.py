@@ -30,6 +30,7 @@ from rankwise.solvers.base import (
     Start,
     certificate_of,
     converged_by,
+    may_overflow,
     relative,
     require,
     within,
@@ -91,7 +92,7 @@ class DualCoordinateAscent:
                 proven = journal.bounded(current, gap + _rounding(ascent, current))
                 return replace(result, gap=proven, gap_estimate=gap, dual=ascent.matrix())
             ascent.go()
-            with np.errstate(over="ignore", invalid="ignore"):
+            with may_overflow():
                 trial = objective.at(ascent.w)
             if np.isfinite(trial.value):
                 current = trial
@@ -150,7 +151,7 @@ class Ascent:
     def value(self) -> float:
         """The value of the dual, a lower bound on min f."""
         _, _, margins, _, ridge, _ = self.problem
-        with np.errstate(over="ignore", invalid="ignore"):
+        with may_overflow():
             value = float(self.alpha @ (margins - 0.5 * ridge * self.alpha)) - 0.5 * float(self.w @ self.w)
         return value if np.isfinite(value) else -np.inf  # no bound if it overflows
 
@@ -158,7 +159,7 @@ class Ascent:
         """A bound on the rounding error of `value`: in the sum over alpha, and in w as a sum of rows."""
         _, _, margins, _, ridge, _ = self.problem
         in_w = ROUNDING * length_of(self.features.absolute_transposed_dot(np.abs(self._marginals())))
-        with np.errstate(over="ignore", invalid="ignore"):
+        with may_overflow():
             in_sum = ROUNDING * float(self.alpha @ (np.abs(margins) + 0.5 * ridge * self.alpha))
             error = in_sum + in_w * (length_of(self.w) + 0.5 * in_w)
         return error if np.isfinite(error) else np.inf

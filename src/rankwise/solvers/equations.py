@@ -7,7 +7,7 @@ import numpy as np
 from scipy import linalg
 
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import AnyArray, AnyFloats, CupyArray, Tensor, library_of
+from rankwise.foundation.devices import AnyArray, AnyFloats, CupyArray, Tensor, diagonal_of, library_of
 from rankwise.foundation.threads import enough_blas_threads
 
 Inverse = Callable[[AnyFloats], AnyFloats]
@@ -24,12 +24,13 @@ def scaled_inverse(matrix: AnyArray) -> Inverse:
     The error of the factorisation then depends on how nearly dependent the columns of X are, not on their scales. If
     rounding makes the matrix indefinite, multiples of the identity are added, ten times larger each time.
     """
-    diagonal = matrix.reshape(-1)[:: matrix.shape[0] + 1]
-    diagonal[:] = diagonal.clip(1.0, None)  # at least 1 but for rounding
-    scale = 1.0 / diagonal**0.5
+    # But for rounding the diagonal is at least 1; in float32 it is a difference of large sums.
+    scale = 1.0 / diagonal_of(matrix).clip(1.0, None) ** 0.5
     if not bool((scale > 0).all()) or not bool((scale < np.inf).all()):
         raise ValueError("the Hessian overflows: scale the features, or use a smaller C")
     scaled = matrix * scale[:, None] * scale
+    diagonal = diagonal_of(scaled)
+    diagonal[:] = 1.0
     lift = 0.0
     while lift <= 1.0:
         try:
@@ -37,7 +38,7 @@ def scaled_inverse(matrix: AnyArray) -> Inverse:
             return lambda v: scale * solve(scale * v)
         except linalg.LinAlgError:
             more = max(10 * lift, scaled.shape[0] * float(np.finfo(float).eps))
-            scaled.reshape(-1)[:: scaled.shape[0] + 1] += more - lift
+            diagonal += more - lift
             lift = more
     return lambda v: scale * (scale * v)  # the diagonal only: still a descent direction
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from rankwise.foundation.devices import AnyFloats, length_of
 from rankwise.foundation.functions import E, Expandable, Ray, Searchable
-from rankwise.solvers.base import decrease
+from rankwise.solvers.base import decrease, may_overflow
 
 DECREASE = 1e-4  # Armijo's constant
 ENOUGH = 0.25  # a full step is accepted if it gains this share of the slope; with a right model it gains half of it
@@ -27,7 +27,8 @@ def line_search(objective: Expandable[E], current: E, direction: AnyFloats) -> t
     trial = _at(objective, current, direction, 1.0)
     if decrease(current, trial) >= -ENOUGH * slope:
         return trial, 1.0
-    length = _minimum_on(objective.along(current.point, direction)) if isinstance(objective, Searchable) else 1.0
+    with may_overflow():
+        length = _minimum_on(objective.along(current.point, direction)) if isinstance(objective, Searchable) else 1.0
     return _backtracked(objective, current, direction, slope, length)
 
 
@@ -68,5 +69,5 @@ def _backtracked(
 
 
 def _at(objective: Expandable[E], current: E, direction: AnyFloats, length: float) -> E:
-    with np.errstate(over="ignore", invalid="ignore"):  # too long a step is shortened
+    with may_overflow():
         return objective.at(current.point + length * direction)

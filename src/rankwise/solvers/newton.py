@@ -13,7 +13,9 @@ import numpy as np
 
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import Expansion, Function
+from rankwise.foundation.registry import one_of
 from rankwise.solvers.base import (
+    STOPPED,
     Callback,
     Journal,
     Result,
@@ -81,6 +83,8 @@ class Newton:
                 return journal.result(current, f"max_iter = {self.max_iter} iterations were not enough")
             step = step or model.minimum(current)
             trial, length = detour.instead(objective, current, *line_search(objective, current, step.step))
+            if detour.stopped:
+                return journal.result(current, STOPPED)
             if trial is None:
                 return self._at_rest(objective, journal, current, step.attainable if sound else np.inf)
             sound = length == 1.0 and went_as_predicted(step.predicted, decrease(current, trial))
@@ -125,8 +129,8 @@ class Model:
     """
 
     def __init__(self, options: Newton, objective: Function, hessian: AnyFloats | None = None) -> None:
-        if options.inner not in INNERS and not callable(options.inner):
-            raise ValueError(f"inner must be one of {', '.join(map(repr, INNERS))}; got {options.inner!r}")
+        if not callable(options.inner):
+            one_of("inner", options.inner, INNERS, also="a function of an expansion")
         self.options, self.objective = options, objective
         self.products = self.last = 0
         self.hessian = hessian  # the last matrix that was formed

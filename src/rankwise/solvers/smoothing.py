@@ -21,6 +21,7 @@ from rankwise.foundation.functions import Ray
 from rankwise.objective.objective import Objective, ObjectiveExpansion, hinge_slack
 from rankwise.solvers.base import (
     CORNER,
+    STOPPED,
     VISIBLE,
     Callback,
     Result,
@@ -35,6 +36,7 @@ from rankwise.solvers.base import (
     point_of,
     relative,
     require,
+    rescaled,
     went_as_predicted,
     within,
 )
@@ -43,7 +45,7 @@ from rankwise.solvers.line_search import line_search
 from rankwise.solvers.newton import Model, Newton
 from rankwise.solvers.stuck import Detour, Rescue, can_help, near_separable, rescued
 
-NARROW = 0.1  # the first width of a warm start
+WIDE, NARROW = 1.0, 0.1  # the first width, and that of a warm start
 NARROWER = 0.5, 0.8  # least and greatest ratio of a width to the last one
 SETTLED = 0.3  # a width is done when the remaining decrease is at most this share of the slack
 ALMOST = 0.7  # share of the tolerance that an estimate must meet before the certificate is computed
@@ -72,7 +74,6 @@ class Smoothing:
     tol: float = 1e-3
     max_iter: int = 1000
     inner: Newton = field(default_factory=Newton)
-    width: float = 1.0
     rescue: Rescue | None = None
 
     def __call__(
@@ -80,7 +81,7 @@ class Smoothing:
     ) -> Result:
         require(objective, "smoothing", "smoothed", "beyond", "along")
         run = _Run(objective, self, callback, start)
-        w, width = run.start(start), self.width if is_cold(start) else min(self.width, NARROW)
+        w, width = run.start(start), WIDE if is_cold(start) else NARROW
         smooth, model = run.smoothed(width)
         current = smooth.at(w)
         while True:
@@ -120,7 +121,7 @@ class _Run:
         self.left, self.slack = np.inf, np.inf  # remaining decrease at this width, and slack at the last
         self.iterations = 0
         self.history: list[Step] = []
-        self.message = ""
+        self.converged, self.message = False, ""
         self.sample: Objective | None = None
         self.detour = Detour(options.inner.stage, DETOURS, self)
         self.patience = PATIENCE if can_help(objective, options.rescue) else options.max_iter
@@ -210,7 +211,7 @@ class _Run:
         before = self.detour.steps
         trial, length = self.detour.instead(smooth, current, *line_search(smooth, current, direction))
         self.iterations += 1 + self.detour.steps - before
-        return trial, length
+        return None if self.detour.stopped else trial, length
 
     def over(self, current: ObjectiveExpansion, width: float, polished: bool = False) -> bool:
         """Evaluate the objective with the hinge, and its bound, at the optimum of a width; True if the run is over."""
@@ -250,15 +251,16 @@ class _Run:
         detail = f"width {width:.2g}, relative gap {share:.2g}"
         step = Step(self.iterations, self.value, self.norm, time.perf_counter() - self.began, detail)
         self.history.append(step)
-        stopped = self.callback is not None and bool(self.callback(step))
+        stopped = self.detour.stopped or (self.callback is not None and bool(self.callback(step)))
         rounded = polished and self.floor > 0.5 * (self.value - self.bound)
         if self.certified:  # rounding is bounded separately, as in the other solvers
             gap = self.gap if self.near(self.gap) else max(self.gap - self.rounding, 0.0)
-            self.message = converged_by("certified", gap, self.scale(gap), tol)
+            self.converged, self.message = True, converged_by("certified", gap, self.scale(gap), tol)
         elif rounded and half_square(self.norm) <= self.floor <= VISIBLE * self.value and self.near(self.estimate):
-            self.message = converged_by("estimated", self.estimate, self.scale(self.estimate), tol)
+            reason = converged_by("estimated", self.estimate, self.scale(self.estimate), tol)
+            self.converged, self.message = True, reason
         elif stopped:
-            self.message = "stopped by the callback"
+            self.message = STOPPED
         elif max(self.iterations, len(self.history)) >= self.options.max_iter:
             self.message = f"max_iter = {self.options.max_iter} steps were not enough: the relative gap is {share:.3g}"
         elif rounded or width < EXACT:
@@ -277,7 +279,7 @@ class _Run:
             self.value,
             self.norm,
             self.iterations,
-            self.message.startswith("converged"),
+            self.converged,
             self.message,
             self.history,
             gap=self.gap + CORNER * self.at_zero,  # the value may have this error
@@ -316,9 +318,7 @@ class _Narrowed:
         return v + self.ratio * (self.of.hessian(v) - v)
 
     def hessian_matrix(self) -> AnyFloats:
-        matrix = self.ratio * self.model.matrix(self.of)
-        matrix.reshape(-1)[:: matrix.shape[0] + 1] += 1.0 - self.ratio
-        return matrix
+        return rescaled(self.model.matrix(self.of), self.ratio)
 
     def hessian_diagonal(self) -> AnyFloats:
         return 1.0 + self.ratio * (self.of.hessian_diagonal() - 1.0)

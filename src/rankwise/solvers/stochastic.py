@@ -17,6 +17,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.functions import Expansion
+from rankwise.foundation.registry import one_of
 from rankwise.objective.objective import Objective, hinge_slack
 from rankwise.solvers.base import Callback, Journal, Result, Start, agrees, decrease, require, went_as_predicted
 from rankwise.solvers.conjugate import ModelStep, conjugate_gradients, make_preconditioner
@@ -69,7 +70,6 @@ class Stochastic:
     tol: float = 1e-3
     max_iter: int = 1000  # epochs
     over: str = "pairs"
-    average: bool = True
     random_state: int = 0
 
     def __call__(
@@ -86,7 +86,7 @@ class Stochastic:
             if len(journal.history) > self.max_iter:
                 return journal.result(current, f"max_iter = {self.max_iter} epochs were not enough")
             state = walk.epoch()
-            current = objective.at(state.average if self.average else state.point)
+            current = objective.at(state.average)
             estimate = self._estimate(objective, journal, current)
             goes_on = journal.goes_on(current, f"{state.steps} steps", estimate)
         return journal.result(current)
@@ -135,18 +135,14 @@ def update(
     state: StochasticState,
     objective: Objective,
     *,
-    epochs: int = 1,
     over: str = "pairs",
     random_state: int = 0,
 ) -> StochasticState:
-    """Continue with new queries, those of `objective`. Queries that are passed twice count twice."""
+    """Continue with an epoch on new queries, those of `objective`. Queries that are passed twice count twice."""
     draws = _kind(over)(objective)
     if not draws.n_pairs:
         return state
-    walk = Walk(state, draws, random_state)
-    for _ in range(epochs):
-        walk.epoch()
-    return walk.state
+    return Walk(state, draws, random_state).epoch()
 
 
 class Walk:
@@ -188,6 +184,5 @@ def _weight(steps: int) -> float:
 
 def _kind(over: str) -> type[Draws]:
     kinds: dict[str, type[Draws]] = {"pairs": Pairs, "queries": Queries}
-    if over not in kinds:
-        raise ValueError(f"over must be 'pairs' or 'queries'; got {over!r}")
+    one_of("over", over, kinds)
     return kinds[over]

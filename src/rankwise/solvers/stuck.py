@@ -61,6 +61,7 @@ class Detour:
         """
         self.stage, self.left, self.run = stage, times, run
         self.blocked = self.steps = 0
+        self.stopped = False  # by the callback
 
     def instead(self, objective: Expandable[E], current: E, trial: E | None, length: float) -> tuple[E | None, float]:
         """The end of a path, with length 0, if steps are blocked and its value is lower; else `trial` and `length`."""
@@ -72,6 +73,8 @@ class Detour:
         for share in SHARES:
             result = self.stage(objective.times(share), w, self._tell)
             w, self.steps = result.point, self.steps + result.iterations
+            if self.stopped:
+                return trial, length
         end = objective.at(w)
         return (end, 0.0) if end.value < (trial or current).value else (trial, length)
 
@@ -81,7 +84,9 @@ class Detour:
             return False
         iteration = run.history[-1].iteration if run.history else 0
         seconds = time.perf_counter() - run.began
-        return run.callback(replace(step, iteration=iteration, seconds=seconds, detail=f"smaller C, {step.detail}"))
+        step = replace(step, iteration=iteration, seconds=seconds, detail=f"smaller C, {step.detail}")
+        self.stopped = bool(run.callback(step))
+        return self.stopped
 
 
 def can_help(objective: Function, rescue: Rescue | None) -> TypeGuard[Objective]:
@@ -105,13 +110,15 @@ def rescued(one: Result, rescue: Rescue, objective: Objective, at_zero: float, c
     bound = max(result.value - result.gap for result in (one, other) if result.gap is not None)
     gap = max(best.value - bound, 0.0)
     scale = gap_scale(best.value, at_zero, gap)
-    message = other.message if other.converged else f"after {one.iterations} steps, in the dual: {other.message}"
-    if gap <= rescue.tol * scale and not other.converged:
-        message = converged_by("certified", gap, scale, rescue.tol)
+    proven = gap <= rescue.tol * scale
+    message = other.message
+    if not other.converged:
+        failure = f"after {one.iterations} steps, in the dual: {message}"
+        message = converged_by("certified", gap, scale, rescue.tol) if proven else failure
     return replace(
         best,
         iterations=one.iterations + other.iterations,
-        converged=message.startswith("converged"),
+        converged=other.converged or proven,
         message=message,
         history=one.history + [later(step) for step in other.history],
         gap=gap,

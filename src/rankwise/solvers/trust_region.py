@@ -21,6 +21,7 @@ from rankwise.solvers.base import (
     agrees,
     decrease,
     is_cold,
+    may_overflow,
     require,
     went_as_predicted,
 )
@@ -75,7 +76,8 @@ class TrustRegion:
             if len(journal.history) > self.max_iter:
                 return journal.result(current, f"max_iter = {self.max_iter} iterations were not enough")
             model = model or conjugate_gradients(current, precondition, radius, journal.enough(current.value))
-            trial = objective.at(current.point + model.step)
+            with may_overflow():
+                trial = objective.at(current.point + model.step)
             gained = decrease(current, trial)
             ratio = gained / model.predicted if model.predicted > 0 else -1.0
             if len(journal.history) == 1:

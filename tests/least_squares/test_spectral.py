@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwise.solvers.spectral import decompose, downdated, left_out, reduction_pays
-from rankwise.solvers.spectral_kernels import reduced, shifted_solutions, tridiagonalise
+from rankwise.least_squares.spectral import decompose, downdated, left_out, reduction_pays
+from rankwise.least_squares.spectral_kernels import reduced, shifted_solutions, tridiagonalise
 
 ALPHAS = 2.0 ** np.arange(-10, 11, 2)
 
