@@ -9,7 +9,6 @@ from scipy import sparse
 from strategies import problems as problems_of
 
 from rankwise import Preferences
-from rankwise.foundation.devices import on_device_of, to_host
 from rankwise.objective import building, chunks, losses
 from rankwise.objective import rows as stored_rows
 from rankwise.objective.fused import FusedChunk
@@ -202,38 +201,6 @@ def test_a_sample_large_enough_is_the_whole():
     sample, point = whole.sampled(10_000, 0), np.array([0.1, -0.2, 0.3, 0.4])
     assert sample.at(point).value == pytest.approx(whole.at(point).value, rel=1e-12)
     np.testing.assert_allclose(sample.at(point).gradient, whole.at(point).gradient, rtol=1e-10)
-
-
-class OnDisk:
-    def __init__(self, X):
-        self.stored, self.shape, self.size, self.nbytes = X, X.shape, X.size, X.nbytes
-
-    def load(self, low, high):
-        return self.stored[low:high]
-
-
-@pytest.mark.parametrize("form", ["dense", "csr", "disk", "device"])
-@pytest.mark.parametrize("normalize", building.NORMALIZATIONS)
-def test_the_objective_of_some_queries_is_that_of_their_rows(form, normalize):
-    X, y, q, w = make(300)
-    X[:, 1] += 1e7 * q  # an offset per query, as far as differences go nothing
-    order = np.argsort(q, kind="stable")
-    X, y, q, w = X[order], y[order], q[order], w[order]
-    forms = {
-        "dense": lambda X: X,
-        "csr": sparse.csr_array,
-        "disk": OnDisk,
-        "device": lambda X: pytest.importorskip("torch").as_tensor(X),
-    }
-    options = {"loss": losses.squared_hinge(), "C": 0.7, "pairing": building.Pairing(normalize=normalize)}
-    queries = np.array([1, 2, 4])
-    kept = np.isin(q, queries)
-    whole = building.build(forms[form](X), y, q, w, **options)
-    expected = building.build(X[kept], y[kept], q[kept], w[kept], **options).at(np.array([0.3, -0.2, 0.1, 0.5]))
-    selected = whole.select(queries)
-    here = selected.at(selected.zero + on_device_of(selected.zero, expected.point))
-    assert here.value == pytest.approx(expected.value, rel=1e-12)
-    np.testing.assert_allclose(to_host(here.gradient), expected.gradient, rtol=1e-9)
 
 
 def test_nothing_is_computed_again_where_a_solver_is_told_what_is_known():

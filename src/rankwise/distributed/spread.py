@@ -57,21 +57,6 @@ class Spread:
     def n_features(self) -> int:
         return self.columns.n_features
 
-    def select(self, queries: Ints) -> "Spread":
-        """The data of these queries alone; partitions with queries of both kinds are divided on their workers."""
-        inside = np.zeros(self.sizes.size, bool)
-        inside[queries] = True
-        kept = [i for i, codes in enumerate(self.places) if inside[codes].any()]
-        if all(inside[self.places[i]].all() for i in kept):
-            partitions = self.partitions.chosen(kept)
-        else:
-            partitions = self.partitions.derived(part_of, {i: (np.flatnonzero(inside[self.places[i]]),) for i in kept})
-        renumbered = np.cumsum(inside) - 1
-        places = [renumbered[codes[inside[codes]]] for codes in (self.places[i] for i in kept)]
-        sizes = self.sizes[inside]
-        size = round(self.size * float(sizes.sum()) / float(self.sizes.sum()))
-        return Spread(partitions, self.columns, size, sizes, places, [self.folds[i] for i in kept])
-
     def chosen(self, fold: int, without: bool) -> "Spread":
         """The data of one fold, or without it."""
         kept = [i for i, one in enumerate(self.folds) if (one == fold) != without]
@@ -81,12 +66,6 @@ class Spread:
         size = round(self.size * float(self.sizes[queries].sum()) / float(self.sizes.sum()))
         folds = [self.folds[i] for i in kept]
         return Spread(self.partitions.chosen(kept), self.columns, size, self.sizes[queries], renumbered, folds)
-
-
-def part_of(partition: Partition, queries: Ints) -> Partition:
-    """Some queries of a partition."""
-    unit = partition.content.unit.select(queries)
-    return Partition(replace(partition.content, unit=unit, rows=None), unit.rows.nbytes + 40 * unit.rows.n_rows)
 
 
 def spread(

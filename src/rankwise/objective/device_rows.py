@@ -61,9 +61,6 @@ class DeviceRows:
         """Some of the rows; a slice of them is not copied."""
         raise NotImplementedError
 
-    def subset(self, rows: Ints, n_threads: int) -> Self:
-        return self.select(rows, n_threads)
-
     def centred(self, starts: Ints) -> Self:
         """The same differences within queries, which begin at the rows `starts`, without large common offsets."""
         return self

@@ -10,9 +10,7 @@ from contextlib import nullcontext
 from functools import reduce
 from typing import Protocol, Self, TypeVar
 
-import numpy as np
-
-from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.threads import one_blas_thread, share
 from rankwise.objective.chunks import SCALARS, Chunk, PlainChunk
@@ -67,10 +65,6 @@ class Executor(Protocol):
         """make(chunk, *given) of every chunk, made when a question is first asked."""
         ...
 
-    def select(self, queries: Ints) -> Self:
-        """The chunks of these queries alone."""
-        ...
-
     def sampled(self, n_rows: int, seed: int) -> Self:
         """An estimate from about `n_rows` of the rows, drawn at random."""
         ...
@@ -105,14 +99,6 @@ class Threads:
 
     def state(self, make: Callable[..., object], *given: object) -> "ThreadState":
         return ThreadState(self, make, given)
-
-    def select(self, queries: Ints) -> "Threads":
-        starts, threads = self.risk.starts, self.rows.n_threads
-        sizes = np.diff(starts)[queries]
-        ends = np.cumsum(sizes)
-        rows = np.arange(int(sizes.sum())) + np.repeat(starts[queries] - (ends - sizes), sizes)
-        chosen = self.risk.select(queries, rows, threads)
-        return Threads(self.rows.subset(rows, threads).centred(chosen.starts), chosen)
 
     def sampled(self, n_rows: int, seed: int) -> "Threads":
         threads = self.rows.n_threads

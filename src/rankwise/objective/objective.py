@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.arrays import Ints
 from rankwise.foundation.devices import AnyFloats, half_square, length_of
 from rankwise.objective import losses
 from rankwise.objective.executors import Threads
@@ -17,29 +17,15 @@ from rankwise.objective.sums import Ray, Sum, SumExpansion
 ROUNDING = 4 * float(np.finfo(float).eps)  # an error of one operation, with room for sums of many
 
 
-def divisor(totals: Floats, normalize: str) -> float:
-    """What C is divided by, where `totals` are the weights of the pairs of each query.
-
-    "mean": all pairs; "query": the queries that have pairs, whose pairs weigh 1 together; "svm-rank": the queries.
-    """
-    if normalize == "mean":
-        return float(totals.sum()) or 1.0
-    if normalize == "query":
-        return float(np.count_nonzero(totals)) or 1.0
-    return float(totals.size) if normalize == "svm-rank" else 1.0
-
-
 @dataclass(frozen=True)
 class Objective:
     """f(w) = ½|w|² + C · sum.
 
-    normalize  what C was divided by (see `divisor`), for a selection of queries to be treated the same
-    order      the numbers that the rows had where they came from, if they were put into another order
+    order  the numbers that the rows had where they came from, if they were put into another order
     """
 
     sum: Sum
     C: float
-    normalize: str = "sum"
     order: Ints | None = None
 
     @property
@@ -93,14 +79,6 @@ class Objective:
         """The same with C times a factor."""
         return replace(self, C=factor * self.C)
 
-    def select(self, queries: Ints) -> "Objective":
-        """The objective of these queries alone."""
-        chosen = self.sum.select(queries)
-        C = self.C
-        if self.normalize != "sum":
-            C *= divisor(self.sum.executor.totals, self.normalize) / divisor(chosen.executor.totals, self.normalize)
-        return Objective(chosen, C, self.normalize)
-
     def smoothed(self, width: float) -> "Objective":
         """The same with the hinge's corner rounded over `width`."""
         if self.loss.pieces != losses.hinge().pieces:
@@ -113,7 +91,7 @@ class Objective:
 
     def sampled(self, n_rows: int, seed: int) -> "Objective":
         """An estimate of f from about `n_rows` of the rows, drawn at random."""
-        return Objective(self.sum.sampled(n_rows, seed), self.C, self.normalize)
+        return Objective(self.sum.sampled(n_rows, seed), self.C)
 
     def along(self, start: AnyFloats, direction: AnyFloats) -> "ObjectiveRay":
         """f on the ray start + t · direction; X is read once and not again."""

@@ -60,10 +60,6 @@ class Rows(Protocol):
         """Some of the rows; a slice of them is not copied."""
         ...
 
-    def subset(self, rows: Ints, n_threads: int) -> "Rows":
-        """Some of the rows, in order, left where they are stored if that is on disk."""
-        ...
-
     def centred(self, starts: Ints) -> "Rows":
         """The same differences within queries, which begin at the rows `starts`, without large common offsets."""
         ...
@@ -130,9 +126,6 @@ class MemoryRows:
 
     def select(self, rows: Selection, n_threads: int) -> "MemoryRows":
         return MemoryRows(_slice(self.X, rows) if isinstance(rows, slice) else self.X[rows], n_threads)
-
-    def subset(self, rows: Ints, n_threads: int) -> "MemoryRows":
-        return self.select(rows, n_threads)
 
     def centred(self, starts: Ints) -> "MemoryRows":
         from rankwise.objective.centring import shifted
