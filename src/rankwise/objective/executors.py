@@ -115,14 +115,14 @@ class ThreadState:
 
     def total(self, question: Callable[..., AnyFloats], *given: object, size: int) -> AnyFloats:
         small, large = self._lanes(size)
-        work = self._work(question, given, operator.add, operator.iadd)  # the first answer is not ours to write into
+        work = self._work(question, given, operator.add)
         matrices = size > self._n_features + SCALARS  # whose products keep to the thread that calls for them
         with one_blas_thread() if matrices else nullcontext():
             return in_order(share(work, small, self._n_threads) + [work(lane) for lane in large])
 
     def merged(self, question: Callable[..., T], merge: Callable[[T, T], T], *given: object, size: int) -> T:
         small, large = self._lanes(size)
-        work = self._work(question, given, merge, merge)
+        work = self._work(question, given, merge)
         with one_blas_thread():
             return reduce(merge, share(work, small, self._n_threads) + [work(lane) for lane in large])
 
@@ -133,24 +133,19 @@ class ThreadState:
         return lanes(small, sum(self._chunks[i].rows.nbytes for i in small), size), large
 
     def _work(
-        self,
-        question: Callable[..., T],
-        given: tuple[object, ...],
-        first: Callable[[T, T], T],
-        then: Callable[[T, T], T],
+        self, question: Callable[..., T], given: tuple[object, ...], merge: Callable[[T, T], T]
     ) -> Callable[[list[int]], T]:
-        """From the chunks of a lane to their answers, put together one by one: `first` the first two."""
+        """From the chunks of a lane to their answers, put together one by one."""
         chunks, made = self._chunks, self._made
 
-        def answer(i: int) -> T:
-            if made[i] is None:
-                made[i] = self._make(chunks[i], *self._given)
-            return question(made[i], *given)
-
         def work(lane: list[int]) -> T:
-            result = answer(lane[0])
-            for place, i in enumerate(lane[1:]):
-                result = (then if place else first)(result, answer(i))
+            result: T | None = None
+            for i in lane:
+                if made[i] is None:
+                    made[i] = self._make(chunks[i], *self._given)
+                answer = question(made[i], *given)
+                result = answer if result is None else merge(result, answer)
+            assert result is not None  # no lane is empty
             return result
 
         return work

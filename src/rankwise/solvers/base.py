@@ -104,7 +104,7 @@ class Result(Tabular):
 
 
 class Journal:
-    """Keeps the history of one run and says when it is over.
+    """Keeps the history of one run, which began at that time with |∇f(0)| and f(0), and says when it is over.
 
     rule "gap"       f(w) - min f ≤ tol · min(f(w), f(0) - min f), by the proven bound or by an estimate
     rule "gradient"  |∇f(w)| ≤ tol · |∇f(0)|, as in the papers: it says nothing about the distance to the optimum
@@ -112,17 +112,17 @@ class Journal:
 
     def __init__(
         self,
-        objective: Function,
-        start: AnyFloats | Start | None,
+        began: float,
+        at_zero: tuple[float, float],
         tol: float,
         callback: Callback | None,
         rule: str = "gap",
-        began: float | None = None,
         stalls: bool = True,
     ) -> None:
         if rule not in RULES:
             raise ValueError(f"stopping must be 'gap' or 'gradient', got {rule!r}")
-        self.began = time.perf_counter() if began is None else began
+        self.began = began
+        self.norm_at_zero, self.value_at_zero = at_zero
         self.callback, self.tol, self.rule = callback, tol, rule
         self.stalls = stalls  # whether to stop where neither value nor gradient falls any more
         self.history: list[Step] = []
@@ -130,15 +130,6 @@ class Journal:
         self.converged = False
         self.estimate = np.inf
         self.least, self.progress = (np.inf, np.inf), 0  # value and gradient so far, and the step that reached either
-        begin = begun(objective, start)
-        self.norm_at_zero, self.value_at_zero = begin.at_zero
-        self._start = begin.expansion
-
-    def begin(self) -> Expansion:
-        """The expansion where the solver starts; it is not kept, as it takes memory."""
-        start = self._start
-        del self._start
-        return start
 
     def scale(self, value: float, gap: float) -> float:
         """See `gap_scale`."""
@@ -251,14 +242,15 @@ def check_range(at_zero: Expansion) -> tuple[float, float]:
     return norm, at_zero.value
 
 
-def begun(objective: Function, start: AnyFloats | Start | None) -> Start:
-    """Where to begin: what `start` knows already, or the expansion at that point."""
+def begun(objective: Function, start: AnyFloats | Start | None) -> tuple[Expansion, tuple[float, float]]:
+    """The expansion where to begin, and |∇f(0)| and f(0); nothing is computed where `start` knows it already."""
     if isinstance(start, Start):
-        return start
+        return start.expansion, start.at_zero
     with np.errstate(over="ignore", invalid="ignore"):  # reported in a sentence
         at_zero = objective.at(origin(objective))
     point = point_of(objective, start)
-    return Start(objective.at(point) if bool((point != 0).any()) else at_zero, check_range(at_zero))
+    sizes = check_range(at_zero)
+    return objective.at(point) if bool((point != 0).any()) else at_zero, sizes
 
 
 def origin(objective: Function) -> AnyFloats:

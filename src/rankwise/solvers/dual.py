@@ -8,6 +8,7 @@ left out until the others are done (shrinking). The gap between f(w) and the dua
 it certifies what is returned.
 """
 
+import time
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -28,6 +29,7 @@ from rankwise.solvers.base import (
     Journal,
     Result,
     Start,
+    begun,
     certificate_of,
     converged_by,
     relative,
@@ -67,8 +69,9 @@ class DualCoordinateAscent:
     ) -> Result:
         require(objective, "dual", "rows", "risk", "C")
         ascent = Ascent(objective, np.random.default_rng(self.random_state))
-        journal = Journal(objective, None, 0.0, callback, stalls=False)  # the gap alone says when it is over
-        here, settled = journal.begin(), 0
+        began, settled = time.perf_counter(), 0
+        here, at_zero = begun(objective, None)
+        journal = Journal(began, at_zero, 0.0, callback, stalls=False)  # the gap alone says when it is over
         while True:
             gap = max(here.value - ascent.value, 0.0)
             scale = journal.scale(here.value, gap)

@@ -24,11 +24,12 @@ def line_search(objective: Expandable[E], here: E, direction: AnyFloats) -> tupl
     slope = float(here.gradient @ direction)
     if not slope < 0:
         return None, 1.0
-    there = _at(objective, here, direction, 1.0)
-    if decrease(here, there) >= -ENOUGH * slope:
-        return there, 1.0
-    length = _minimum_on(objective.along(here.point, direction)) if isinstance(objective, Searchable) else 1.0
-    return _backtracked(objective, here, direction, slope, length)
+    with np.errstate(over="ignore", invalid="ignore"):  # too long a step is shortened
+        there = objective.at(here.point + direction)
+        if decrease(here, there) >= -ENOUGH * slope:
+            return there, 1.0
+        length = _minimum_on(objective.along(here.point, direction)) if isinstance(objective, Searchable) else 1.0
+        return _backtracked(objective, here, direction, slope, length)
 
 
 def _minimum_on(ray: Ray) -> float:
@@ -55,7 +56,7 @@ def _backtracked(
     # Where the Hessian says little (a narrow loss at w = 0) a step may be too long by many orders of magnitude.
     shortest = max(SHORTEST, float(np.finfo(float).eps) * length_of(here.point) / max(length_of(direction), SHORTEST))
     while length > shortest:
-        there = _at(objective, here, direction, length)
+        there = objective.at(here.point + length * direction)
         gained = decrease(here, there)
         if gained >= -DECREASE * length * slope:
             return there, length
@@ -63,8 +64,3 @@ def _backtracked(
         shorter = -0.5 * length * slope / excess if np.isfinite(excess) else 0.0
         length *= float(np.clip(shorter, 0.1, 0.5))
     return None, length
-
-
-def _at(objective: Expandable[E], here: E, direction: AnyFloats, length: float) -> E:
-    with np.errstate(over="ignore", invalid="ignore"):  # too long a step is shortened
-        return objective.at(here.point + length * direction)

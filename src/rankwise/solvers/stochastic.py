@@ -9,6 +9,7 @@ step reads feature k `times` times, reads_k on average, and touches no other. Th
 thrown past its goal. The answer is the average of the iterates, the t-th weighing t.
 """
 
+import time
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -17,7 +18,7 @@ import numpy as np
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.functions import Expansion
 from rankwise.objective.objective import Objective, hinge_slack
-from rankwise.solvers.base import Callback, Journal, Result, Start, agrees, decrease, require, went_as_predicted
+from rankwise.solvers.base import Callback, Journal, Result, Start, agrees, begun, decrease, require, went_as_predicted
 from rankwise.solvers.conjugate import ModelStep, conjugate_gradients, make_preconditioner
 from rankwise.solvers.stochastic_draws import Draws, Pairs, Queries
 
@@ -75,9 +76,9 @@ class Stochastic:
         self, objective: Objective, start: Floats | Start | None = None, callback: Callback | None = None
     ) -> Result:
         require(objective, "sgd", "rows", "pairwise", "loss", "C")
-        kind = _kind(self.over)
-        journal = Journal(objective, start, self.tol, callback, stalls=False)
-        here = journal.begin()
+        began, kind = time.perf_counter(), _kind(self.over)
+        here, at_zero = begun(objective, start)
+        journal = Journal(began, at_zero, self.tol, callback, stalls=False)
         goes_on = journal.goes_on(here)
         if goes_on:
             walk = Walk(StochasticState.at(here.point), kind(objective), self.random_state)

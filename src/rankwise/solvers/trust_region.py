@@ -18,6 +18,7 @@ from rankwise.solvers.base import (
     Result,
     Start,
     agrees,
+    begun,
     decrease,
     is_cold,
     require,
@@ -56,8 +57,8 @@ class TrustRegion:
         preconditioner = make_preconditioner(self.precondition, objective)
         if isinstance(preconditioner, Sample) and is_cold(start):
             start = Newton(SAMPLE_TOLERANCE)(preconditioner.objective).point
-        journal = Journal(objective, start, self.tol, callback, self.stopping, began)
-        here = journal.begin()
+        here, at_zero = begun(objective, start)
+        journal = Journal(began, at_zero, self.tol, callback, self.stopping)
         require(here, "trust-region", "hessian")
         precondition = preconditioner(here, 0)
         radius = math.sqrt(max(float(here.gradient @ precondition(here.gradient)), 0.0))
