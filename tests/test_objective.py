@@ -182,6 +182,19 @@ def test_one_pass_gives_what_the_parts_of_it_give(problem, name, margins, form):
     np.testing.assert_allclose(fused.hessian_diagonal(), plain.hessian_diagonal(), **close)
 
 
+def test_gradients_of_chunks_take_less_memory_than_wide_rows(monkeypatch):
+    """Each chunk keeps one: chunks that fit the cache would have gradients many times as large as themselves."""
+    monkeypatch.setattr(stored_rows, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(stored_rows, "LEAST_BLOCK", 1 << 9)
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((6000, 1000), density=0.01, format="csr", rng=rng)
+    objective = building.build(X, rng.integers(0, 3, 6000), np.arange(6000) // 10, loss=losses.squared_hinge(), C=1.0)
+    executor = objective.sum.executor
+    kept = [chunk.at(executor.zero).sums.nbytes for chunk in executor.chunks]
+    assert sum(kept) < 0.5 * executor.rows.nbytes
+    assert len(kept) >= 8
+
+
 @pytest.mark.parametrize("sizes", [[3000], [40] * 60, [2000, *[30] * 50], [700] * 40])
 def test_a_sample_estimates_the_whole(sizes):
     rng = np.random.default_rng(0)

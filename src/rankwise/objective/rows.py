@@ -18,6 +18,7 @@ Block = TypeVar("Block")
 
 BLOCK_BYTES = 1 << 22  # the largest block of rows: small enough to stay in cache
 LEAST_BLOCK = 1 << 19  # the smallest: large enough to hide the calls; between them, an eighth of X
+WIDE = 32  # bytes of rows for each feature, up to which a block grows: each has a gradient of its own
 LANES = 4, 64  # partial sums kept apart, at least and at most
 
 
@@ -105,7 +106,7 @@ class MemoryRows:
         self.n_rows, self.n_features = map(int, shape)
         self.nbytes = nbytes
         self.n_threads = n_threads
-        block = min(BLOCK_BYTES, max(LEAST_BLOCK, self.nbytes // 8))
+        block = min(max(BLOCK_BYTES, WIDE * self.n_features), max(LEAST_BLOCK, self.nbytes // 8))
         self.block_rows = max(1, block * self.n_rows // max(self.nbytes, 1))
         self.width = max(8, BLOCK_BYTES // (2 * max(self.n_rows, 1)))  # columns that sums over pairs take at once
 
