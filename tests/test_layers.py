@@ -4,11 +4,15 @@ import ast
 import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from inspect import currentframe
 from pathlib import Path
+from traceback import walk_stack
 
 import pytest
 
 import rankwise
+from rankwise import RankSVM, make_ranking
+from rankwise.objective import fused
 
 ROOT = Path(rankwise.__file__).parent
 
@@ -94,6 +98,21 @@ TOUR = Path(__file__).parents[1] / "docs" / "tour.md"
 def test_the_tour_tells_of_every_room_in_order():
     told = re.findall(r"^\| `(\w+)/` \|", TOUR.read_text(), re.M)
     assert told == [one for one in ROOMS if one not in ("", "__main__")]
+
+
+def test_the_calls_of_the_tour_are_those_of_a_fit(monkeypatch):
+    data, expand, seen = make_ranking(n_queries=2, n_features=2, random_state=0), fused._expand, []
+
+    def spy(*given):
+        stack = [frame.f_code for frame, _ in walk_stack(currentframe().f_back)]
+        seen.append([code for code in stack if Path(code.co_filename).is_relative_to(ROOT)][::-1])
+        return expand(*given)
+
+    monkeypatch.setattr(fused, "_expand", spy)
+    RankSVM(n_jobs=1).fit(data.X, data.y, data.qid)
+    calls = [(code.co_qualname.split(".<locals>.")[-1], code.co_filename) for code in seen[0]]
+    told = re.findall(r"^    ([\w.]+) +(\w+/\w+\.py) ", TOUR.read_text().partition("by these calls")[2], re.M)
+    assert told == [(name, Path(file).relative_to(ROOT).as_posix()) for name, file in calls]
 
 
 def test_the_files_of_the_tour_exist():

@@ -9,7 +9,6 @@ from scipy import sparse
 from strategies import problems as problems_of
 
 from rankwise import Preferences
-from rankwise.foundation.devices import on_device_of, to_host
 from rankwise.least_squares import regression
 from rankwise.objective import building, chunks, losses
 from rankwise.objective import rows as stored_rows
@@ -202,6 +201,19 @@ def test_one_pass_gives_what_the_parts_of_it_give(problem, name, margins, form):
     np.testing.assert_allclose(fused.hessian_diagonal(), plain.hessian_diagonal(), **close)
 
 
+def test_gradients_of_chunks_take_less_memory_than_wide_rows(monkeypatch):
+    """Each chunk keeps one: chunks that fit the cache would have gradients many times as large as themselves."""
+    monkeypatch.setattr(stored_rows, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(stored_rows, "LEAST_BLOCK", 1 << 9)
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((6000, 1000), density=0.01, format="csr", rng=rng)
+    objective = building.build(X, rng.integers(0, 3, 6000), np.arange(6000) // 10, loss=losses.squared_hinge(), C=1.0)
+    executor = objective.sum.executor
+    kept = [chunk.at(executor.zero).sums.nbytes for chunk in executor.chunks]
+    assert sum(kept) < 0.5 * executor.rows.nbytes
+    assert len(kept) >= 8
+
+
 @pytest.mark.parametrize("sizes", [[3000], [40] * 60, [2000, *[30] * 50], [700] * 40])
 def test_a_sample_estimates_the_whole(sizes):
     rng = np.random.default_rng(0)
@@ -245,38 +257,6 @@ def test_little_work_is_left_to_one_thread():
         "RankRLS": regression.build(X, y, q, None, ties="include", scaling="pairs", n_jobs=2),
     }
     assert {name: one.rows.n_threads for name, one in executors.items()} == dict.fromkeys(executors, 1)
-
-
-class OnDisk:
-    def __init__(self, X):
-        self.stored, self.shape, self.size, self.nbytes = X, X.shape, X.size, X.nbytes
-
-    def load(self, low, high):
-        return self.stored[low:high]
-
-
-@pytest.mark.parametrize("form", ["dense", "csr", "disk", "device"])
-@pytest.mark.parametrize("normalize", building.NORMALIZATIONS)
-def test_the_objective_of_some_queries_is_that_of_their_rows(form, normalize):
-    X, y, q, w = make(300)
-    X[:, 1] += 1e7 * q  # an offset per query, as far as differences go nothing
-    order = np.argsort(q, kind="stable")
-    X, y, q, w = X[order], y[order], q[order], w[order]
-    forms = {
-        "dense": lambda X: X,
-        "csr": sparse.csr_array,
-        "disk": OnDisk,
-        "device": lambda X: pytest.importorskip("torch").as_tensor(X),
-    }
-    options = {"loss": losses.squared_hinge(), "C": 0.7, "pairing": building.Pairing(normalize=normalize)}
-    queries = np.array([1, 2, 4])
-    kept = np.isin(q, queries)
-    whole = building.build(forms[form](X), y, q, w, **options)
-    expected = building.build(X[kept], y[kept], q[kept], w[kept], **options).at(np.array([0.3, -0.2, 0.1, 0.5]))
-    selected = whole.select(queries)
-    here = selected.at(selected.zero + on_device_of(selected.zero, expected.point))
-    assert here.value == pytest.approx(expected.value, rel=1e-12)
-    np.testing.assert_allclose(to_host(here.gradient), expected.gradient, rtol=1e-9)
 
 
 def test_nothing_is_computed_again_where_a_solver_is_told_what_is_known():

@@ -29,7 +29,7 @@ HARD = 3e-7  # well below the 1e-6 to agree within
 
 def settings(solver: str) -> dict:
     if solver.startswith("sgd"):
-        return {"tol": 1e-3, "max_iter": 300, "random_state": 0}
+        return {"tol": 5e-3, "max_iter": 300, "random_state": 0}  # half of the 1e-2 to agree within
     return {"tol": 1e-8 if solver in SMOOTH else HARD, "max_iter": 20_000, "random_state": 0}
 
 

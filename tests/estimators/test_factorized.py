@@ -27,7 +27,7 @@ def of_the_start(_):
 
 
 @parametrize_with_checks(
-    [FactorizedRankSVM(), FactorizedRankSVM(solver="gd", max_iter=20)], expected_failed_checks=of_the_start
+    [FactorizedRankSVM(max_iter=50), FactorizedRankSVM(solver="gd", max_iter=20)], expected_failed_checks=of_the_start
 )
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -27,7 +27,7 @@ SOLVERS = ("primal", "dual", "cg")
         RankRLS(ties="exclude", solver="dual"),
         RankRLS(scaling="query", solver="cg"),
         RankRLSCV(),
-        RankRLSCV(ranker=RankRLS(ties="exclude", solver="dual")),
+        RankRLSCV([0.1, 1.0], ranker=RankRLS(ties="exclude", solver="dual")),
     ]
 )
 def test_scikit_learn(estimator, check):

@@ -68,13 +68,19 @@ class Truth:
         def slope(t: Any) -> Any:
             return ws + t * ww + (self.weights * pair_loss(loss, at + t * along)[1]) @ along
 
-        low, high = Long(0), Long(1)
-        while slope(high) < 0 and high < 1e6:
+        low, high, enough = Long(0), Long(1), 1e-6 * abs(slope(Long(0)))
+        at_high = slope(high)
+        while at_high < 0 and high < 1e6:
             low, high = high, 2 * high
+            at_high = slope(high)
         for _ in range(50):
             middle = (low + high) / 2
-            low, high = (middle, high) if slope(middle) < 0 else (low, middle)
-            if abs(slope(high)) <= 1e-6 * abs(slope(Long(0))):
+            at_middle = slope(middle)
+            if at_middle < 0:
+                low = middle
+            else:
+                high, at_high = middle, at_middle
+            if abs(at_high) <= enough:
                 break
         return high
 

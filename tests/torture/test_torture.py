@@ -1,4 +1,4 @@
-"""A thousand nasty problems; `make torture` has a hundred thousand."""
+"""Five hundred nasty problems; `make torture` has a hundred thousand."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from .campaign import Tally
 from .problems import make
 from .regression import faults
 
-CASES, GROUPS = 1000, 10
+CASES, GROUPS = 500, 10
 REGRESSIONS = 100
 SMALL = 1000  # rows
 

@@ -11,11 +11,11 @@ from rankwise.distributed.partitions import State as PartitionState
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.samples import sampled
 from rankwise.distributed.spread import Columns, Spread
-from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.objective.building import Pairing, build
+from rankwise.foundation.arrays import Array, Floats
+from rankwise.objective.building import Pairing, build, divisor
 from rankwise.objective.executors import State, Threads
 from rankwise.objective.losses import Loss
-from rankwise.objective.objective import Objective, divisor
+from rankwise.objective.objective import Objective
 from rankwise.objective.sums import Sum
 
 T = TypeVar("T")
@@ -61,9 +61,6 @@ class Cluster:
 
     def with_loss(self, loss: Loss) -> "Cluster":
         return Cluster(self.data, loss, self._samples)
-
-    def select(self, queries: Ints) -> "Cluster":
-        return Cluster(self.data.select(queries), self.loss)
 
     def sampled(self, n_rows: int, seed: int) -> "Cluster":
         if (n_rows, seed) not in self._samples:
@@ -131,4 +128,4 @@ def distributed_objective(data: Spread, loss: Loss, C: float, normalize: str) ->
     cluster = Cluster(data, loss)
     if normalize != "sum":
         C /= divisor(cluster.totals, normalize)
-    return Objective(Sum(cluster), C, normalize)
+    return Objective(Sum(cluster), C)

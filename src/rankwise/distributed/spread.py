@@ -57,18 +57,6 @@ class Spread:
     def n_features(self) -> int:
         return self.columns.n_features
 
-    def select(self, queries: Ints) -> "Spread":
-        """The data of these queries alone; partitions with queries of both kinds are divided on their workers."""
-        inside = np.zeros(self.sizes.size, bool)
-        inside[queries] = True
-        kept = [i for i, codes in enumerate(self.places) if inside[codes].any()]
-        if all(inside[self.places[i]].all() for i in kept):
-            partitions = self.partitions.chosen(kept)
-        else:
-            partitions = self.partitions.derived(part_of, {i: (np.flatnonzero(inside[self.places[i]]),) for i in kept})
-        places = [codes[inside[codes]] for codes in (self.places[i] for i in kept)]
-        return self.reduced(partitions, kept, places, self.sizes)
-
     def chosen(self, fold: int, without: bool) -> "Spread":
         """The data of one fold, or without it."""
         kept = [i for i, one in enumerate(self.folds) if (one == fold) != without]
@@ -83,13 +71,6 @@ class Spread:
         size = round(self.size * float(sizes[inside].sum()) / float(self.sizes.sum()))
         folds = [self.folds[i] for i in kept]
         return Spread(partitions, self.columns, size, sizes[inside], [renumbered[codes] for codes in places], folds)
-
-
-def part_of(partition: Partition, queries: Ints) -> Partition:
-    """Some queries of a partition."""
-    threads = partition.content.threads.select(queries)
-    nbytes = threads.rows.nbytes + 40 * threads.rows.n_rows
-    return Partition(replace(partition.content, threads=threads, rows=None), nbytes)
 
 
 def spread(

@@ -26,8 +26,7 @@ from rankwise.foundation.registry import one_of
 from rankwise.metrics import Measure, OfQuery, default_measure, evaluate, parse
 from rankwise.model_selection.splits import Seed
 from rankwise.objective import losses
-from rankwise.objective.building import rows_of
-from rankwise.objective.objective import divisor
+from rankwise.objective.building import divisor, rows_of
 from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries, QueryIds

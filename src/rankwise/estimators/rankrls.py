@@ -10,9 +10,9 @@ from rankwise.estimators.base import Ranker
 from rankwise.estimators.inputs import documents
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import library_of
-from rankwise.least_squares.regression import Regression, regression
+from rankwise.least_squares.regression import Regression
 from rankwise.least_squares.solving import ENOUGH, Solution
-from rankwise.rankers.rankrls import NO_PAIR, RankRLSOptions, concluded, has_pairs
+from rankwise.rankers.rankrls import RankRLSOptions, concluded
 from rankwise.solvers import Result
 
 
@@ -122,11 +122,11 @@ class RankRLS(Ranker):
 
 def prepared(ranker: Any, X: Any, y: Floats, qid: Any, sample_weight: Floats | None) -> Regression:
     """The regression that `ranker` stands for; a warning where there is nothing to learn."""
-    options = {"ties": ranker.ties, "scaling": ranker.scaling, "n_jobs": ranker.n_jobs}
-    problem = regression(X, y, qid, sample_weight, **options)
+    options = RankRLSOptions(ties=ranker.ties, scaling=ranker.scaling, n_jobs=ranker.n_jobs)
+    problem, remarks = options.problem(X, y, qid, sample_weight)
     ranker.n_queries_ = problem.starts.size - 1
-    if not has_pairs(problem, X, y, qid):
-        warnings.warn(NO_PAIR, stacklevel=3)
+    for remark in remarks:
+        warnings.warn(remark, stacklevel=3)
     return problem
 
 

@@ -1,6 +1,7 @@
 """What every ranker does with its scores: `score` by a measure that fits the labels, `rank` and `top_k`."""
 
-import inspect
+from inspect import currentframe
+from traceback import walk_stack
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,11 @@ from rankwise.pairs.queries import Queries
 
 
 class MergedQueriesError(BaseException):
-    """`score` without query ids inside scikit-learn's searches, which turn every Exception into a score of NaN."""
+    """`score` without query ids inside a search of scikit-learn.
+
+    No Exception, as a search makes a score of NaN of each one and, all being NaN, fits the first candidate with a
+    warning. `fit` cannot refuse instead: it gets query ids, and is not told that `score` will get none.
+    """
 
 
 class ScoringRanker(BaseEstimator):  # type: ignore[misc]
@@ -111,19 +116,13 @@ def _identified(X: Any, qid: Any, documents: Any) -> tuple[Any, Any, Any]:
 
 
 def refuse_merged_queries(n_queries: int) -> None:
-    """One sentence where rows of a ranker that was fitted to several queries would be scored as one query.
-
-    Inside scikit-learn's searches it is no Exception: they would turn it into NaN, and choose the first candidate.
-    """
+    """One sentence where rows of a ranker that was fitted to several queries would be scored as one query."""
     if n_queries <= 1:
         return
     text = (
         f"score needs qid, as the ranker was fitted to {n_queries:,} queries: pass qid, and inside scikit-learn's "
         "searches call sklearn.set_config(enable_metadata_routing=True) first"
     )
-    frame = inspect.currentframe()
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith("sklearn.model_selection."):
-            raise MergedQueriesError(text)
-        frame = frame.f_back
-    raise ValueError(text)
+    callers = (frame.f_globals.get("__name__", "") for frame, _ in walk_stack(currentframe()))
+    searching = any(name.startswith("sklearn.model_selection.") for name in callers)
+    raise (MergedQueriesError if searching else ValueError)(text)

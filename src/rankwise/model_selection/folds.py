@@ -1,4 +1,9 @@
-"""Folds of rows in memory, on disk or on a device, for `search`."""
+"""Folds of rows in memory, on disk or on a device, for `search`.
+
+Rows in memory are copied for each fold. Kernels take the rows of neighbouring queries as one run, and folds of shuffled
+queries leave no runs; a splitter may also cut through queries, a scaler makes new rows in each fold, and many rankers
+are trained from rows, not from an objective. `Workers` bounds how many copies are held at a time.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

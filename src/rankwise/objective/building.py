@@ -24,7 +24,7 @@ from rankwise.foundation.registry import one_of
 from rankwise.foundation.threads import thread_count
 from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
-from rankwise.objective.objective import Objective, divisor
+from rankwise.objective.objective import Objective
 from rankwise.objective.risks import ListedRisk, PairwiseRisk
 from rankwise.objective.rows import MemoryRows, Rows
 from rankwise.objective.stored import Features, Source, StoredRows
@@ -109,7 +109,7 @@ def build(
             by_row = on_device_of(labels, np.sqrt(np.repeat(_reciprocals(totals), groups.sizes)))
             preferences = preferences_of(by_row if weights is None else weights * by_row)
     risk = PairwiseRisk(preferences, loss, margins)
-    return Objective(Sum(Threads(features, risk)), C, pairing.normalize, order)
+    return Objective(Sum(Threads(features, risk)), C, order)
 
 
 def build_from_pairs(
@@ -143,6 +143,19 @@ def build_from_pairs(
         C /= scales.sum() or 1.0
     risk = ListedRisk(_differences(listed[:, 0], listed[:, 1], X.shape[0]), scales, np.ones(len(listed)), loss)
     return _of_listed(X, risk, C, n_jobs)
+
+
+def divisor(totals: Floats, normalize: str) -> float:
+    """What C is divided by; `totals` are the total weights of the pairs of each query.
+
+    "mean": their sum; "query": the number of queries with pairs (each query's pairs are scaled to a total of 1 as
+    well); "svm-rank": the number of queries.
+    """
+    if normalize == "mean":
+        return float(totals.sum()) or 1.0
+    if normalize == "query":
+        return float(np.count_nonzero(totals)) or 1.0
+    return float(totals.size) if normalize == "svm-rank" else 1.0
 
 
 def rows_of(X: Features, n_jobs: int | None) -> Rows:

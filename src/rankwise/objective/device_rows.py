@@ -61,9 +61,6 @@ class DeviceRows:
         """Some of the rows; a slice is not copied."""
         raise NotImplementedError
 
-    def subset(self, rows: Ints, n_threads: int) -> Self:
-        return self.select(rows, n_threads)
-
     def centred(self, starts: Ints) -> Self:
         """Rows with the same differences within queries, without large common offsets; queries begin at `starts`."""
         return self

@@ -11,9 +11,7 @@ from contextlib import nullcontext
 from functools import reduce
 from typing import Protocol, Self, TypeVar
 
-import numpy as np
-
-from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.threads import one_blas_thread, share
 from rankwise.objective.chunks import SCALARS, Chunk, PlainChunk
@@ -70,10 +68,6 @@ class Executor(Protocol):
         """make(chunk, *given) of every chunk, computed when it is first needed."""
         ...
 
-    def select(self, queries: Ints) -> Self:
-        """The chunks of these queries only."""
-        ...
-
     def sampled(self, n_rows: int, seed: int) -> Self:
         """An estimate from a random sample of about `n_rows` rows."""
         ...
@@ -113,14 +107,6 @@ class Threads:
     def state(self, make: Callable[..., object], *given: object) -> "ThreadState":
         return ThreadState(self, make, given)
 
-    def select(self, queries: Ints) -> "Threads":
-        starts, threads = self.risk.starts, self.rows.n_threads
-        sizes = np.diff(starts)[queries]
-        ends = np.cumsum(sizes)
-        rows = np.arange(int(sizes.sum())) + np.repeat(starts[queries] - (ends - sizes), sizes)
-        chosen = self.risk.select(queries, rows, threads)
-        return Threads(self.rows.subset(rows, threads).centred(chosen.starts), chosen)
-
     def sampled(self, n_rows: int, seed: int) -> "Threads":
         threads = self.rows.n_threads
         risk, rows = self.risk.sampled(n_rows, seed, threads)
@@ -136,14 +122,14 @@ class ThreadState:
 
     def total(self, question: Callable[..., AnyFloats], *given: object, size: int) -> AnyFloats:
         small, large = self._lanes(size)
-        work = self._work(question, given, operator.add, operator.iadd)  # the first answer may belong to the state
+        work = self._work(question, given, operator.add)
         matrices = size > self._n_features + SCALARS  # matrix products, each by the thread that calls BLAS
         with one_blas_thread() if matrices else nullcontext():
             return in_order(share(work, small, self._n_threads) + [work(lane) for lane in large])
 
     def merged(self, question: Callable[..., T], merge: Callable[[T, T], T], *given: object, size: int) -> T:
         small, large = self._lanes(size)
-        work = self._work(question, given, merge, merge)
+        work = self._work(question, given, merge)
         with one_blas_thread():
             return reduce(merge, share(work, small, self._n_threads) + [work(lane) for lane in large])
 
@@ -154,24 +140,19 @@ class ThreadState:
         return lanes(small, sum(self._chunks[i].rows.nbytes for i in small), size), large
 
     def _work(
-        self,
-        question: Callable[..., T],
-        given: tuple[object, ...],
-        first: Callable[[T, T], T],
-        then: Callable[[T, T], T],
+        self, question: Callable[..., T], given: tuple[object, ...], merge: Callable[[T, T], T]
     ) -> Callable[[list[int]], T]:
-        """A function that combines the answers of a lane's chunks: the first two by `first`, further ones by `then`."""
+        """A function that combines the answers of a lane's chunks, one after the other."""
         chunks, made = self._chunks, self._made
 
-        def answer(i: int) -> T:
-            if made[i] is None:
-                made[i] = self._make(chunks[i], *self._given)
-            return question(made[i], *given)
-
         def work(lane: list[int]) -> T:
-            result = answer(lane[0])
-            for place, i in enumerate(lane[1:]):
-                result = (then if place else first)(result, answer(i))
+            result: T | None = None
+            for i in lane:
+                if made[i] is None:
+                    made[i] = self._make(chunks[i], *self._given)
+                answer = question(made[i], *given)
+                result = answer if result is None else merge(result, answer)
+            assert result is not None  # no lane is empty
             return result
 
         return work

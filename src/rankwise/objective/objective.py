@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.arrays import Ints
 from rankwise.foundation.devices import AnyFloats, diagonal_of, half_square, length_of
 from rankwise.objective import losses
 from rankwise.objective.executors import Threads
@@ -17,30 +17,15 @@ from rankwise.objective.sums import Ray, Sum, SumExpansion
 ROUNDING = 4 * float(np.finfo(float).eps)  # relative error of an operation, with an allowance for sums of many terms
 
 
-def divisor(totals: Floats, normalize: str) -> float:
-    """What C is divided by; `totals` are the total weights of the pairs of each query.
-
-    "mean": their sum; "query": the number of queries with pairs (each query's pairs are scaled to a total of 1 as
-    well); "svm-rank": the number of queries.
-    """
-    if normalize == "mean":
-        return float(totals.sum()) or 1.0
-    if normalize == "query":
-        return float(np.count_nonzero(totals)) or 1.0
-    return float(totals.size) if normalize == "svm-rank" else 1.0
-
-
 @dataclass(frozen=True)
 class Objective:
     """f(w) = ½|w|² + C · sum.
 
-    normalize  what C was divided by (see `divisor`), so that `select` can do the same for its queries
-    order      the original row numbers, if the rows were reordered
+    order  the original row numbers, if the rows were reordered
     """
 
     sum: Sum
     C: float
-    normalize: str = "sum"
     order: Ints | None = None
 
     @property
@@ -94,14 +79,6 @@ class Objective:
         """The same objective with C multiplied by `factor`."""
         return replace(self, C=factor * self.C)
 
-    def select(self, queries: Ints) -> "Objective":
-        """The objective of these queries only."""
-        chosen = self.sum.select(queries)
-        C = self.C
-        if self.normalize != "sum":
-            C *= divisor(self.sum.executor.totals, self.normalize) / divisor(chosen.executor.totals, self.normalize)
-        return Objective(chosen, C, self.normalize)
-
     def smoothed(self, width: float) -> "Objective":
         """The same objective with the Huber loss of this width in place of the hinge."""
         if self.loss.pieces != losses.hinge().pieces:
@@ -114,7 +91,7 @@ class Objective:
 
     def sampled(self, n_rows: int, seed: int) -> "Objective":
         """An estimate of f from a random sample of about `n_rows` rows."""
-        return Objective(self.sum.sampled(n_rows, seed), self.C, self.normalize)
+        return Objective(self.sum.sampled(n_rows, seed), self.C)
 
     def along(self, start: AnyFloats, direction: AnyFloats) -> "ObjectiveRay":
         """f on the ray start + t · direction; X is read once, however many slopes are computed."""

@@ -18,6 +18,7 @@ Block = TypeVar("Block")
 
 BLOCK_BYTES = 1 << 22  # of the largest block of rows, which should fit into the cache
 LEAST_BLOCK = 1 << 19  # of the smallest, so that the overhead per call is small; between these, an eighth of X
+WIDE = 32  # bytes of rows per feature, up to which a block grows: each has its own gradient
 LANES = 4, 64  # least and greatest number of partial sums
 
 
@@ -58,10 +59,6 @@ class Rows(Protocol):
 
     def select(self, rows: Selection, n_threads: int) -> "Rows":
         """Some of the rows; a slice is not copied."""
-        ...
-
-    def subset(self, rows: Ints, n_threads: int) -> "Rows":
-        """Some of the rows, in ascending order; rows on disk stay on disk."""
         ...
 
     def centred(self, starts: Ints) -> "Rows":
@@ -109,7 +106,7 @@ class MemoryRows:
         self.n_rows, self.n_features = map(int, shape)
         self.nbytes = nbytes
         self.n_threads = n_threads
-        block = min(BLOCK_BYTES, max(LEAST_BLOCK, self.nbytes // 8))
+        block = min(max(BLOCK_BYTES, WIDE * self.n_features), max(LEAST_BLOCK, self.nbytes // 8))
         self.block_rows = max(1, block * self.n_rows // max(self.nbytes, 1))
         self.width = max(8, BLOCK_BYTES // (2 * max(self.n_rows, 1)))
 
@@ -130,9 +127,6 @@ class MemoryRows:
 
     def select(self, rows: Selection, n_threads: int) -> "MemoryRows":
         return MemoryRows(_slice(self.X, rows) if isinstance(rows, slice) else self.X[rows], n_threads)
-
-    def subset(self, rows: Ints, n_threads: int) -> "MemoryRows":
-        return self.select(rows, n_threads)
 
     def centred(self, starts: Ints) -> "MemoryRows":
         from rankwise.objective.centring import shifted

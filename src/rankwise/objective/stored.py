@@ -39,33 +39,23 @@ def is_stored(X: object) -> bool:
 
 
 class StoredRows(MemoryRows):
-    """Rows low, ..., high - 1 of a source; or only some of them, whose numbers minus low are in `picked`, ascending.
+    """Rows low, ..., high - 1 of a source.
 
     starts  the first rows of queries, for `centred` when rows are loaded
     """
 
-    def __init__(
-        self,
-        source: Source,
-        low: int,
-        high: int,
-        n_threads: int,
-        starts: Ints | None = None,
-        picked: Ints | None = None,
-    ) -> None:
-        self.source, self.low, self.high = source, low, high
-        self.starts, self.picked = starts, picked
+    def __init__(self, source: Source, low: int, high: int, n_threads: int, starts: Ints | None = None) -> None:
+        self.source, self.low, self.high, self.starts = source, low, high, starts
         total, n_features = source.shape
-        n_rows = high - low if picked is None else picked.size
+        n_rows = high - low
         self._settle((n_rows, n_features), source.nbytes * n_rows // max(total, 1), n_threads)
 
     @property
     def X(self) -> HostMatrix:
-        rows = self.source.load(self.low, self.high)
-        return rows if self.picked is None else rows[self.picked]
+        return self.source.load(self.low, self.high)
 
     def centred(self, starts: Ints) -> MemoryRows:
-        return StoredRows(self.source, self.low, self.high, self.n_threads, starts, self.picked)
+        return StoredRows(self.source, self.low, self.high, self.n_threads, starts)
 
     def loaded(self) -> MemoryRows:
         rows = MemoryRows(self.X, self.n_threads)
@@ -76,19 +66,7 @@ class StoredRows(MemoryRows):
         if not isinstance(rows, slice):
             return MemoryRows(self._read(rows), n_threads)
         first, last, _ = rows.indices(self.n_rows)
-        starts = self._starts_within(first, last)
-        if self.picked is None:
-            return StoredRows(self.source, self.low + first, self.low + last, n_threads, starts)
-        return self._picking(self.picked[first:last], n_threads, starts)
-
-    def subset(self, rows: Ints, n_threads: int) -> MemoryRows:
-        """Some of the rows, in ascending order, which stay on disk."""
-        return self._picking(rows if self.picked is None else self.picked[rows], n_threads, None)
-
-    def _picking(self, picked: Ints, n_threads: int, starts: Ints | None) -> MemoryRows:
-        first, last = (int(picked[0]), int(picked[-1]) + 1) if picked.size else (0, 0)
-        span = self.low + first, self.low + last
-        return StoredRows(self.source, *span, n_threads, starts, picked - first)
+        return StoredRows(self.source, *self._span(first, last), n_threads, self._starts_within(first, last))
 
     def scores(self, w: Floats) -> Floats:
         parts = [slice(i, i + self.block_rows) for i in range(0, self.n_rows, self.block_rows)]
@@ -96,7 +74,6 @@ class StoredRows(MemoryRows):
 
     def _read(self, rows: Ints) -> HostMatrix:
         """Rows by their numbers; consecutive rows are read together."""
-        rows = rows if self.picked is None else self.picked[rows]
         begins = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
         ends = np.append(begins[1:], rows.size)
         runs = [

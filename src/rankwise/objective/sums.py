@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from math import prod
 from operator import attrgetter, methodcaller
 
-from rankwise.foundation.arrays import Ints
 from rankwise.foundation.devices import AnyFloats
 from rankwise.objective import losses
 from rankwise.objective.chunks import SCALARS
@@ -34,10 +33,6 @@ class Sum:
 
     def with_loss(self, loss: Loss) -> "Sum":
         return self if loss is self.loss else Sum(self.executor.with_loss(loss))
-
-    def select(self, queries: Ints) -> "Sum":
-        """The sum over these queries only."""
-        return Sum(self.executor.select(queries))
 
     def sampled(self, n_rows: int, seed: int) -> "Sum":
         """An estimate from a random sample of about `n_rows` rows."""

@@ -64,8 +64,7 @@ class RankRLSOptions:
         self.check(X)
         if library_of(X) and self.solver not in ON_DEVICE:
             raise ValueError(f"solver {self.solver!r} takes arrays of NumPy only: for others take 'auto'")
-        problem = regression(X, y, qid, sample_weight, ties=self.ties, scaling=self.scaling, n_jobs=self.n_jobs)
-        remarks = () if has_pairs(problem, X, y, qid) else (NO_PAIR,)
+        problem, remarks = self.problem(X, y, qid, sample_weight)
         n_queries = int(problem.starts.size - 1)
         if library_of(X):
             result = self._solved_on_device(problem, X)
@@ -78,6 +77,14 @@ class RankRLSOptions:
             fitted = self.solve(problem, name)
         dual = None if fitted.dual is None else in_rows_given(fitted.dual, qid)
         return replace(fitted, n_queries=n_queries, dual=dual, remarks=remarks)
+
+    def problem(
+        self, X: Features, y: AnyFloats, qid: QueryIds | None, sample_weight: AnyFloats | None
+    ) -> tuple[Regression, tuple[str, ...]]:
+        """The regression, and a remark where there is nothing to learn."""
+        problem = regression(X, y, qid, sample_weight, ties=self.ties, scaling=self.scaling, n_jobs=self.n_jobs)
+        any_pairs = Preferences(y, qid).any if library_of(X) else problem.any
+        return problem, () if any_pairs else (NO_PAIR,)
 
     def solve(self, problem: Regression, name: str) -> Fitted:
         """By "primal" or "dual" equations, or by "cg"; the dual is in the order of the problem's rows."""
@@ -109,11 +116,6 @@ class RankRLSOptions:
     def reads_parts(self) -> bool:
         """Whether rows may stay on disk."""
         return self.device in (None, "cpu") and self.solver != "dual"
-
-
-def has_pairs(problem: Regression, X: Features, y: AnyFloats, qid: QueryIds | None) -> bool:
-    """Whether there is anything to learn."""
-    return bool(Preferences(y, qid).any if library_of(X) else problem.any)
 
 
 def in_rows_given(values: Array, qid: QueryIds | None) -> Array:

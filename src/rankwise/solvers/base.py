@@ -102,7 +102,7 @@ class Result(Tabular):
 
 
 class Journal:
-    """Keeps the history of one run and decides when to stop.
+    """Keeps the history of one run, which began at that time with |∇f(0)| and f(0), and decides when to stop.
 
     rule "gap"       f(w) - min f ≤ tol · min(f(w), f(0) - min f), by the proven bound or by an estimate
     rule "gradient"  |∇f(w)| ≤ tol · |∇f(0)|, as in the papers: it says nothing about the distance to the optimum
@@ -110,16 +110,16 @@ class Journal:
 
     def __init__(
         self,
-        objective: Function,
-        start: AnyFloats | Start | None,
+        began: float,
+        at_zero: tuple[float, float],
         tol: float,
         callback: Callback | None,
         rule: str = "gap",
-        began: float | None = None,
         stalls: bool = True,
     ) -> None:
         one_of("stopping", rule, RULES)
-        self.began = time.perf_counter() if began is None else began
+        self.began = began
+        self.norm_at_zero, self.value_at_zero = at_zero
         self.callback, self.tol, self.rule = callback, tol, rule
         self.stalls = stalls  # whether to stop when neither value nor gradient decreases any more
         self.history: list[Step] = []
@@ -127,15 +127,6 @@ class Journal:
         self.converged = False
         self.estimate = np.inf
         self.least, self.progress = (np.inf, np.inf), 0  # least value and gradient, and the last step to improve one
-        begin = begun(objective, start)
-        self.norm_at_zero, self.value_at_zero = begin.at_zero
-        self._start = begin.expansion
-
-    def begin(self) -> Expansion:
-        """The expansion at the starting point; to save memory, no reference to it is kept."""
-        start = self._start
-        del self._start
-        return start
 
     def scale(self, value: float, gap: float) -> float:
         """See `gap_scale`."""
@@ -255,14 +246,15 @@ def may_overflow() -> np.errstate:
     return np.errstate(over="ignore", invalid="ignore")
 
 
-def begun(objective: Function, start: AnyFloats | Start | None) -> Start:
-    """`start` itself, or the expansion at that point, or at 0 if it is None."""
+def begun(objective: Function, start: AnyFloats | Start | None) -> tuple[Expansion, tuple[float, float]]:
+    """The expansion at the start (at 0 if it is None), and |∇f(0)| and f(0); a `Start` has both already."""
     if isinstance(start, Start):
-        return start
+        return start.expansion, start.at_zero
     with may_overflow():  # `check_range` reports it
         at_zero = objective.at(origin(objective))
     point = point_of(objective, start)
-    return Start(objective.at(point) if bool((point != 0).any()) else at_zero, check_range(at_zero))
+    sizes = check_range(at_zero)
+    return objective.at(point) if bool((point != 0).any()) else at_zero, sizes
 
 
 def origin(objective: Function) -> AnyFloats:

@@ -8,6 +8,7 @@ left out until the others have converged (shrinking). The gap between f(w) and t
 all pairs, so it certifies the result.
 """
 
+import time
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -28,6 +29,7 @@ from rankwise.solvers.base import (
     Journal,
     Result,
     Start,
+    begun,
     certificate_of,
     converged_by,
     may_overflow,
@@ -68,8 +70,9 @@ class DualCoordinateAscent:
     ) -> Result:
         require(objective, "dual", "rows", "risk", "C")
         ascent = Ascent(objective, np.random.default_rng(self.random_state))
-        journal = Journal(objective, None, 0.0, callback, stalls=False)  # tol 0: only the gap below ends the run
-        current, settled = journal.begin(), 0
+        began, settled = time.perf_counter(), 0
+        current, at_zero = begun(objective, None)
+        journal = Journal(began, at_zero, 0.0, callback, stalls=False)  # tol 0: only the gap below ends the run
         while True:
             gap = max(current.value - ascent.value, 0.0)
             scale = journal.scale(current.value, gap)

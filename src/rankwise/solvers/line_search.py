@@ -24,12 +24,12 @@ def line_search(objective: Expandable[E], current: E, direction: AnyFloats) -> t
     slope = float(current.gradient @ direction)
     if not slope < 0:
         return None, 1.0
-    trial = _at(objective, current, direction, 1.0)
-    if decrease(current, trial) >= -ENOUGH * slope:
-        return trial, 1.0
     with may_overflow():
+        trial = objective.at(current.point + direction)
+        if decrease(current, trial) >= -ENOUGH * slope:
+            return trial, 1.0
         length = _minimum_on(objective.along(current.point, direction)) if isinstance(objective, Searchable) else 1.0
-    return _backtracked(objective, current, direction, slope, length)
+        return _backtracked(objective, current, direction, slope, length)
 
 
 def _minimum_on(ray: Ray) -> float:
@@ -58,7 +58,7 @@ def _backtracked(
         SHORTEST, float(np.finfo(float).eps) * length_of(current.point) / max(length_of(direction), SHORTEST)
     )
     while length > shortest:
-        trial = _at(objective, current, direction, length)
+        trial = objective.at(current.point + length * direction)
         gained = decrease(current, trial)
         if gained >= -DECREASE * length * slope:
             return trial, length
@@ -66,8 +66,3 @@ def _backtracked(
         shorter = -0.5 * length * slope / excess if np.isfinite(excess) else 0.0
         length *= float(np.clip(shorter, 0.1, 0.5))
     return None, length
-
-
-def _at(objective: Expandable[E], current: E, direction: AnyFloats, length: float) -> E:
-    with may_overflow():
-        return objective.at(current.point + length * direction)

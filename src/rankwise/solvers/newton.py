@@ -5,6 +5,7 @@ Near separability few pairs are active and they change at every step. A trust re
 only a few of them, while a line search can cross many; this is why "auto" prefers it on all but large data.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -21,6 +22,7 @@ from rankwise.solvers.base import (
     Result,
     Start,
     agrees,
+    begun,
     decrease,
     require,
     went_as_predicted,
@@ -59,8 +61,9 @@ class Newton:
     def __call__(
         self, objective: Function, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result:
-        journal = Journal(objective, start, self.tol, callback, self.stopping)
-        current = journal.begin()
+        began = time.perf_counter()
+        current, at_zero = begun(objective, start)
+        journal = Journal(began, at_zero, self.tol, callback, self.stopping)
         require(current, "newton", "hessian_matrix" if self.inner == "cholesky" else "hessian")
         model = Model(self, objective, start.hessian if isinstance(start, Start) else None)
         return self.follow(model, journal, current)

@@ -112,7 +112,7 @@ class _Run:
         self.objective, self.options, self.callback = objective, options, callback
         self.began = time.perf_counter()
         self.point = origin(objective)
-        self.norms = start.at_zero if isinstance(start, Start) else begun(objective, None).at_zero
+        self.norms = start.at_zero if isinstance(start, Start) else begun(objective, None)[1]
         self.at_zero = self.norms[1]
         self.best: ObjectiveExpansion | None = None  # the expansion with the hinge at `point`
         self.value, self.bound = self.at_zero, 0.0  # neither |w|² nor a loss is negative

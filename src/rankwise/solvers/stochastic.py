@@ -10,6 +10,7 @@ The rates make steps independent of the units of features. Î· decreases like 1/â
 the average of the iterates, the t-th with weight t.
 """
 
+import time
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -19,7 +20,7 @@ from rankwise.foundation.arrays import Floats
 from rankwise.foundation.functions import Expansion
 from rankwise.foundation.registry import one_of
 from rankwise.objective.objective import Objective, hinge_slack
-from rankwise.solvers.base import Callback, Journal, Result, Start, agrees, decrease, require, went_as_predicted
+from rankwise.solvers.base import Callback, Journal, Result, Start, agrees, begun, decrease, require, went_as_predicted
 from rankwise.solvers.conjugate import ModelStep, conjugate_gradients, make_preconditioner
 from rankwise.solvers.stochastic_draws import Draws, Pairs, Queries
 
@@ -76,9 +77,9 @@ class Stochastic:
         self, objective: Objective, start: Floats | Start | None = None, callback: Callback | None = None
     ) -> Result:
         require(objective, "sgd", "rows", "pairwise", "loss", "C")
-        kind = _kind(self.over)
-        journal = Journal(objective, start, self.tol, callback, stalls=False)
-        current = journal.begin()
+        began, kind = time.perf_counter(), _kind(self.over)
+        current, at_zero = begun(objective, start)
+        journal = Journal(began, at_zero, self.tol, callback, stalls=False)
         goes_on = journal.goes_on(current)
         if goes_on:
             walk = Walk(StochasticState.at(current.point), kind(objective), self.random_state)

@@ -19,6 +19,7 @@ from rankwise.solvers.base import (
     Result,
     Start,
     agrees,
+    begun,
     decrease,
     is_cold,
     may_overflow,
@@ -58,8 +59,8 @@ class TrustRegion:
         preconditioner = make_preconditioner(self.precondition, objective)
         if isinstance(preconditioner, Sample) and is_cold(start):
             start = Newton(SAMPLE_TOLERANCE)(preconditioner.objective).point
-        journal = Journal(objective, start, self.tol, callback, self.stopping, began)
-        current = journal.begin()
+        current, at_zero = begun(objective, start)
+        journal = Journal(began, at_zero, self.tol, callback, self.stopping)
         require(current, "trust-region", "hessian")
         precondition = preconditioner(current, 0)
         radius = math.sqrt(max(float(current.gradient @ precondition(current.gradient)), 0.0))
