@@ -28,6 +28,10 @@ class Summand(Expansion, Protocol):
         """What rounding grows with: see `sizes`."""
         ...
 
+    def with_loss(self, loss: Loss) -> Self:
+        """The same point with another loss: scores are not computed and sorted again."""
+        ...
+
 
 class Slope(Protocol):
     """The derivative of a function on a ray, one of many to be added up."""
@@ -64,10 +68,7 @@ class PlainChunk:
     def at(self, w: AnyFloats) -> "ChunkExpansion":
         rows = self.rows.loaded()
         risk = self.risk.at(rows.dot(w))
-        gradient = rows.transposed_dot(risk.gradient)
-        xp = namespace(gradient)
-        sums = xp.concat((gradient, xp.stack((risk.value, risk.moment, risk.terms))))
-        return ChunkExpansion(w, self.rows, risk, sums)
+        return ChunkExpansion(w, self.rows, risk, _sums(rows, risk))
 
     def along(self, start: AnyFloats, direction: AnyFloats) -> "ChunkRay":
         rows = self.rows.loaded()
@@ -89,6 +90,10 @@ class ChunkExpansion:
     def gradient(self) -> AnyFloats:
         return self.sums[:-SCALARS]
 
+    def with_loss(self, loss: Loss) -> "ChunkExpansion":
+        risk = self.risk.with_loss(loss)
+        return ChunkExpansion(self.point, self.rows, risk, _sums(self.rows.loaded(), risk))
+
     def hessian(self, v: AnyFloats) -> AnyFloats:
         rows = self.rows.loaded()
         return rows.transposed_dot(self.risk.hessian(rows.dot(v)))
@@ -108,6 +113,13 @@ class ChunkExpansion:
 
     def sizes(self) -> AnyFloats:
         return sizes(self.rows, self.risk.sizes(), self.point)
+
+
+def _sums(rows: Rows, risk: RiskExpansion) -> AnyFloats:
+    gradient = rows.transposed_dot(risk.gradient)
+    xp = namespace(gradient)
+    joined: AnyFloats = xp.concat((gradient, xp.stack((risk.value, risk.moment, risk.terms))))
+    return joined
 
 
 @dataclass(frozen=True)

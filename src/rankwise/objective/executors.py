@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import reduce
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,10 @@ class State(Protocol):
 
         For what is more than a sum; `merge` may write into its first argument.
         """
+        ...
+
+    def with_loss(self, loss: Loss) -> Self:
+        """Of every chunk the same with another loss, made when a question is first asked."""
         ...
 
 
@@ -104,7 +108,7 @@ class Threads:
         return Threads(self.rows, self.risk.with_loss(loss), [chunk.with_loss(loss) for chunk in self.chunks])
 
     def state(self, make: Callable[..., object], *given: object) -> "ThreadState":
-        return ThreadState(self, make, given)
+        return ThreadState(self, lambda i: make(self.chunks[i], *given))
 
     def select(self, queries: Ints) -> "Threads":
         starts, threads = self.risk.starts, self.rows.n_threads
@@ -121,11 +125,21 @@ class Threads:
 
 
 class ThreadState:
-    def __init__(self, executor: Threads, make: Callable[..., object], given: tuple[object, ...]) -> None:
-        self._chunks, self._n_threads = executor.chunks, executor.rows.n_threads
+    """`make` makes the state of the chunk of that number."""
+
+    def __init__(self, executor: Threads, make: Callable[[int], Any]) -> None:
+        self._executor, self._chunks, self._n_threads = executor, executor.chunks, executor.rows.n_threads
         self._n_features = executor.rows.n_features
-        self._make, self._given = make, given
-        self._made: list[object] = [None] * len(self._chunks)  # filled by whichever thread has the chunk
+        self._make = make
+        self._made: list[Any] = [None] * len(self._chunks)  # filled by whichever thread has the chunk
+
+    def with_loss(self, loss: Loss) -> "ThreadState":
+        return ThreadState(self._executor, lambda i: self._of(i).with_loss(loss))
+
+    def _of(self, i: int) -> Any:
+        if self._made[i] is None:
+            self._made[i] = self._make(i)
+        return self._made[i]
 
     def total(self, question: Callable[..., AnyFloats], *given: object, size: int) -> AnyFloats:
         small, large = self._lanes(size)
@@ -154,17 +168,11 @@ class ThreadState:
         then: Callable[[T, T], T],
     ) -> Callable[[list[int]], T]:
         """From the chunks of a lane to their answers, put together one by one: `first` the first two."""
-        chunks, made = self._chunks, self._made
-
-        def answer(i: int) -> T:
-            if made[i] is None:
-                made[i] = self._make(chunks[i], *self._given)
-            return question(made[i], *given)
 
         def work(lane: list[int]) -> T:
-            result = answer(lane[0])
+            result = question(self._of(lane[0]), *given)
             for place, i in enumerate(lane[1:]):
-                result = (then if place else first)(result, answer(i))
+                result = (then if place else first)(result, question(self._of(i), *given))
             return result
 
         return work

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.jit import kernel
-from rankwise.objective.chunks import SCALARS, ChunkRay, sizes
+from rankwise.objective.chunks import SCALARS, sizes
 from rankwise.objective.losses import Loss
 from rankwise.objective.risks import PairwiseRisk
 from rankwise.objective.row_kernels import add_transposed, dot
@@ -43,18 +43,40 @@ class FusedChunk:
         return np.array([(p.threshold, p.constant, p.slope, p.curvature) for p in pieces])
 
     def at(self, w: Floats) -> "FusedExpansion":
-        pieces = self.pieces
+        return self.ranked_at(w, self.unranked(), ranked=False)
+
+    def unranked(self) -> Ranking:
+        """Room for the documents in the order of their scores."""
         engine = self.risk.preferences.pairs
         assert isinstance(engine, Engine)
-        ranking = Ranking.empty(engine)
+        return Ranking.empty(engine)
+
+    def ranked_at(self, w: Floats, ranking: Ranking, ranked: bool = True) -> "FusedExpansion":
+        """The expansion at w, where the ranking is known or else filled."""
+        pieces = self.pieces
         degrees = np.empty((len(pieces), self.rows.n_rows))
         sums = np.zeros(self.rows.n_features + SCALARS)
-        _expand(self.rows.loaded().arrays, w, self.layout, pieces, ranking.arrays, degrees, sums)
+        _expand(self.rows.loaded().arrays, w, ranked, self.layout, pieces, ranking.arrays, degrees, sums)
         return FusedExpansion(w, self, ranking, degrees, sums)
 
-    def along(self, start: Floats, direction: Floats) -> ChunkRay:
-        rows = self.rows.loaded()
-        return ChunkRay(self.risk, rows.dot(start), rows.dot(direction))
+    def along(self, start: Floats, direction: Floats) -> "FusedRay":
+        rows, margins = self.rows.loaded(), self.risk.margins
+        scores = rows.dot(start)
+        return FusedRay(self, scores if margins is None else scores - margins, rows.dot(direction))
+
+
+@dataclass(frozen=True)
+class FusedRay:
+    """The scores at the start of a ray, less the margins, and by how much they change."""
+
+    chunk: FusedChunk
+    scores: Floats
+    changes: Floats
+
+    def slope(self, t: float) -> Floats:
+        chunk = self.chunk
+        ranking = chunk.unranked().arrays
+        return np.array(_slope(self.scores + t * self.changes, self.changes, chunk.layout, chunk.pieces, ranking))
 
 
 @dataclass(frozen=True)
@@ -72,6 +94,9 @@ class FusedExpansion:
     @property
     def gradient(self) -> Floats:
         return self.sums[:-SCALARS]
+
+    def with_loss(self, loss: Loss) -> "FusedExpansion":
+        return self.chunk.with_loss(loss).ranked_at(self.point, self.ranking)
 
     def hessian(self, v: Floats) -> Floats:
         chunk = self.chunk
@@ -109,8 +134,13 @@ class FusedExpansion:
 
 
 @kernel
-def _expand(rows: Any, w: Floats, layout: Any, pieces: Floats, ranking: Any, degrees: Floats, out: Floats) -> None:
-    """Fill ranking and degrees; add the gradient to out, and behind it the value, the moment and the sum of sizes."""
+def _expand(
+    rows: Any, w: Floats, ranked: bool, layout: Any, pieces: Floats, ranking: Any, degrees: Floats, out: Floats
+) -> None:
+    """Fill the ranking, unless it is known, and degrees.
+
+    Add the gradient to out, and behind it the value, the moment and the sum of sizes.
+    """
     starts, n_levels, level, weights, margins = layout
     n, d = level.size, w.size
     s, g, work = np.empty(n), np.zeros(n), (np.empty(n), np.empty(n), np.empty(n))
@@ -118,11 +148,16 @@ def _expand(rows: Any, w: Floats, layout: Any, pieces: Floats, ranking: Any, deg
     for q in range(n_levels.size):
         ends = starts[q : q + 2]
         first, last = ends
-        dot(rows, first, last, w, s)
-        if margins.size:
-            for i in range(first, last):
-                s[i] -= margins[i]
-        sort_queries(ends, True, NO_ROWS, s, level, ranking)
+        if ranked:
+            order, scores, _ = ranking
+            for p in range(first, last):
+                s[order[p]] = scores[p]
+        else:
+            dot(rows, first, last, w, s)
+            if margins.size:
+                for i in range(first, last):
+                    s[i] -= margins[i]
+            sort_queries(ends, True, NO_ROWS, s, level, ranking)
         for p in range(pieces.shape[0]):
             threshold, a, b, c = pieces[p]
             graph = (threshold + tau - 1.0, ends, n_levels[q : q + 1], ranking)
@@ -132,6 +167,25 @@ def _expand(rows: Any, w: Floats, layout: Any, pieces: Floats, ranking: Any, deg
             out[d + 1] += b * u + c * uu
             out[d + 2] += (abs(b) + abs(c)) * (tau * N + 2 * abs(sd) + abs(sLs))
         add_transposed(rows, first, last, g, out)
+
+
+@kernel
+def _slope(s: Floats, changes: Floats, layout: Any, pieces: Floats, ranking: Any) -> float:
+    """The derivative at the scores s in the direction of `changes`; margins are taken off s already."""
+    starts, n_levels, level, weights, margins = layout
+    n = level.size
+    g, degree, work = np.zeros(n), np.empty(n), (np.empty(n), np.empty(n), np.empty(n))
+    tau, slope = 0.0 if margins.size else 1.0, 0.0
+    for q in range(n_levels.size):
+        ends = starts[q : q + 2]
+        sort_queries(ends, True, NO_ROWS, s, level, ranking)
+        for p in range(pieces.shape[0]):
+            threshold, _, b, c = pieces[p]
+            graph = (threshold + tau - 1.0, ends, n_levels[q : q + 1], ranking)
+            _piece(graph, weights, s, (b + tau * c, c), degree, work, g)
+        for i in range(ends[0], ends[1]):
+            slope += g[i] * changes[i]
+    return slope
 
 
 @kernel

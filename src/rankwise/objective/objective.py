@@ -107,10 +107,6 @@ class Objective:
             raise ValueError(f"solver 'smoothing' is for the hinge loss: for {self.loss} take 'auto'")
         return replace(self, sum=self.sum.with_loss(losses.huber(width)))
 
-    def beyond(self, width: float) -> "Objective":
-        """The same with the hinge only where a pair is more than `width` away from being satisfied."""
-        return replace(self, sum=self.sum.with_loss(losses.beyond(width)))
-
     def sampled(self, n_rows: int, seed: int) -> "Objective":
         """An estimate of f from about `n_rows` of the rows, drawn at random."""
         return Objective(self.sum.sampled(n_rows, seed), self.C, self.normalize)
@@ -151,6 +147,10 @@ class ObjectiveExpansion:
 
     def hessian_diagonal(self) -> AnyFloats:
         return 1.0 + self.C * self.sum.hessian_diagonal()
+
+    def with_loss(self, loss: Loss) -> "ObjectiveExpansion":
+        """What is known there of the objective with another loss: scores are not computed and sorted again."""
+        return ObjectiveExpansion(self.point, self.C, self.sum.with_loss(loss), loss)
 
     def times(self, factor: float) -> "ObjectiveExpansion":
         """What is known there of the objective with C times a factor."""

@@ -18,7 +18,7 @@ from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.devices import AnyFloats, DeviceArray, Selection, SparseMatrix, device_of, namespace
 from rankwise.foundation.functions import Expansion
 from rankwise.objective.losses import Loss, Piece
-from rankwise.pairs.graph import PairGraph
+from rankwise.pairs.graph import PairGraph, Ranking
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import draw
 
@@ -34,6 +34,10 @@ class RiskExpansion(Expansion, Protocol):
     @property
     def terms(self) -> float:
         """The sum of the sizes of what was added up for the value, which its rounding grows with."""
+        ...
+
+    def with_loss(self, loss: Loss) -> Self:
+        """The same scores with another loss."""
         ...
 
     def half_hessian(self, v: AnyFloats) -> AnyFloats:
@@ -90,6 +94,11 @@ class PairwiseExpansion:
     moment: float
     terms: float
     pieces: tuple[tuple[Piece, PairGraph], ...]
+    of: "PairwiseRisk"
+    ranking: Ranking
+
+    def with_loss(self, loss: Loss) -> "PairwiseExpansion":
+        return self.of.with_loss(loss).ranked_at(self.point, self.ranking)
 
     def hessian(self, v: AnyFloats) -> AnyFloats:
         total: AnyFloats = namespace(v).zeros_like(v)
@@ -143,16 +152,18 @@ class PairwiseRisk:
     margins: AnyFloats | None = None
 
     def at(self, scores: AnyFloats) -> PairwiseExpansion:
-        tau = self.tau
-        asked = scores if self.margins is None else scores - self.margins
-        ranking = self.preferences.ranked(asked)
+        return self.ranked_at(scores, self.preferences.ranked(self._shifted(scores)))
+
+    def ranked_at(self, scores: AnyFloats, ranking: Ranking) -> PairwiseExpansion:
+        """The expansion at scores whose ranking is known."""
+        tau, shifted = self.tau, self._shifted(scores)
         value, moment, terms, gradient, graphs = 0.0, 0.0, 0.0, namespace(scores).zeros_like(scores), []
         for piece in self.loss.pieces:
             a, b, c = piece.constant, piece.slope, piece.curvature
             graph = ranking.active(piece.threshold + tau - 1.0)
             N, d = graph.total, graph.balance
             # Only differences count, and s·d and s·Ls would lose digits to an offset common to the documents in pairs.
-            s = self.preferences.centred(asked, graph.degree)
+            s = self.preferences.centred(shifted, graph.degree)
             sd: float | DeviceArray = s @ d
             sLs: float | DeviceArray = 0.0  # on the scores' device, as are the other sums
             gradient -= (b + tau * c) * d
@@ -165,7 +176,10 @@ class PairwiseRisk:
             value += a * N + b * u + c / 2 * uu
             moment += b * u + c * uu
             terms += (abs(b) + abs(c)) * (tau * N + 2 * abs(sd) + abs(sLs))
-        return PairwiseExpansion(scores, value, gradient, moment, terms, tuple(graphs))
+        return PairwiseExpansion(scores, value, gradient, moment, terms, tuple(graphs), self, ranking)
+
+    def _shifted(self, scores: AnyFloats) -> AnyFloats:
+        return scores if self.margins is None else scores - self.margins
 
     @property
     def tau(self) -> float:
@@ -225,7 +239,7 @@ class ListedRisk:
             sizes += weights * (abs(b) + abs(c))
         gradient: Floats = -(self.differences.T @ slopes)
         moment, terms = float(slopes @ u), float(slopes @ np.abs(u))
-        return ListedExpansion(scores, value, gradient, moment, terms, self.differences, curvatures, sizes)
+        return ListedExpansion(scores, value, gradient, moment, terms, self, curvatures, sizes)
 
     @property
     def any(self) -> bool:
@@ -263,9 +277,16 @@ class ListedExpansion:
     gradient: Floats
     moment: float
     terms: float
-    differences: SparseMatrix
+    of: ListedRisk
     curvatures: Floats
     pair_sizes: Floats
+
+    @property
+    def differences(self) -> SparseMatrix:
+        return self.of.differences
+
+    def with_loss(self, loss: Loss) -> "ListedExpansion":
+        return self.of.with_loss(loss).at(self.point)
 
     def hessian(self, v: Floats) -> Floats:
         scale = self.curvatures if v.ndim == 1 else self.curvatures[:, None]

@@ -131,6 +131,7 @@ class Model:
         self.products = self.last = 0
         self.hessian = hessian  # the last one that was written out
         self._hessian_at: Expansion | None = None  # and the expansion that it is of
+        self.fresh = False  # whether it was computed in this run
         self._first = hessian is not None
         self._inverse: Inverse | None = None
         self._preconditioner: Preconditioner | None = None
@@ -149,10 +150,13 @@ class Model:
         given, self._first = self._first, False
         if self.hessian is None or not (given or self._hessian_at is here):
             self._hessian_at, self.hessian = here, here.hessian_matrix()
+            self.fresh = True
         return self.hessian
 
     def as_before(self, here: Expansion) -> ModelStep | None:
         """The minimum with the Hessian of an earlier point, if there is one; what it allows is not known."""
+        if self._inverse is None and self.hessian is not None:
+            self._inverse = scaled_inverse(self.hessian)
         if self._inverse is None:
             return None
         step = -self._inverse(here.gradient)

@@ -18,6 +18,7 @@ import numpy as np
 
 from rankwise.foundation.devices import AnyFloats, half_square, length_of
 from rankwise.foundation.functions import Ray
+from rankwise.objective import losses
 from rankwise.objective.objective import Objective, ObjectiveExpansion, hinge_slack
 from rankwise.solvers.base import (
     CORNER,
@@ -51,7 +52,8 @@ DETOURS = 3  # by way of smaller C
 PATIENCE = 60  # steps, after which a rescue takes over
 LATE = 4.0  # the ray through w is searched where the slack is at most this many times the tolerance,
 SHORT = 0.01  # or where making w longer by this share would gain more than the slack
-ORDERS = 1e-7, 1e-5, 1e-3, 1e-1, 3.0  # of how much longer w may have to be
+WIDER = 4.0  # times the step in which the minimum on the ray is looked for
+ROUGHLY = 0.02  # relative exactness of how much longer w should be
 SEARCH = 6  # points of the ray that are then looked at
 POLISH = 20  # steps at the last width, so that the gradient in the certificate vanishes
 EXACT = 1e-14  # share of the value below which a decrease is rounding
@@ -77,7 +79,7 @@ class Smoothing:
     def __call__(
         self, objective: Objective, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result:
-        require(objective, "smoothing", "smoothed", "beyond", "along")
+        require(objective, "smoothing", "smoothed", "along")
         run = _Run(objective, self, callback, start)
         w, width = run.start(start), self.width if is_cold(start) else min(self.width, NARROW)
         smooth, model = run.smoothed(width)
@@ -94,10 +96,10 @@ class Smoothing:
                 rescue = replace(self.rescue, max_iter=self.max_iter - run.iterations)
                 return rescued(run.result(), rescue, objective, run.at_zero, callback)
             narrower = run.factor
-            predicted = run.predicted(model, here, width, narrower)
+            predicted, hessian = run.predicted(model, here, width, narrower)
             width *= narrower
-            smooth, model = run.smoothed(width)
-            here = min(smooth.at(here.point), smooth.at(predicted), key=lambda one: one.value)
+            smooth, model = run.smoothed(width, hessian)
+            here = run.lower(smooth, here, predicted)
         return run.result()
 
 
@@ -165,21 +167,26 @@ class _Run:
                 return Smoothing(SAMPLE_TOLERANCE)(self.sample).point
         return point_of(self.objective, start)
 
-    def smoothed(self, width: float) -> tuple[Objective, Model]:
-        """The objective with the corner rounded, and its quadratic model."""
+    def smoothed(self, width: float, hessian: AnyFloats | None = None) -> tuple[Objective, Model]:
+        """The objective with the corner rounded, and its quadratic model, for which a Hessian may be known roughly."""
         smooth = self.objective.smoothed(width)
-        model = Model(self.options.inner, smooth)
+        model = Model(self.options.inner, smooth, hessian)
         if self.sample is not None:
             model.precondition_by(Sample(self.sample.smoothed(width)))
         return smooth, model
 
     def minimise(self, smooth: Objective, model: Model, here: ObjectiveExpansion) -> ObjectiveExpansion:
         """The optimum at this width, only as exact as the slack to be expected there asks for."""
-        expected, sound = self.factor**2 * self.slack, False
+        expected, sound, steps = self.factor**2 * self.slack, False, 0
+        self.detour.blocked = 0
         while self.iterations < self.options.max_iter and not self.stuck:
             precise = max(0.1 * self.options.tol * self.scale(self.gap), EXACT * here.value)
             enough = max(SETTLED * min(expected, here.value), precise)
-            step = model.minimum(here, enough)
+            believed = model.as_before(here) if sound or not steps else None
+            if believed is not None and believed.predicted <= enough:
+                self.left = believed.predicted
+                break
+            step, steps = model.minimum(here, enough), steps + 1
             self.left = step.attainable
             if step.attainable <= enough and (sound or half_square(length_of(here.gradient)) <= enough):
                 break
@@ -192,10 +199,11 @@ class _Run:
 
     def polish(self, smooth: Objective, model: Model, here: ObjectiveExpansion) -> ObjectiveExpansion:
         """Steps at the same width until the gradient no longer spoils the certificate."""
-        for _ in range(POLISH):
+        for taken in range(POLISH):
             if self.near(half_square(length_of(here.gradient)), 0.1) or self.iterations >= self.options.max_iter:
                 break
-            step = model.minimum(here, 0.1 * self.options.tol * self.scale(self.gap))
+            enough = 0.1 * self.options.tol * self.scale(self.gap)
+            step = (model.as_before(here) if not taken else None) or model.minimum(here, enough)
             self.left = step.attainable
             there = self._advance(smooth, here, step.step)[0]
             if there is None:
@@ -213,7 +221,9 @@ class _Run:
 
     def over(self, here: ObjectiveExpansion, width: float, polished: bool = False) -> bool:
         """Look at the unsmoothed objective and the bound at a width's optimum; True when it is enough."""
-        hinge, left = self.objective.at(here.point), self.left
+        self.width = width
+        hinge, left = here.with_loss(self.objective.loss), self.left
+        self.last = hinge.value
         self._keep(hinge)
         self.norm = length_of(here.gradient)
         self.slack = max(hinge_slack(here, hinge.value), 0.0)
@@ -240,7 +250,7 @@ class _Run:
         if not (self.near(self.slack, LATE) or -SHORT * slope > self.slack):
             return
         ray = self.objective.along(0.0 * hinge.point, hinge.point)
-        scale = _minimum_near_one(ray)
+        scale = _minimum_near_one(ray, self.width)
         if scale != 1.0:
             self._keep(self.objective.at(scale * hinge.point))
 
@@ -264,11 +274,22 @@ class _Run:
             self.message = f"rounding allows no smaller relative gap than {share:.3g}"
         return bool(self.message)
 
-    def predicted(self, model: Model, here: ObjectiveExpansion, width: float, narrower: float) -> AnyFloats:
-        """The optimum at a narrower width, if the same pairs stay in the corner."""
-        linear = self.objective.beyond(width).at(here.point)
-        narrowed = _Narrowed(here, model, 1.0 / narrower, linear.gradient - here.point)
-        return here.point + model.minimum(narrowed).step
+    def predicted(
+        self, model: Model, here: ObjectiveExpansion, width: float, narrower: float
+    ) -> tuple[AnyFloats, AnyFloats | None]:
+        """The optimum at a narrower width and the Hessian there, if the same pairs stay in the corner."""
+        linear, fresh = here.with_loss(losses.beyond(width)), model.fresh
+        hessian = model.matrix(here) if model.written_out and model.hessian is None else model.hessian
+        narrowed = _Narrowed(here, hessian, 1.0 / narrower, linear.gradient - here.point)
+        step = model.minimum(narrowed).step
+        return here.point + step, model.hessian if fresh else None  # predicted twice in a row, it would be too far off
+
+    def lower(self, smooth: Objective, here: ObjectiveExpansion, predicted: AnyFloats) -> ObjectiveExpansion:
+        """Where to go on at the next width: at the point predicted, unless the last one is better."""
+        there = smooth.at(predicted)
+        if there.value <= self.last:
+            return there
+        return min(here.with_loss(smooth.loss), there, key=lambda one: one.value)
 
     def result(self) -> Result:
         return Result(
@@ -292,7 +313,7 @@ class _Narrowed:
     """
 
     of: ObjectiveExpansion
-    model: Model
+    matrix: AnyFloats | None
     ratio: float
     linear: AnyFloats
 
@@ -313,7 +334,7 @@ class _Narrowed:
         return v + self.ratio * (self.of.hessian(v) - v)
 
     def hessian_matrix(self) -> AnyFloats:
-        matrix = self.ratio * self.model.matrix(self.of)
+        matrix = self.ratio * (self.of.hessian_matrix() if self.matrix is None else self.matrix)
         matrix.reshape(-1)[:: matrix.shape[0] + 1] += 1.0 - self.ratio
         return matrix
 
@@ -321,19 +342,20 @@ class _Narrowed:
         return 1.0 + self.ratio * (self.of.hessian_diagonal() - 1.0)
 
 
-def _minimum_near_one(ray: Ray) -> float:
+def _minimum_near_one(ray: Ray, width: float) -> float:
     """Where a convex function of t is least, among t from ½ to 4; 1 where it is not there.
 
-    The larger C, the nearer to 1: first the order of magnitude of t - 1, then t.
+    At the optimum of a width that is mostly near 1 + width / 2, so that is where the search begins.
     """
     slope = cache(ray.slope)  # each is a pass over the scores
     if slope(1.0) >= 0:
         low, high = 0.5, 1.0
     else:
-        high = next((1.0 + step for step in ORDERS if slope(1.0 + step) > 0), 4.0)
-        low = 1.0 if high == 1.0 + ORDERS[0] else 1.0 + (high - 1.0) / 100
+        low, high = 1.0, 1.0 + 0.5 * width
+        while slope(high) < 0 and high < 4.0:
+            low, high = high, 1.0 + WIDER * (high - 1.0)
     if not slope(low) < 0 < slope(high):
         return 1.0
     from scipy import optimize  # only here: it takes long to import
 
-    return float(optimize.brentq(slope, low, high, xtol=1e-12, rtol=1e-12, maxiter=SEARCH, disp=False))
+    return float(optimize.brentq(slope, low, high, xtol=ROUGHLY * abs(high - low), maxiter=SEARCH, disp=False))
