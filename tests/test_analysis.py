@@ -104,10 +104,13 @@ def test_without_matplotlib(monkeypatch):
     [
         (lambda: dual_spectrum(np.zeros((2, 3))), r"alpha must be square.* got shape \(2, 3\)"),
         (lambda: dual_spectrum(np.zeros((3, 3))), "alpha is 0 everywhere"),
-        (lambda: dual_spectrum(np.ones((2, 2)), [1, 2]), "alpha joins documents of different queries"),
-        (lambda: dual_spectrum(np.eye(2)).dimensions(1.1), "energy must lie above 0 and be at most 1, got 1.1"),
-        (lambda: dual_spectrum(np.eye(2)).dimensions(of="cubes"), "of is 'cubes': there are 'squares', 'values'"),
-        (lambda: dual_spectrum(np.eye(2)).shares(among="rows"), "among is 'rows': there are 'documents', 'block'"),
+        (lambda: dual_spectrum(np.ones((2, 2)), [1, 2]), "alpha has pairs of documents from different queries"),
+        (lambda: dual_spectrum(np.eye(2)).dimensions(1.1), "energy must be above 0 and at most 1; got 1.1"),
+        (lambda: dual_spectrum(np.eye(2)).dimensions(of="cubes"), "of must be one of 'squares', 'values'; got 'cubes'"),
+        (
+            lambda: dual_spectrum(np.eye(2)).shares(among="rows"),
+            "among must be one of 'documents', 'block'; got 'rows'",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(look, words):

@@ -159,8 +159,8 @@ def test_different_query_ids_stay_different(spelling):
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
-        (np.array([-1.0, 2.0**63]), r"qid holds 9.223372036854776e\+18 as a floating-point number"),
-        (pd.Series([-1.0, 2.0**63]), "give qid as integers or as texts"),
+        (np.array([-1.0, 2.0**63]), r"qid holds the floating-point number 9.223372036854776e\+18"),
+        (pd.Series([-1.0, 2.0**63]), "pass qid as integers or strings"),
         (np.array(["2020", "NaT"], "M8[s]"), r"qid of row 1 is missing \(NaT\)"),
         (np.array([1, "NaT"], "m8[s]"), "qid of row 1 is missing"),
         ([1, None], "qid of row 1 is missing"),

@@ -39,7 +39,7 @@ def test_a_loss_of_twice_hubers_value_has_hubers_optimum_at_twice_the_c(solver):
 def test_a_loss_with_corners_of_its_own_is_left_to_cutting_planes():
     assert type(make_solver("auto", SLOPED, DATA.X, tol=1e-3)).__name__ == "Bundle"
     assert fitted(loss=SLOPED).result_.converged
-    with pytest.raises(ValueError, match="solver 'smoothing' is for the hinge loss: for sloped take 'auto'"):
+    with pytest.raises(ValueError, match="solver 'smoothing' is for the hinge loss: for sloped use 'auto'"):
         fitted(loss=SLOPED, solver="smoothing")
 
 
@@ -221,7 +221,7 @@ def test_pictures_take_a_measure_of_ones_own():
 
 
 def test_what_is_no_measure():
-    with pytest.raises(ValueError, match="a measure needs a name, and <lambda> is none"):
+    with pytest.raises(ValueError, match="a measure needs a name, and <lambda> is not a valid one"):
         parse(lambda labels, scores: 1.0)
     with pytest.raises(ValueError, match="cutoff must be one of 'none', 'optional', 'needed'; got 'maybe'"):
         rankwise.register_measure("top", top_label, cutoff="maybe")

@@ -66,7 +66,7 @@ def test_spellings():
         ("huber:nan", "width of huber is nan"),
         ("huber:wide", "'wide' is not a number"),
         ("squared_hinge:2", "squared_hinge takes no parameter"),
-        ("logistic:1e-9", "error of logistic is 1e-09: it must lie between"),
+        ("logistic:1e-9", "error of logistic is 1e-09: it must be between"),
         ("logistic:small", "write it as 'logistic:0.001'"),
     ],
 )

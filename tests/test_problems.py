@@ -128,7 +128,7 @@ def test_query_weight_two_is_the_query_given_twice():
 @pytest.mark.parametrize(
     ("weight", "words"),
     [
-        ({-7: 1.0}, "query_weight names the query -7, and there is none of that id"),
+        ({-7: 1.0}, "query_weight names the query -7, which does not occur in qid"),
         (np.arange(float(len(Y))), r"query_weight\[1\] differs from that of another row of the same query"),
         (np.full(len(Y), -1.0), "query_weight of query .* is -1: it must not be negative"),
     ],

@@ -93,9 +93,9 @@ def test_a_loss_that_is_zero_for_equal_scores():
     ("cv", "words"),
     [
         ([], "cv is empty"),
-        ([([], [1])], r"cv\[0\] has no rows to train on"),
+        ([([], [1])], r"cv\[0\] has no training rows"),
         ([([0, 1], [9999])], r"cv\[0\] names row 9999: X has 120 rows"),
-        (2.5, "cv is 2.5: give a number of folds"),
+        (2.5, "cv must be an integer, a splitter or a list of .*; got 2.5"),
     ],
 )
 def test_folds_that_make_no_sense(cv, words):

@@ -99,8 +99,11 @@ def test_a_run_with_gaps(files, tmp_path):
         (["svm.json", "rls.json"], "give the labels, either by a ranking file"),
         (["svm.json", "rls.json", "-d", "test.txt", "--qrels", "qrels.txt"], "give the labels, either"),
         (["svm.run", "rls.json", "--qrels", "qrels.txt"], "rls.json is a model, and only a TREC run"),
-        (["svm.json", "rls.json", "-d", "test.txt", "--test", "z"], "test is 'z': there are"),
-        (["svm.json", "rls.json", "-d", "test.txt", "--alpha", "2"], "alpha must lie between 0 and 1"),
+        (
+            ["svm.json", "rls.json", "-d", "test.txt", "--test", "z"],
+            "test must be one of 'randomization', 't'; got 'z'",
+        ),
+        (["svm.json", "rls.json", "-d", "test.txt", "--alpha", "2"], "alpha must be between 0 and 1"),
         (["svm.json", "rls.json", "-d", "test.txt", "--baseline", "x"], "x is none of svm, rls"),
         (["svm.json", "svm.json", "-d", "test.txt"], "svm.json is given twice"),
         (["a=svm.json", "a=rls.json", "-d", "test.txt"], "a is given twice"),

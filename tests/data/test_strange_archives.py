@@ -75,7 +75,7 @@ def test_an_archive_that_unpacks_to_more_than_memory_is_refused(tmp_path, monkey
     np.savez_compressed(path, **GOOD, X=np.zeros((3, 10**7)))
     assert path.stat().st_size < 10**6
     monkeypatch.setattr(memory, "memory_at_hand", lambda: 1e8)
-    with pytest.raises(MemoryError, match=r"data.npz holds takes 0.2 GB where 0.1 GB of memory are at hand"):
+    with pytest.raises(MemoryError, match=r"data.npz holds takes 0.2 GB, but 0.1 GB of memory are available"):
         read_data(path)
 
 

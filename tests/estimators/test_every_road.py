@@ -141,10 +141,13 @@ def test_a_stream_of_queries_comes_near_the_optimum():
         ({"loss": "logistic", "solver": "dual"}, "dual"),
         ({"scheme": "quantum"}, "scheme must be one of 'auto', .*; got 'quantum'"),
         ({"scope": "some"}, "scope must be one of 'all', 'adjacent'; got 'some'"),
-        ({"costs": "loss"}, "costs is 'loss'"),
-        ({"rescaling": "both"}, "rescaling is 'both'"),
-        ({"normalize_pairs": "max"}, "normalize_pairs is 'max'"),
-        ({"costs": lambda i, j: np.ones(i.size), "scheme": "by-level"}, "scheme='by-level' cannot do these costs"),
+        ({"costs": "loss"}, "costs must be one of 'gain', 'dcg', 'ndcg', an array, .*; got 'loss'"),
+        ({"rescaling": "both"}, "rescaling must be one of 'slack', 'margin'; got 'both'"),
+        ({"normalize_pairs": "max"}, "normalize_pairs must be one of 'sum', .*; got 'max'"),
+        (
+            {"costs": lambda i, j: np.ones(i.size), "scheme": "by-level"},
+            "scheme='by-level' cannot sum with these costs",
+        ),
         ({"costs": np.ones((2, 2))}, "a table must be 5 × 5"),
     ],
 )

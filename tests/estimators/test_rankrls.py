@@ -186,8 +186,8 @@ def test_warnings():
     ("ranker", "words"),
     [
         (RankRLS(0), "alpha must be a positive number, got 0"),
-        (RankRLS(ties="drop"), "ties is 'drop': there are 'include', 'exclude'"),
-        (RankRLS(scaling="mean"), "scaling is 'mean': there are 'pairs', 'query'"),
+        (RankRLS(ties="drop"), "ties must be one of 'include', 'exclude'; got 'drop'"),
+        (RankRLS(scaling="mean"), "scaling must be one of 'pairs', 'query'; got 'mean'"),
         (RankRLS(solver="svd"), "solver is 'svd': there are 'auto', 'primal', 'dual', 'cg'"),
         (RankRLS(solver="cg", tol=0), "tol must be a positive number"),
         (RankRLSCV([]), "alphas is empty"),

@@ -128,13 +128,16 @@ def test_json_has_no_nan(found):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: compare({"a": c["clicks"]}, c["y"]), "takes two or more"),
-        (lambda c: compare({"a": c["e"], "b": c["e"]}, baseline="c"), "baseline is 'c', which is none of"),
-        (lambda c: compare({"a": c["e"], "b": c["clicks"]}), "'b' is no Evaluation"),
+        (lambda c: compare({"a": c["clicks"]}, c["y"]), "rankers must hold two or more rankers to compare; got 1"),
+        (
+            lambda c: compare({"a": c["e"], "b": c["e"]}, baseline="c"),
+            "baseline must be one of the rankers 'a', 'b'; got 'c'",
+        ),
+        (lambda c: compare({"a": c["e"], "b": c["clicks"]}), "'b' is not an Evaluation"),
         (lambda c: compare({"a": c["e"], "b": c["part"]}), "query 81 was evaluated for 'a', but not for 'b'"),
         (lambda c: compare({"a": c["e"], "b": c["map"]}), "'b' was evaluated by map, 'a' by ndcg@10"),
-        (lambda c: Procedure(test="wilcoxon"), "test is 'wilcoxon': there are"),
-        (lambda c: Procedure(alpha=5), "alpha must lie between 0 and 1"),
+        (lambda c: Procedure(test="wilcoxon"), "test must be one of 'randomization', 't'; got 'wilcoxon'"),
+        (lambda c: Procedure(alpha=5), "alpha must be between 0 and 1"),
         (lambda c: Procedure(resamples=1), "resamples must be at least 100"),
     ],
 )

@@ -118,7 +118,7 @@ def test_what_comes_out():
     assert "mrr" not in result
     assert "nonsense" not in result
     assert result.counted == {"map": 2, "ndcg@10": 2, "pairwise-accuracy": 1}
-    with pytest.raises(KeyError, match="mrr was not evaluated: there is map, ndcg@10"):
+    with pytest.raises(KeyError, match="mrr was not evaluated, only map, ndcg@10"):
         result["mrr"]
     assert repr(result).splitlines() == [
         "4 documents in 2 queries",
@@ -155,7 +155,7 @@ def test_to_dict_is_json():
         (([1, 2], [1, 2], None, []), "measures is empty"),
         (
             ([1, 1500], [1, 2], None, "ndcg@10"),
-            "y holds 1500, too large for 2.y: take the linear gain, ndcg@10:gain=linear",
+            "y holds 1500, too large for 2.y: use the linear gain, ndcg@10:gain=linear",
         ),
         (([1, -1], [1, 2], None, "ndcg@10"), "ndcg@10 needs labels from 0, but y holds -1"),
         (([1, -1], [1, 2], None, "ndcg:gain=linear"), "ndcg:gain=linear needs labels from 0, but y holds -1"),

@@ -102,16 +102,16 @@ def test_an_option_beside_a_dialect_overrides_it():
         ("ndgc@10", "; got 'ndgc'. Did you mean 'ndcg'?"),
         ("", "; got ''."),
         ("ndcg10", "unknown measure 'ndcg10': did you mean ndcg@10?"),
-        ("ndcg@", "whole number from 1"),
-        ("ndcg@0", "whole number from 1"),
-        ("ndcg@-3", "whole number from 1"),
-        ("ndcg@ten", "whole number from 1"),
-        ("ndcg@²", "whole number from 1"),
+        ("ndcg@", "an integer of at least 1"),
+        ("ndcg@0", "an integer of at least 1"),
+        ("ndcg@-3", "an integer of at least 1"),
+        ("ndcg@ten", "an integer of at least 1"),
+        ("ndcg@²", "an integer of at least 1"),
         ("precision", "precision needs a cutoff, as in precision@5"),
         ("map@5", "map takes no cutoff"),
         ("ndcg:tie=worst", "ndcg has no option 'tie': did you mean ties?"),
         ("ndcg:ties=mean", "ndcg cannot have ties=mean: expected ties=average|worst|best|stable"),
-        ("ndcg:leto", "ndcg does not know 'leto': did you mean letor? There is letor, letor4"),
+        ("ndcg:leto", "ndcg does not know 'leto': did you mean letor? Available: letor, letor4"),
         ("ndcg:", "ndcg does not know ''"),
         ("ndcg:letor,trec", "two dialects, letor and trec"),
         ("map:letor", "map does not know 'letor'"),
@@ -128,7 +128,7 @@ def test_what_is_not_a_measure_gets_one_sentence(text, words):
 
 def test_a_measure_that_is_no_text():
     with pytest.raises(
-        TypeError, match="a measure is a text such as 'ndcg@10' or a function of labels and scores, got 10"
+        TypeError, match="a measure is a string such as 'ndcg@10' or a function of labels and scores; got 10"
     ):
         parse(10)
 

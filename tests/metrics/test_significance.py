@@ -143,5 +143,5 @@ def test_nothing_that_counts():
     assert randomization_test([0.0, 0.0]) == (1.0, True)
     with pytest.raises(ValueError, match="one number per query"):
         randomization_test([1.0, 2.0], [1.0])
-    with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
+    with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
         bootstrap_interval([1.0, 2.0], confidence=95)

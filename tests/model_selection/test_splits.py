@@ -78,8 +78,12 @@ def test_label_mix_is_spread_evenly():
     [
         (QueryKFold(3), {}, "needs the query ids"),
         (QueryKFold(3), {"groups": [1, 1, 2, 2]}, "3 folds need as many queries, and there are 2"),
-        (QueryKFold(1), {"groups": [1, 1, 2, 2]}, "n_splits must be a whole number from 2 on"),
-        (QueryKFold(2, stratify="size"), {"groups": [1, 1, 2, 2]}, "stratify is 'size'"),
+        (QueryKFold(1), {"groups": [1, 1, 2, 2]}, "n_splits must be an integer of at least 2"),
+        (
+            QueryKFold(2, stratify="size"),
+            {"groups": [1, 1, 2, 2]},
+            "stratify must be one of None, 'length', 'labels'; got 'size'",
+        ),
         (QueryKFold(2, stratify="labels"), {"groups": [1, 1, 2, 2]}, "needs the labels"),
     ],
 )
@@ -128,7 +132,7 @@ def test_letor_faults(tmp_path):
     with pytest.raises(ValueError, match="got 1 files"):
         LetorFolds.read([tmp_path / "S1.txt"])
     (tmp_path / "S1.txt.gz").touch()
-    with pytest.raises(ValueError, match="both there"):
+    with pytest.raises(ValueError, match="both exist"):
         LetorFolds.read(tmp_path)
     with pytest.raises(ValueError, match="a number from 1 to 5 for each row"):
         list(LetorFolds([0, 1, 2, 3, 4]).rotations())

@@ -112,7 +112,7 @@ def test_pairs_beyond_memory_are_refused_before_any_is_listed(monkeypatch):
     layout = Preferences(np.arange(n)).layout
     monkeypatch.setattr(listing, "memory_at_hand", lambda: 2e9)
     tracemalloc.start()
-    message = r'4,999,950,000 preference pairs takes 40\.0 GB and 2\.0 GB of memory are available: use scheme="auto"'
+    message = r'4,999,950,000 preference pairs takes 40\.0 GB, but 2\.0 GB of memory are available: use scheme="auto"'
     with pytest.raises(ValueError, match=message):
         SCHEMES["explicit"](layout, 1)
     peak = tracemalloc.get_traced_memory()[1]

@@ -146,12 +146,12 @@ def test_no_pairs():
 
 
 def test_what_it_cannot_do_is_a_sentence():
-    with pytest.raises(ValueError, match="over is 'rows': stochastic steps go over 'pairs' or 'queries'"):
+    with pytest.raises(ValueError, match="over must be 'pairs' or 'queries'; got 'rows'"):
         Stochastic(over="rows")(objective())
     with pytest.raises(TypeError, match="solver 'sgd' needs an objective that offers 'rows'"):
         Stochastic()(object())
     listed = build_from_pairs(SMALL.X, [(0, 1)], loss=losses.hinge(), C=1.0)
-    with pytest.raises(ValueError, match="cannot take a list of pairs"):
+    with pytest.raises(ValueError, match="cannot take a list of pairs: use solver='auto'"):
         Stochastic()(listed)
 
 

@@ -31,9 +31,9 @@ SECONDS = 20  # that a fit of a small problem may take
 LOOSE = 3.0  # times the tolerance, as estimates are no proofs
 STOCHASTIC = 10.0  # times the tolerance where steps are random and only their settling is seen
 SENTENCES = (  # that a user may get instead of a fit
-    "the objective overflows at w = 0: scale the features, or take a smaller C",
+    "the objective overflows at w = 0: scale the features, or use a smaller C",
     "the gradient at w = 0 is only",
-    "the Hessian overflows: scale the features, or take a smaller C",
+    "the Hessian overflows: scale the features, or use a smaller C",
     "RankRLS overflows: scale the features or the labels to a usual size",
     "RankRLS's scores underflow: scale the features or the labels to a usual size",
 )

@@ -1,1 +1,1 @@
-"""What knows nothing of ranking: arrays, devices, compiled kernels, threads, memory, texts."""
+"""General tools, independent of ranking: arrays, devices, compiled kernels, threads, memory, texts."""

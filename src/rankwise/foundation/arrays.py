@@ -1,4 +1,4 @@
-"""The array types that signatures speak of, and the one check that every vector from outside goes through."""
+"""The array types used in signatures, and the validation of vectors that users pass."""
 
 import re
 from numbers import Integral
@@ -9,20 +9,20 @@ from numpy.typing import NDArray
 
 from rankwise.foundation.devices import AnyFloats, Numbers, is_device_array, namespace, to_host
 
-Array = NDArray[Any]  # of NumPy, of any numbers; for other libraries' see `rankwise.foundation.devices`
+Array = NDArray[Any]  # a NumPy array of any dtype; for other libraries see `rankwise.foundation.devices`
 Floats = NDArray[np.float64]
 Ints = NDArray[Any]  # int32 or int64
 
 _DECIMAL = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-LARGEST_EXACT = 2**53  # up to here float64 tells all integers apart
+LARGEST_EXACT = 2**53  # float64 represents every integer up to this one exactly
 
 
 def exact(given: Numbers, name: str, by_order: bool = False) -> Numbers:
-    """Numbers as they were given, if float64 can hold their integers (all others it rounds, as always).
+    """Numbers whose integers float64 represents exactly; fractions are rounded as usual.
 
-    If it cannot, as with times in nanoseconds, different ones could become equal: they are replaced by their ranks
-    where only their order counts, and refused in one sentence where their values do. So are dates, whose values depend
-    on their unit.
+    Integers above 2^53, such as times in nanoseconds, could become equal when rounded. With `by_order`, if only their
+    order matters, they are replaced by their ranks; otherwise they are an error. Dates are accepted only with
+    `by_order`, because their values depend on their unit.
     """
     if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
         row = int(np.flatnonzero(np.ma.getmaskarray(given))[0])
@@ -43,12 +43,12 @@ def exact(given: Numbers, name: str, by_order: bool = False) -> Numbers:
 
 
 def _numbers(given: Numbers, name: str, by_order: bool) -> Array | None:
-    """The numbers as they are, integers of any size, where some of them are large; else None."""
-    if is_device_array(given) and "int" not in str(given.dtype):  # floats stay where they are
+    """The numbers without rounding (integers of any size), if float64 might round some of them; else None."""
+    if is_device_array(given) and "int" not in str(given.dtype):  # floats stay on their device
         return None
     try:
         array = to_host(given)
-    except ValueError:  # rows of different lengths: refused where the shape is checked
+    except ValueError:  # rows of different lengths: `finite` reports the error
         return None
     kind = array.dtype.kind
     if array.ndim != 1 or not array.size:
@@ -62,21 +62,22 @@ def _numbers(given: Numbers, name: str, by_order: bool) -> Array | None:
     if kind in "iu":
         return array if max(-int(array.min()), int(array.max())) > LARGEST_EXACT else None
     if kind == "f" and not hasattr(given, "dtype") and (np.abs(array) >= LARGEST_EXACT).any():
-        array = np.array(given, dtype=object)  # NumPy may have made floats of integers
+        array = np.array(given, dtype=object)  # NumPy may have converted integers to floats
     if array.dtype.kind != "O" or not all(isinstance(one, Integral | float) for one in array.tolist()):
         return None
     return array if all(-np.inf < one < np.inf for one in array.tolist()) else None
 
 
 def read_number(written: bytes) -> float:
-    """The number that is written, nan where it is none. Python's float also takes 1_0, digits of other scripts and
-    infinity, which are no numbers in a file.
+    """Parse a decimal number; nan if it is not one.
+
+    Python's float also accepts 1_0, digits of other scripts and infinity, which are not valid numbers in a file.
     """
     return float(written) if _DECIMAL.fullmatch(written) else np.nan
 
 
 def is_rounded_integer(written: bytes) -> bool:
-    """Whether the text of a number is an integer that float64 rounds: its neighbours could become equal to it."""
+    """Whether the text is an integer that float64 rounds, so that different integers could become equal."""
     digits = written.lstrip(b"+-").lstrip(b"0")
     value = abs(float(written))
     return digits.isdigit() and bool(LARGEST_EXACT <= value < np.inf) and int(digits) != value
@@ -90,15 +91,13 @@ def _is_rounded(number: object) -> bool:
 
 
 def finite(given: Numbers, name: str, n: int | None = None) -> AnyFloats:
-    """`given` as a float64 vector where it lies, of length n where n is said; what is wrong with it is told in one
-    sentence.
-    """
+    """`given` as a float64 vector on its own device; an error if it is not finite, or if its length is not n."""
     xp = namespace(given) if is_device_array(given) else np
     given = exact(given, name)
     if xp is np and np.iscomplexobj(given):
         raise ValueError(f"{name} must hold one real number per document; got complex ones")
     try:
-        plain = np.asarray(given) if xp is np else given  # pandas would make numbers of dates with a time zone
+        plain = np.asarray(given) if xp is np else given  # pandas would convert dates with a time zone to numbers
         values: AnyFloats = xp.asarray(plain, dtype=xp.float64)
     except (TypeError, ValueError, OverflowError):
         what = "an array" if isinstance(given, np.ndarray) else f"a {type(given).__name__}"

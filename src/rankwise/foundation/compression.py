@@ -18,7 +18,7 @@ def open_bytes(path: Path, mode: str) -> BinaryIO:
 
 
 class _ZstandardReader(io.RawIOBase):
-    """Decompresses; raises EOFError for a truncated file, which zstandard's own reader takes for a complete one."""
+    """Decompress a file; raise EOFError if it is truncated, which zstandard's own reader does not notice."""
 
     def __init__(self, file: BinaryIO, decompressor: "ZstdDecompressor") -> None:
         self.file, self.decompressor = file, decompressor
@@ -39,8 +39,8 @@ class _ZstandardReader(io.RawIOBase):
                 self.frame = self.decompressor.decompressobj()
             try:
                 self.plain = self.frame.decompress(self.compressed)
-            except Exception as error:  # of the package's own kind; others raise OSError
-                raise OSError(f"no Zstandard data, or damaged: {error}") from None
+            except Exception as error:  # the package has its own exceptions; the other formats raise OSError
+                raise OSError(f"not Zstandard data, or damaged: {error}") from None
             self.compressed = self.frame.unused_data
         size = min(len(buffer), len(self.plain))
         buffer[:size], self.plain = self.plain[:size], self.plain[size:]

@@ -1,6 +1,6 @@
-"""Arrays of other libraries, on a GPU or not: which functions go with them, and the way there and back.
+"""Arrays of torch and CuPy, on a GPU or not: one namespace of functions for all libraries, and transfers to and from.
 
-NumPy's own follow the array API; for torch and CuPy the few functions are added here that they call otherwise.
+Names follow the array API, as in NumPy; where torch or CuPy have another name for a function, it is adapted here.
 """
 
 import warnings
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankwise.foundation.memory import memory_at_hand
 
-if TYPE_CHECKING:  # none of these is imported for its types alone
+if TYPE_CHECKING:  # optional packages, never imported for their types alone
     import cupy
     import torch
     from scipy import sparse
@@ -28,19 +28,19 @@ else:
     Tensor = CupyArray = SparseMatrix = Any
 
 _Array: TypeAlias = NDArray[Any]
-DeviceArray: TypeAlias = Tensor | CupyArray  # of another library, on a GPU or not
+DeviceArray: TypeAlias = Tensor | CupyArray  # of torch or CuPy, on a GPU or not
 AnyArray: TypeAlias = _Array | DeviceArray
-HostMatrix: TypeAlias = _Array | SparseMatrix  # rows of features, as NumPy and SciPy have them
-Matrix: TypeAlias = HostMatrix | DeviceArray  # or torch and CuPy, which have sparse ones of their own
+HostMatrix: TypeAlias = _Array | SparseMatrix  # rows of features of NumPy or SciPy
+Matrix: TypeAlias = HostMatrix | DeviceArray  # or of torch or CuPy, dense or sparse
 AnyFloats: TypeAlias = NDArray[np.float64] | DeviceArray  # float64, on the device of the rows
-Numbers: TypeAlias = ArrayLike | DeviceArray  # as users give them: also a list or a column of a data frame
-Selection: TypeAlias = _Array | slice  # which rows or queries
+Numbers: TypeAlias = ArrayLike | DeviceArray  # numbers that users pass: also a list or a column of a data frame
+Selection: TypeAlias = _Array | slice  # of rows or queries
 
 LIBRARIES = ("torch", "cupy")
 
 
 def namespace(x: AnyArray) -> "ArrayFunctions":
-    """The functions that go with the array x, as the array API names them."""
+    """The functions for arrays of the library of x, under their array-API names."""
     if isinstance(x, np.ndarray | np.generic):
         return np
     library = library_of(x)
@@ -48,8 +48,8 @@ def namespace(x: AnyArray) -> "ArrayFunctions":
 
 
 def library_of(x: object) -> str | None:
-    """ "torch" or "cupy" where x is an array or a sparse matrix of theirs."""
-    library = type(x).__module__.partition(".")[0].removesuffix("x")  # cupyx has CuPy's sparse matrices
+    """ "torch" or "cupy" if x is an array or a sparse matrix of that library, else None."""
+    library = type(x).__module__.partition(".")[0].removesuffix("x")  # CuPy's sparse matrices are in cupyx
     return library if library in LIBRARIES else None
 
 
@@ -74,7 +74,7 @@ def is_sparse(x: object) -> TypeGuard[SparseMatrix]:
 
 
 def stored(x: Matrix) -> int:
-    """How many numbers the array or sparse matrix x holds."""
+    """The number of stored entries of an array or sparse matrix."""
     if _is_torch(x):
         return int(x._nnz()) if is_sparse(x) else prod(x.shape)
     return int(x.size)
@@ -85,17 +85,17 @@ def device_of(x: Matrix) -> object:
 
 
 def on_device_of(like: Matrix, x: Numbers) -> AnyArray:
-    """x, an array of NumPy or of the same library, where `like` lies."""
+    """x, an array of NumPy or of the library of `like`, on the device of `like`."""
     return namespace(like).asarray(x, device=device_of(like))
 
 
 def fused(x: AnyArray) -> bool:
-    """Whether x is of torch and on a GPU, where `device_kernels` can be used."""
+    """Whether x is a torch tensor on a GPU, so that `pairs.device_kernels` can be used."""
     return _is_torch(x) and bool(x.is_cuda)
 
 
 def length_of(v: AnyArray) -> float:
-    """|v|, also where the squares of its entries would overflow."""
+    """|v|, even if the squares of its entries overflow."""
     norm = float(namespace(v).linalg.norm(v))
     if norm < float("inf"):
         return norm
@@ -104,7 +104,7 @@ def length_of(v: AnyArray) -> float:
 
 
 def half_square(length: float) -> float:
-    """Half of its square; inf, not an error, where that overflows."""
+    """½ length²; on overflow inf, where ** would raise an error."""
     return 0.5 * length * length
 
 
@@ -116,7 +116,7 @@ def some_rows(x: AnyArray, rows: Selection) -> AnyArray:
 
 
 def to_host(x: Numbers) -> _Array:
-    """x as NumPy has it."""
+    """x as a NumPy array."""
     on_host: _Array
     if _is_torch(x):
         on_host = x.detach().cpu().numpy()
@@ -128,25 +128,25 @@ def to_host(x: Numbers) -> _Array:
 
 
 def finite_rows(X: AnyArray) -> bool:
-    """Whether all of a matrix is finite, found without another of its size."""
+    """Whether every entry of a matrix is finite; checked in blocks, without a temporary of the matrix's size."""
     xp, step = namespace(X), max(1, (1 << 28) // X.shape[1])
     return all(bool(xp.isfinite(X[first : first + step]).all()) for first in range(0, X.shape[0], step))
 
 
 def check_device(device: str | None) -> None:
-    """One sentence where arrays cannot be moved there."""
+    """Raise ValueError if arrays cannot be moved to the device."""
     move(np.zeros(1), device)
 
 
 def move(x: Matrix, device: str | None) -> Matrix:
-    """x, an array of NumPy or a CSR matrix of SciPy, on a device: see `RankSVM`."""
+    """Move x, an array of NumPy or a CSR matrix of SciPy, to a device, named as in `RankSVM`."""
     if device in (None, "cpu"):
         return x
     library, _, place = str(device).partition(":")
     if library == "cuda":
         library, place = "torch", str(device)
     if library not in LIBRARIES:
-        raise ValueError(f"device is {device!r}: there are 'cpu', 'cuda', 'cuda:1', 'torch:cpu', 'cupy', ...")
+        raise ValueError(f"device must be 'cpu', 'cuda', 'cuda:1', 'torch:cpu', 'cupy' or the like; got {device!r}")
     try:
         return _MOVES[library](x, place)
     except ImportError:
@@ -156,7 +156,7 @@ def move(x: Matrix, device: str | None) -> Matrix:
 def _to_torch(x: Matrix, place: str) -> Tensor:
     torch = import_module("torch")
     if place.startswith("cuda") and not torch.cuda.is_available():
-        raise ValueError("device is 'cuda', and torch finds no GPU that it could use")
+        raise ValueError("device is 'cuda', but torch finds no GPU: use device='cpu'")
     if not is_sparse(x):
         return torch.as_tensor(np.ascontiguousarray(x), device=place or "cpu")
     ends, columns, values = (torch.as_tensor(one, device=place or "cpu") for one in (x.indptr, x.indices, x.data))
@@ -180,7 +180,7 @@ _MOVES = {"torch": _to_torch, "cupy": _to_cupy}
 
 
 def memory_left(like: AnyArray) -> int:
-    """Bytes that are free where the array lies."""
+    """Free bytes on the device of the array."""
     if _is_torch(like) and like.is_cuda:
         torch = import_module("torch")
         kept = torch.cuda.memory_reserved(like.device) - torch.cuda.memory_allocated(like.device)
@@ -197,15 +197,15 @@ def _namespace(library: str) -> "ArrayFunctions":
 
 
 class _Namespace:
-    """A library's own functions, but for those below, which follow the array API."""
+    """A library's own functions, except for those below, which are adapted to the array API."""
 
     def __init__(self, library: ModuleType) -> None:
         self.library = library
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.library, name)
-        setattr(self, name, found)  # found directly the next time
-        return found
+        attribute = getattr(self.library, name)
+        setattr(self, name, attribute)  # so that the next access does not come here
+        return attribute
 
     def cumulative_sum(
         self, x: DeviceArray, axis: int = 0, dtype: object = None, include_initial: bool = False
@@ -229,7 +229,7 @@ class _Torch(_Namespace):
         return self.index_select(x, axis, places)
 
     def max(self, x: DeviceArray, axis: int | None = None) -> DeviceArray:
-        return self.amax(x, () if axis is None else axis)  # torch's own max along an axis gives a pair
+        return self.amax(x, () if axis is None else axis)  # torch.max along an axis returns a pair
 
     def repeat(self, x: DeviceArray, repeats: DeviceArray) -> DeviceArray:
         return self.repeat_interleave(x, repeats)
@@ -246,7 +246,7 @@ class _Torch(_Namespace):
 
 
 class _CuPy(_Namespace):
-    """Arrays lie on CuPy's current device; its sort is stable."""
+    """Arrays are created on CuPy's current device; CuPy's argsort is stable."""
 
     def astype(self, x: DeviceArray, dtype: object, copy: bool = True) -> DeviceArray:
         return x.astype(dtype, copy=copy)
@@ -281,4 +281,4 @@ class _CuPy(_Namespace):
         return self.library.empty(shape, dtype=dtype)
 
 
-ArrayFunctions: TypeAlias = ModuleType | _Namespace  # of an array API, by the names that it gives them
+ArrayFunctions: TypeAlias = ModuleType | _Namespace  # functions under their array-API names

@@ -1,7 +1,7 @@
-"""What is known of a function at a point: the one contract between objectives, their parts and solvers.
+"""The interface between objectives, their parts and solvers: a function, and its expansion at a point.
 
-`Function` and `Expansion` are what every solver needs. What only some objectives can do is a protocol of its own; a
-solver that can do without it asks by isinstance.
+Every solver needs `Function` and `Expansion`. Each capability that only some objectives have is a protocol of its own;
+a solver that can do without it tests for it by isinstance.
 """
 
 from typing import Protocol, Self, TypeAlias, TypeVar, runtime_checkable
@@ -24,7 +24,7 @@ class Expansion(Protocol):
 
     def hessian_matrix(self) -> AnyFloats: ...
     def hessian_diagonal(self) -> AnyFloats:
-        """Near the diagonal of ∇², where it is to be had more cheaply than the matrix."""
+        """The diagonal of ∇², or an approximation of it that is cheaper than the matrix."""
         ...
 
 
@@ -33,7 +33,7 @@ E_co = TypeVar("E_co", bound=Expansion, covariant=True)
 
 
 class Expandable(Protocol[E_co]):
-    """All that every solver needs of what it minimises, ½|w|² + something convex; its expansions have the type E."""
+    """What every solver needs of the function that it minimises: ½|w|² plus a convex function of `size` variables."""
 
     @property
     def size(self) -> int: ...
@@ -45,7 +45,7 @@ Function: TypeAlias = Expandable[Expansion]
 
 @runtime_checkable
 class Located(Protocol):
-    """Its points are stored on a device."""
+    """A function whose points are stored on a device."""
 
     @property
     def zero(self) -> AnyFloats:
@@ -54,7 +54,7 @@ class Located(Protocol):
 
 
 class Ray(Protocol):
-    """A function of t on a ray."""
+    """A function on a ray start + t · direction."""
 
     def slope(self, t: float) -> float: ...
 
@@ -62,45 +62,45 @@ class Ray(Protocol):
 @runtime_checkable
 class Searchable(Protocol):
     def along(self, start: AnyFloats, direction: AnyFloats) -> Ray:
-        """The function on the ray start + t · direction, at less than the cost of an expansion per slope."""
+        """The function on the ray start + t · direction; a slope costs less than an expansion."""
         ...
 
 
 @runtime_checkable
 class Sampleable(Protocol):
     def sampled(self, n_rows: int, seed: int) -> Function:
-        """An estimate of the function from about `n_rows` of its rows, drawn at random."""
+        """An estimate of the function from a random sample of about `n_rows` rows."""
         ...
 
 
 @runtime_checkable
 class Scalable(Protocol):
-    """½|w|² + C times something: a function or an expansion of one."""
+    """A function ½|w|² + C · risk, or an expansion of one."""
 
     def times(self, factor: float) -> Self:
-        """The same with C times a factor."""
+        """The same with C multiplied by `factor`."""
         ...
 
 
 class Certificate(Protocol):
-    """Proven bounds at one point."""
+    """Proven bounds at one point w."""
 
     def gap(self) -> float:
-        """On f(w) - min f, rounding included."""
+        """A bound on f(w) - min f, rounding errors included."""
         ...
 
     def errors(self) -> tuple[float, float]:
-        """On the rounding errors of the gradient, by its length, and of the value."""
+        """Bounds on the rounding error of the gradient (its norm) and on that of the value."""
         ...
 
     def unseen(self) -> float:
-        """On the share of f(0) that terms may add which only rounding makes seem 0."""
+        """A bound on the terms that rounding may have hidden, as a fraction of f(0)."""
         ...
 
 
 @runtime_checkable
 class Certified(Protocol):
-    """An expansion from which something can be proven."""
+    """An expansion with a certificate."""
 
     @property
     def certificate(self) -> Certificate: ...

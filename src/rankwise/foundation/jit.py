@@ -1,6 +1,6 @@
-"""How Numba is used here: free functions over arrays that release the GIL, compiled on first call, cached on disk.
+"""Numba kernels: free functions of arrays that release the GIL, compiled on the first call and cached on disk.
 
-Only modules that hold kernels import this one, and they are imported where a kernel is first needed.
+Only modules that define kernels import this one, and they are imported when a kernel is first needed.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 from numba import njit
 
 F = TypeVar("F", bound=Callable[..., Any])
-# Sums may be reordered, or the compiler could not use vector instructions; the order is fixed once compiled.
+# Let the compiler reorder sums, which vector instructions need; once compiled, the order is fixed.
 REORDER = {"reassoc", "contract"}
 
 
@@ -23,14 +23,14 @@ def kernel(function: Any = None, **options: Any) -> Any:
     if function is None:
         return lambda later: kernel(later, **options)
     dispatcher = njit(nogil=True, error_model="numpy", **options)(function)
-    if hasattr(dispatcher, "enable_caching"):  # it is the plain function where Numba is switched off
-        with suppress(RuntimeError):  # no place to write a cache: a read-only home and site-packages
+    if hasattr(dispatcher, "enable_caching"):  # with NUMBA_DISABLE_JIT it is the plain function
+        with suppress(RuntimeError):  # no folder for a cache is writable
             _enable_cache(dispatcher, function)
     return dispatcher
 
 
 def _enable_cache(dispatcher: Any, function: Any) -> None:
-    """Our cache where this version of Numba has the private parts that it needs; else Numba's own."""
+    """Use our cache if this version of Numba has the private attributes that it needs, else Numba's own."""
     with suppress(AttributeError, TypeError, ImportError):
         from rankwise.foundation.jit_cache import Cache
 

@@ -1,7 +1,7 @@
-"""Compiled kernels on disk: Numba's cache, made safe against kills, full disks and damaged files.
+"""Compiled kernels on disk: Numba's cache, made robust against killed processes, full disks and damaged files.
 
-It changes private parts of Numba, which another version may name otherwise: `Cache(function)` then raises
-AttributeError, TypeError or ImportError before anything is compiled, and `jit` takes Numba's cache as it is.
+It overrides private methods of Numba. If another version of Numba lacks them, `Cache(function)` raises AttributeError,
+TypeError or ImportError before anything is compiled, and `jit` uses Numba's own cache.
 """
 
 import hashlib
@@ -13,8 +13,10 @@ caching: Any = import_module("numba.core.caching")
 
 
 class _CacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]
-    """A file per compiled function, named by what it was compiled from. Numba numbers them and writes the index first:
-    a process killed in between, or two at once, can leave an index that leads to the code of another function.
+    """One file per compiled function, named by a hash of its source, version and signature.
+
+    Numba numbers the files and writes the index first: if a process is killed in between, or two processes write at
+    once, the index can point to the code of another function.
     """
 
     def __init__(self, *args: object) -> None:
@@ -36,7 +38,7 @@ class _CacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]
 
 
 class Cache(caching.FunctionCache):  # type: ignore[misc]
-    """A cache never stops a fit: what cannot be read from it is compiled, what cannot be written is not kept."""
+    """A cache that never raises: an unreadable kernel is compiled again, and one that cannot be written is not kept."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         super().__init__(function)
@@ -52,5 +54,5 @@ class Cache(caching.FunctionCache):  # type: ignore[misc]
     def save_overload(self, sig: object, data: object) -> None:
         try:
             super().save_overload(sig, data)
-        except (OSError, AttributeError, TypeError):  # the disk is full, the folder is gone; or another Numba
+        except (OSError, AttributeError, TypeError):  # full disk, removed folder, or another version of Numba
             self.disable()

@@ -1,13 +1,13 @@
-"""How much memory there is, and whether that is enough."""
+"""The available memory, and an error before an allocation that would exceed it."""
 
 import os
 from pathlib import Path
 
-_SMALL = 1 << 26  # bytes that are taken without asking how many there are
+_SMALL = 1 << 26  # bytes; smaller allocations are not checked
 
 
 def memory_at_hand() -> float:
-    """Bytes that this process may still take: what the machine has free, or less where a control group says so."""
+    """Bytes that this process may still allocate: what the machine has free, or less if a control group limits it."""
     bounds = [float("inf")]
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
@@ -15,7 +15,7 @@ def memory_at_hand() -> float:
         group = Path("/sys/fs/cgroup")
         most, used = (group / "memory.max").read_text().strip(), (group / "memory.current").read_text()
         bounds += [] if most == "max" else [max(float(most) - float(used), 0.0)]
-    except OSError:  # no Linux, or no control group
+    except OSError:  # not Linux, or no control group
         pass
     if len(bounds) == 1 and "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
         bounds.append(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))
@@ -23,11 +23,11 @@ def memory_at_hand() -> float:
 
 
 def check_room(n_bytes: int, what: str, cure: str, copies: int = 1) -> None:
-    """One sentence where so much does not fit into memory; a single number in a file can ask for it."""
-    if n_bytes > _SMALL and n_bytes > (at_hand := memory_at_hand() / copies):
-        told = f"takes {n_bytes / 1e9:,.1f} GB where {at_hand / 1e9:,.1f} GB of memory are at hand"
-        told += f" for each of {copies} copies" if copies > 1 else ""
-        raise MemoryError(f"{what} {told}: {cure}")
+    """Raise MemoryError if `n_bytes` exceed the available memory; one wrong number in a file can ask for so much."""
+    if n_bytes > _SMALL and n_bytes > (available := memory_at_hand() / copies):
+        excess = f"takes {n_bytes / 1e9:,.1f} GB, but {available / 1e9:,.1f} GB of memory are available"
+        excess += f" for each of {copies} copies" if copies > 1 else ""
+        raise MemoryError(f"{what} {excess}: {cure}")
 
 
 def check_dense_room(rows: int, n_features: int, item_bytes: int, copies: int = 1) -> None:

@@ -1,8 +1,8 @@
-"""Names of features: f1, f2, ... (or f0, f1, ...) are numbers, whatever order they come in; all others are names."""
+"""Names of features. f1, f2, ... (or f0, f1, ...), in any order, stand for feature numbers; all others are names."""
 
 from collections.abc import Sequence
 
-QUERY_IDS = ("qid", "query_id", "queryid", "query")  # names under which query ids are found in a frame
+QUERY_IDS = ("qid", "query_id", "queryid", "query")  # names of a column of query ids in a data frame
 
 
 def feature_names(n: int, first_index: int) -> list[str]:
@@ -10,7 +10,7 @@ def feature_names(n: int, first_index: int) -> list[str]:
 
 
 def numbered(names: Sequence[str]) -> tuple[tuple[str, ...] | None, int]:
-    """(None, first index) of f1, f2, ... or f0, f1, ...; (names, 1) of all others."""
+    """(None, first index) if the names are f1, f2, ... or f0, f1, ... in this order; else (names, 1)."""
     first = int((bool(names) and names[0] == "f1") or not names)
     if list(names) == feature_names(len(names), first):
         return None, first
@@ -18,7 +18,7 @@ def numbered(names: Sequence[str]) -> tuple[tuple[str, ...] | None, int]:
 
 
 def by_number(names: Sequence[str]) -> list[int] | None:
-    """The places of f1, f2, ... (or f0, f1, ...) among the names, which may come in any order; None of all others."""
+    """The positions of f1, f2, ... (or f0, f1, ...) among the names, in any order; None if there are other names."""
     places = {name: i for i, name in enumerate(names)}
     wanted = feature_names(len(names), 0 if "f0" in places else 1)
     return [places[name] for name in wanted] if places.keys() == set(wanted) else None

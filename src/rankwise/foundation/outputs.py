@@ -1,11 +1,11 @@
-"""Everything that rankwise writes is written here: under a temporary name beside the target, fsynced, then renamed.
+"""Safe writing, for every file that rankwise writes: to a temporary file beside the target, fsynced, then renamed.
 
-Whatever happens to the process or to the machine, a reader finds the old content or the new content, never a mixture.
+If the process or the machine crashes, a reader finds either the old or the new content, never a mixture.
 
-A temporary name begins with `.rankwise-tmp-`, and its writer holds a lock (flock) on it as long as it lives. One
-without a lock was left by a process that was killed: the next write into the same folder removes it. A process id in
-the name would not do, because it means nothing in another container; O_TMPFILE would not either, because it cannot
-replace a file. If the file system has no locks, nothing is removed.
+The names of temporary files begin with `.rankwise-tmp-`, and the writer holds a lock (flock) on its file while it runs.
+A file without a lock was left by a killed process; the next write into the same folder removes it. Process ids cannot
+replace the locks, because they differ between containers, nor can O_TMPFILE, which cannot replace an existing file. If
+the file system has no locks, nothing is removed.
 """
 
 import errno
@@ -26,14 +26,14 @@ from rankwise.foundation.compression import open_bytes
 FileName: TypeAlias = str | os.PathLike[str]
 
 TEMPORARY = ".rankwise-tmp-"
-_NAME_KEPT = 40  # last characters of the target's name in a temporary one, which must not become too long
+_NAME_KEPT = 40  # last characters of the target's name that a temporary name contains: names are limited in length
 _ATTEMPTS = 100
-_LINKS = 40  # that lead to each other, at most: as in Linux
+_LINKS = 40  # longest chain of symbolic links, as in Linux
 
 
 @contextmanager
 def written_beside(target: FileName) -> Iterator[BinaryIO]:
-    """A binary file that becomes `target` only when the block ends well: until then the old file stays as it was.
+    """A binary file that replaces `target` when the block ends without an error; until then `target` is unchanged.
 
     `target` may also be "-" for standard output, or a device or pipe; these are written directly.
     """
@@ -60,7 +60,7 @@ def written_beside(target: FileName) -> Iterator[BinaryIO]:
 
 @contextmanager
 def naming(target: FileName) -> Iterator[None]:
-    """Errors of the system name `target`: a full disk names no file, and others name the temporary one."""
+    """Let system errors name `target`: those of a full disk name no file, and others name the temporary one."""
     try:
         yield
     except OSError as error:
@@ -88,15 +88,15 @@ def _new_file(path: Path) -> tuple[Path, int]:
         handle = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         if _lock(handle) is not False and _is_at(handle, beside):
             return beside, handle
-        os.close(handle)  # taken for a stale one before it was locked
-    raise OSError(errno.EAGAIN, "no temporary file can be made beside it", str(path))
+        os.close(handle)  # another process took it for a stale file before it was locked
+    raise OSError(errno.EAGAIN, "no temporary file can be created beside it", str(path))
 
 
 @contextmanager
 def temporary_folder(path: Path) -> Iterator[Path]:
-    """An empty folder beside `path`, which one process at a time can have; removed at the end unless it was renamed.
+    """An empty folder beside `path`, for one process at a time; removed at the end unless it was renamed.
 
-    A second writer of the same folder is refused here, before it does any work.
+    A second writer of the same folder gets an error here, before it does any work.
     """
     beside = path.with_name(f"{TEMPORARY}folder-{path.name}")
     _remove_stale(path.parent)
@@ -129,11 +129,11 @@ def _own_folder(beside: Path, path: Path) -> int:
         if locked is None:
             raise ValueError(f"{beside} is in the way: remove it if no other process is writing {path}")
         _remove_if_dead(beside)
-    raise OSError(errno.EAGAIN, "no temporary folder can be made beside it", str(path))
+    raise OSError(errno.EAGAIN, "no temporary folder can be created beside it", str(path))
 
 
 def _remove_stale(folder: Path) -> None:
-    """Remove what killed processes left in a folder."""
+    """Remove the temporary files that killed processes left in a folder."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(TEMPORARY):
@@ -152,7 +152,7 @@ def _remove_if_dead(path: Path) -> None:
 
 
 def _lock(handle: int) -> bool | None:
-    """True: locked until the handle is closed. False: another process has the lock. None: there are no locks."""
+    """True: locked until the handle is closed. False: another process has the lock. None: locks are not supported."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -172,7 +172,7 @@ def _is_at(handle: int, path: Path) -> bool:
 
 @contextmanager
 def locked_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to read and to append to, which only one process at a time can have; created if it does not exist."""
+    """A file to read and to append to, for one process at a time; created if it does not exist."""
     for _ in range(_ATTEMPTS):
         file = open(path, "a+b", buffering=0)  # noqa: SIM115  closed below
         locked = _lock(file.fileno())
@@ -189,7 +189,7 @@ def locked_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def append(file: BinaryIO, line: bytes) -> None:
-    """Append to a file of `locked_file`: the line is on the disk when this returns, or nothing of it is."""
+    """Append to a file of `locked_file`: on return the line is on disk; if it fails, none of it is."""
     size = file.seek(0, os.SEEK_END)
     with naming(file.name):
         try:
@@ -203,7 +203,7 @@ def append(file: BinaryIO, line: bytes) -> None:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
-    """A new file in a folder of `temporary_folder`, on the disk when the block ends."""
+    """A new file in a folder of `temporary_folder`, on disk when the block ends."""
     with naming(path), open(path, "xb") as file:
         yield file
         file.flush()
@@ -216,26 +216,26 @@ def rename(old: Path, new: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """The names in a folder, as they are now, survive a crash of the machine."""
+    """Fsync a folder, so that its current file names survive a crash of the machine."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems cannot
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems do not support it
             raise
     finally:
         os.close(handle)
 
 
 def is_special(target: FileName) -> bool:
-    """Whether the target is a device, a pipe or a folder: nothing that a renamed file could replace."""
+    """Whether the target is a device, a pipe or a folder, which cannot be replaced by renaming a file."""
     return Path(target).exists() and not Path(target).is_file()
 
 
 def resolved(target: FileName) -> Path:
     """The file that the system opens by this name, links followed; an error if its folder does not exist.
 
-    `os.path.realpath` alone would take `missing/../name` for `name`, which the system does not.
+    `os.path.realpath` alone would resolve `missing/../name` to `name`, where the system reports an error.
     """
     path = str(target)
     if not path:
@@ -262,9 +262,9 @@ def _check_folder(folder: str, target: FileName) -> None:
 
 
 def check_writable(target: FileName) -> None:
-    """Try, before any work, whether `target` can be written; nothing is left behind."""
+    """Raise an error now if `target` cannot be written, before any work is done; leaves no file."""
     if str(target) == "-":
-        with naming("standard output"), suppress(io.UnsupportedOperation):  # it may be an object in memory
+        with naming("standard output"), suppress(io.UnsupportedOperation):  # it may be a buffer in memory
             os.write(sys.stdout.fileno(), b"")
         return
     path = resolved(target)

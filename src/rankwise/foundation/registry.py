@@ -1,4 +1,4 @@
-"""Names and what they stand for: losses, solvers, measures and schemes are looked up in one `Registry` each.
+"""Registries: losses, solvers, measures and schemes are looked up by name, in one `Registry` each.
 
 An entry is an object, or the place where it is defined ("package.module:name"), which is imported on first use.
 """
@@ -17,11 +17,11 @@ PLACE = re.compile(r"[\w.]+:\w+")
 
 
 class Registry(Generic[Entry]):
-    """The names of one kind of thing. Upper case and `_` for `-` make no difference: Squared-Hinge is squared_hinge.
+    """Objects of one kind by name. Case does not matter, nor does `_` or `-`: Squared-Hinge is squared_hinge.
 
-    kind       the argument that takes these names, as messages call it: "loss"
-    entries    the names known from the start
-    extension  a module that registers further names; imported when a name is not among those known, or all are listed
+    kind       the argument that takes these names, for error messages: "loss"
+    entries    the built-in names
+    extension  a module that registers further names; imported when an unknown name is looked up or all are listed
     """
 
     def __init__(self, kind: str, entries: Mapping[str, Entry | str], extension: str | None = None) -> None:
@@ -30,7 +30,7 @@ class Registry(Generic[Entry]):
         self._spellings = {_key(name): name for name in entries}
 
     def register(self, name: str, entry: Entry | str, *, replace: bool = False) -> None:
-        """Let `name` stand for `entry`; a name that is taken is refused unless `replace` is true."""
+        """Register `entry` as `name`; an error if the name is already registered and `replace` is false."""
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise ValueError(
                 f"the name of a {self.kind} must be lower-case words joined by '-' or '_', such as 'my-{self.kind}'; "
@@ -46,7 +46,7 @@ class Registry(Generic[Entry]):
         self._entries[_key(name)] = entry
 
     def __getitem__(self, name: str) -> Entry:
-        """What the name stands for; ValueError, with the names there are, where it stands for nothing."""
+        """The entry of that name; ValueError, with a list of all names, if there is none."""
         key = _key(self.spelling(name))
         entry = self._entries[key] = loaded(self._entries[key])
         return entry
@@ -58,14 +58,14 @@ class Registry(Generic[Entry]):
         return self._spellings[_key(name)]
 
     def unknown(self, name: object) -> str:
-        """What to say of a name that is not registered."""
+        """The error message for a name that is not registered."""
         names = list(self)
         near = get_close_matches(_key(str(name)), self._spellings, 1)
         hint = f" Did you mean {self._spellings[near[0]]!r}?" if near else ""
         return f"{self.kind} must be one of {', '.join(map(repr, names))}; got {name!r}.{hint}"
 
     def name_of(self, entry: object) -> str | None:
-        """The name under which this very object is registered."""
+        """The name under which this object is registered, if any."""
         return next((name for name in self if _if_loaded(self._entries[_key(name)]) is entry), None)
 
     def __contains__(self, name: object) -> bool:
@@ -85,7 +85,7 @@ class Registry(Generic[Entry]):
 
 
 def loaded(entry: Entry | str) -> Entry:
-    """The object that "package.module:name" is the place of; any other object is returned as it is."""
+    """Import the object at "package.module:name"; any other object is returned as it is."""
     if not isinstance(entry, str):
         return entry
     module, _, name = entry.partition(":")
@@ -93,7 +93,7 @@ def loaded(entry: Entry | str) -> Entry:
 
 
 def _if_loaded(entry: Entry | str) -> object:
-    """The object, if its module has been imported: only then can anyone have it."""
+    """The object, or None if its module has not been imported: then no caller can hold the object."""
     module, _, name = entry.partition(":") if isinstance(entry, str) else ("", "", "")
     return getattr(sys.modules.get(module), name, None) if isinstance(entry, str) else entry
 

@@ -1,6 +1,6 @@
-"""JSON that a stranger may have written: bounded in size and depth, no name twice in an object, finite numbers only.
+"""JSON from untrusted files: limited in size and depth, no duplicate names in an object, finite numbers only.
 
-Errors are ValueErrors that do not name the file; the caller does.
+Errors are ValueErrors whose subject is "it"; the caller puts the name of the file before them.
 """
 
 import json
@@ -14,20 +14,20 @@ from typing import Any, NoReturn, TypeAlias
 from rankwise.foundation.compression import open_bytes
 
 Json: TypeAlias = Any  # what json.loads returns
-Rule: TypeAlias = tuple[Callable[[Json], bool], str]  # whether a field may have a value, and what it should have
+Rule: TypeAlias = tuple[Callable[[Json], bool], str]  # whether a value is valid for a field, and what is expected
 
 _SHOWN = 40  # characters of a value that a message shows
 _LARGEST = sys.float_info.max
-DEEPEST = 12  # levels of lists and objects; our own files have half of that
+DEEPEST = 12  # levels of lists and objects; the files of rankwise have half as many
 
 
 def read_json(path: str | Path, most_bytes: int) -> Json:
-    """The content of a file, decompressed by its suffix; an error if it has more than `most_bytes`."""
+    """The content of a file, decompressed according to its suffix; an error if it has more than `most_bytes`."""
     try:
         with open_bytes(Path(path), "rb") as file:
             text = file.read(most_bytes + 1)
     except OSError as error:
-        if error.errno is not None:  # of the system; decompressors raise it without a number
+        if error.errno is not None:  # from the system; decompressors raise OSError without a number
             raise
         raise ValueError(f"it cannot be decompressed: {error}") from None
     except (EOFError, zlib.error, lzma.LZMAError) as error:
@@ -53,7 +53,7 @@ def _not_finite(constant: str) -> NoReturn:
 def _named_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     named = dict(pairs)
     if len(named) < len(pairs):
-        raise ValueError("an object has two values of one name")
+        raise ValueError("an object has the same name twice")
     return named
 
 
@@ -70,7 +70,7 @@ def _check_depth(value: object, levels: int) -> None:
 def check_object(
     value: object, rules: Mapping[str, Rule], where: str = "", optional: Iterable[str] = ()
 ) -> dict[str, Json]:
-    """The value, if it is an object whose fields are those of the rules, with values that they allow; else an error."""
+    """The value, if it is an object with the fields of `rules` and each field is valid; else an error."""
     if not isinstance(value, dict):
         raise ValueError(f"{where or 'it'} is {_shown(value)}, expected an object")
     before = f"{where}." if where else ""
@@ -85,22 +85,22 @@ def check_object(
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value)  # escapes what no terminal should see
+    text = json.dumps(value)  # escapes control characters
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
 def is_number(value: object) -> bool:
-    """A finite number that a float can hold, not true or false; 1e400 reads as infinity."""
+    """Whether the value is a finite number in the range of float64, and not a boolean; 1e400 is read as infinity."""
     return isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
 
 
 def is_count(value: object, most: int = 2**62) -> bool:
-    """A whole number from 0 to `most`."""
+    """Whether the value is an integer from 0 to `most`."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
 
 
 def is_text(value: object) -> bool:
-    """A text that can be written in UTF-8: no half of a surrogate pair."""
+    """Whether the value is a string that UTF-8 can encode: no lone surrogates."""
     return isinstance(value, str) and (value.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in value))
 
 

@@ -1,4 +1,4 @@
-"""Results that are a table: as a pandas DataFrame and as HTML for notebooks."""
+"""Results as tables: pandas DataFrames, and HTML for notebooks."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -11,18 +11,18 @@ from rankwise.foundation.texts import visible
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Columns = Mapping[str, Sequence[object] | Array]  # of equal length, in plain numbers and texts
+Columns = Mapping[str, Sequence[object] | Array]  # of equal length, holding numbers and strings
 SHOWN = 20  # rows of an HTML table
 
 
 class Tabular:
-    """A result with `table_columns`; gives it `to_frame` and an HTML repr under its short one."""
+    """Base of results with `table_columns`: adds `to_frame`, and an HTML repr for notebooks."""
 
     def table_columns(self) -> Columns:
         raise NotImplementedError
 
     def summary(self) -> str:
-        """One line: what the table is of."""
+        """One line that says what the table contains."""
         return type(self).__name__
 
     def to_frame(self) -> "DataFrame":
@@ -42,7 +42,7 @@ def data_frame(columns: Columns) -> "DataFrame":
 
 
 def html_table(columns: Columns) -> str:
-    """The first rows as an HTML table; texts from data are escaped."""
+    """The first rows as an HTML table; strings from data are escaped."""
     header = "".join(f"<th>{escape(visible(name))}</th>" for name in columns)
     rows = list(zip(*(column[:SHOWN] for column in columns.values()), strict=True))
     cells = ("".join(f"<td>{escape(cell_text(value))}</td>" for value in row) for row in rows)
@@ -53,7 +53,7 @@ def html_table(columns: Columns) -> str:
 
 
 def cell_text(value: object) -> str:
-    """A number to four significant digits, NaN and None as nothing."""
+    """A float with four significant digits; NaN and None as an empty string."""
     if value is None or value != value:
         return ""
     if isinstance(value, float):

@@ -1,7 +1,7 @@
-"""Work shared by threads: the kernels release the GIL, so plain threads use every core.
+"""Work shared by threads: the kernels release the GIL, so Python threads use every core.
 
-What is computed never depends on the number of threads: the caller cuts the work, each piece is done whole by one
-thread, and results come back in the order of the pieces. Threads live for one call, so a fork meets none of them.
+Results never depend on the number of threads: the caller divides the work into pieces, one thread does each piece, and
+results are returned in the order of the pieces. Threads end with the call, so that os.fork is safe between calls.
 """
 
 import os
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 Piece = TypeVar("Piece")
 Outcome = TypeVar("Outcome")
 
-ALONE = 64, 1500  # widths of matrices that one thread factorises
+ALONE = 64, 1500  # least and greatest width of the matrices that are factorised by one thread
 
 
 def thread_count(n_jobs: int | None = None) -> int:
-    """How many threads scikit-learn's `n_jobs` asks for: None or -1 for every core this process may use."""
+    """The number of threads for scikit-learn's `n_jobs`; None or -1 mean every core that this process may use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         return cores
@@ -31,7 +31,7 @@ def thread_count(n_jobs: int | None = None) -> int:
 
 
 class _Blas:
-    """Who keeps BLAS to one thread: how many contexts are open, and what lifts the limit."""
+    """The state of `one_blas_thread`: the number of open contexts, and the object that lifts the limit."""
 
     lock = allocate_lock()
     inside = 0
@@ -40,9 +40,9 @@ class _Blas:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """A context in which matrix products keep to one thread: where the threads are ours, or the work is small.
+    """A context in which BLAS uses one thread: inside our own threads, or for small matrices.
 
-    The limit holds for the whole process: the first to enter sets it, the last to leave lifts it.
+    The limit holds for the whole process: the first context to be entered sets it, the last to be left lifts it.
     """
     with _Blas.lock:
         _Blas.inside += 1
@@ -58,9 +58,9 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def enough_blas_threads(width: int) -> AbstractContextManager[None]:
-    """A context for factorising one matrix of this width: by one thread, where several cost more than they save.
+    """A context for factorising a matrix of this width, limited to one thread where several are slower.
 
-    On busy cores they cost a hundred times as much. The narrowest matrices are given to one thread by BLAS itself.
+    On busy cores they can be a hundred times slower. For the narrowest matrices BLAS itself uses one thread.
     """
     return one_blas_thread() if ALONE[0] <= width <= ALONE[1] else nullcontext()
 
@@ -73,7 +73,7 @@ def _libraries() -> "ThreadpoolController":
 
 
 def share(work: Callable[[Piece], Outcome], pieces: Iterable[Piece], n_threads: int) -> list[Outcome]:
-    """[work(piece) for piece in pieces], by up to `n_threads` threads, this one among them."""
+    """[work(piece) for piece in pieces], computed by up to `n_threads` threads, including the calling one."""
     todo = list(pieces)
     if min(n_threads, len(todo)) <= 1:
         return list(map(work, todo))
@@ -90,7 +90,7 @@ def share(work: Callable[[Piece], Outcome], pieces: Iterable[Piece], n_threads: 
         except BaseException as error:
             errors.append(error)
 
-    # Bare threads: threading.Thread costs more than some of the work, and its bookkeeping can swallow a Ctrl-C.
+    # Low-level threads: threading.Thread takes longer than some of the work, and can lose a KeyboardInterrupt.
     at_work = [allocate_lock() for _ in range(min(n_threads, len(todo)) - 1)]
 
     def help_out(done: LockType) -> None:
@@ -103,7 +103,7 @@ def share(work: Callable[[Piece], Outcome], pieces: Iterable[Piece], n_threads: 
         done.acquire()
         try:
             start_new_thread(help_out, (done,))
-        except RuntimeError:  # no thread can be had, for want of memory say: those there are do the work
+        except RuntimeError:  # no thread can be started, perhaps for lack of memory: the others do the work
             done.release()
     labour()
     for done in at_work:

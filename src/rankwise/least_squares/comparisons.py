@@ -27,7 +27,7 @@ SCALINGS = ("pairs", "query")
 
 
 class Shifts(NamedTuple):
-    """For each slot, the first row of its query, and what is subtracted from rows after that row was."""
+    """For each slot, the first row of its query, and what is subtracted from rows after that row is subtracted."""
 
     bases: Floats
     shifts: Floats
@@ -83,7 +83,7 @@ class Comparisons:
         return self._columns(V, _ratio(self.own, self.against), self.degree)
 
     def form(self, v: Array) -> tuple[Floats, float]:
-        """L v and vᵀ L v, of a vector: by a kernel of its own, because solvers need it in every step."""
+        """L v and vᵀ L v of a vector, by a kernel of its own, because solvers need it in every step."""
         from rankwise.least_squares.kernels import quadratic_form
 
         out = np.empty(v.size)
@@ -207,7 +207,7 @@ def compare(labels: Floats, queries: Queries, weights: Floats | None, ties: str,
 def check_options(ties: str, scaling: str) -> None:
     for name, value, known in (("ties", ties, TIES), ("scaling", scaling, SCALINGS)):
         if value not in known:
-            raise ValueError(f"{name} is {value!r}: there are {', '.join(map(repr, known))}")
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:

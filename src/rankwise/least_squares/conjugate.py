@@ -37,8 +37,8 @@ def by_conjugate_gradients(problem: Regression, alpha: float, tol: float, max_it
 
     A solution within `ENOUGH` is accepted if rounding prevents a smaller `tol`.
     """
-    if found := by_penalty(problem, alpha):
-        return found
+    if solution := by_penalty(problem, alpha):
+        return solution
     diagonal = problem.diagonal() + alpha
     w, smallest, products, done = _steps(problem, alpha, diagonal, tol / SAFETY, max_iter)
     at = problem.at(w, alpha)
@@ -102,17 +102,17 @@ def _smallest(lengths: Floats, kept: Floats) -> float:
     if not np.isfinite(diagonal).all():
         return np.finfo(float).tiny
     beside = np.sqrt(kept) / lengths[:-1]
-    found = linalg.eigh_tridiagonal(diagonal, beside, True, select="i", select_range=(0, 0), check_finite=False)
-    return max(float(found[0]), np.finfo(float).tiny)
+    values = linalg.eigh_tridiagonal(diagonal, beside, True, select="i", select_range=(0, 0), check_finite=False)
+    return max(float(values[0]), np.finfo(float).tiny)
 
 
 def _again(problem: Regression, w: Floats, alpha: float, products: int, max_iter: int) -> Solution:
-    """By orthogonal factors if they are cheap, else in twice the precision."""
+    """Solve again: by orthogonal factors if they are cheap, otherwise in twice the precision."""
     if affordable(problem, DIRECT):
-        found = stably(problem, alpha)
+        solution = stably(problem, alpha)
     else:
-        found = by_precise_products(problem, w, alpha, max(max_iter - products, 1))
-    return found._replace(products=products + found.products)
+        solution = by_precise_products(problem, w, alpha, max(max_iter - products, 1))
+    return solution._replace(products=products + solution.products)
 
 
 def _message(products: int) -> str:

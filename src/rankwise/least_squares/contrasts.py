@@ -1,4 +1,4 @@
-"""The spectrum of ZZᵀ, for fewer documents than features, without the eigenvalues that are 0 whatever X is.
+"""The spectrum of ZZᵀ, for fewer documents than features, without the eigenvalues that are 0 for every X.
 
 The documents of a query, weighted by √ω, sum to 0 in Z. In an orthonormal basis of the complement of √ω, a query of l
 documents has l - 1 rows, the contrasts, which contain the same information.
@@ -34,11 +34,11 @@ class Contrasts:
         starts = problem.starts - np.arange(problem.starts.size)
         if not (contrasts.size and np.isfinite(contrasts).all()):
             return cls(starts, Spectrum(np.full(right.size, np.nan if right.size else 0.0), contrasts, right))
-        found = decompose(contrasts, right)
-        return cls(starts, Spectrum(found.values, found.basis, found.basis.T @ right))
+        decomposition = decompose(contrasts, right)
+        return cls(starts, Spectrum(decomposition.values, decomposition.basis, decomposition.basis.T @ right))
 
     def spectrum(self, problem: Regression) -> Spectrum:
-        """Of ZᵀZ: its eigenvectors are Z'ᵀU / √Λ."""
+        """The spectrum of ZᵀZ, whose eigenvectors are Z'ᵀU / √Λ."""
         known = self.dual.values > 0
         roots = np.sqrt(self.dual.values[known])
         U = expanded(problem, reflectors(problem), self.dual.basis[:, known])

@@ -27,7 +27,7 @@ def gram(whole: Part) -> tuple[Floats, Floats]:
 
 
 def lifted(whole: Part, gram: Floats) -> Floats:
-    """`gram`, with a large number in place of the eigenvalues that are 0 whatever X is.
+    """`gram`, with a large number in place of the eigenvalues that are 0 for every X.
 
     Their eigenvectors, to which Z and t are orthogonal: √ω of the documents of one query, and each document that is
     compared with no other.

@@ -23,10 +23,10 @@ from rankwise.least_squares.regression import Regression
 from rankwise.pairs.queries import Queries
 from rankwise.solvers.spectral import Spectrum, decompose, downdated
 
-MOST_PAIRS = 100_000  # if there are more pairs, so many are drawn
-REFITS = 200, 2_000  # models that are refitted if no formula holds, at least and at most
+MOST_PAIRS = 100_000  # if there are more pairs, this many are drawn
+REFITS = 200, 2_000  # least and greatest number of models that are refitted if the closed form fails
 WORK = 1e10  # operations that refitting may take
-MOST_SPECTRA = 2_000  # if nearly every pair needs its own, so many pairs are used
+MOST_SPECTRA = 2_000  # if the pairs need more eigendecompositions than this, only this many pairs are used
 CHUNK = 4_096  # pairs at a time
 SEED = 0
 

@@ -18,7 +18,7 @@ from rankwise.least_squares.regression import Regression
 from rankwise.least_squares.solving import unit_diagonal
 from rankwise.solvers.spectral import Spectrum, left_out, reduction_pays
 
-LEAST_SHARE = np.log(1e-6)  # of what the other queries contribute, over all directions; below it models are refitted
+LEAST_SHARE = np.log(1e-6)  # least logarithm of the product of shares (see above); below it models are refitted
 # If a query's common score is larger than this many times the differences within it, only the differences are returned.
 MOST_OFFSET = 1e6
 
@@ -80,7 +80,7 @@ def _by_normal(problem: Regression, normal: Floats, spectrum: Spectrum, alphas: 
 
 
 class _Determinant:
-    """Of A + αI, scaled to a diagonal of 1, and of the same without some rows."""
+    """The determinant of A + αI, scaled to a diagonal of 1, and its change if some rows are left out."""
 
     def __init__(self, A: Floats, alpha: float) -> None:
         self.matrix, self.scale = unit_diagonal(A, alpha)
@@ -135,7 +135,7 @@ def _by_penalty(problem: Regression, alphas: Floats, out: Floats, among: tuple[i
 def _refitted(
     problem: Regression, alphas: Floats, out: Floats, wanted: Array, among: tuple[int, int], others: list[Floats]
 ) -> None:
-    """Scores of the `wanted` queries `among` all, by models fitted again; `others` has the squares of the rest."""
+    """Scores of the `wanted` queries `among` all, by refitted models; `others` is [Z t] of the rest, compressed."""
     if not wanted[slice(*among)].any():
         return
     if among[1] - among[0] > 1:

@@ -23,8 +23,8 @@ from rankwise.objective.chunks import ChunkExpansion, PlainChunk
 from rankwise.objective.rows import BLOCK_BYTES, MemoryRows, in_order, lanes
 from rankwise.pairs.queries import cut
 
-LEAST, AT_ONCE = 2, 6  # a block has at most so many pieces of rows: for all threads together, for one
-HEIGHT = 3  # an array of rows of Z higher than so many times its width is reduced to a triangle
+LEAST, AT_ONCE = 2, 6  # most pieces of rows per block, if all threads work on a part together, and if one does
+HEIGHT = 3  # an array of rows of Z that is higher than this many times its width is reduced to a triangle
 
 
 class Matrices(NamedTuple):
@@ -79,7 +79,7 @@ class Part:
 
     @property
     def piece_rows(self) -> int:
-        """So many rows that two float64 copies of them take as much memory as a block of X."""
+        """The number of rows of which two float64 copies take as much memory as a block of X."""
         return max(1, BLOCK_BYTES // (16 * self.width))
 
     @cached_property
@@ -93,7 +93,7 @@ class Part:
         return Facts(largest_values(self.rows.loaded().X), degrees, self.rows.n_rows)
 
     def matrices(self, first: int, last: int) -> Matrices:
-        """Of queries first, ..., last - 1."""
+        """The matrices of queries first, ..., last - 1."""
         place = slice(int(self.starts[first]), int(self.starts[last]))
         Xy = self._beside(place)
         return Matrices(place, Xy, self.comparisons.select(slice(first, last), place).root(Xy))
@@ -142,7 +142,7 @@ class Part:
         return block.comparisons.rooted(Xy, block.rows, shifts)
 
     def diagonal(self) -> Floats:
-        """Near the diagonal of ZᵀZ: for a sparse X means are neglected, because most values are 0."""
+        """The diagonal of ZᵀZ, approximated if X is sparse: means are neglected, because most values are 0."""
         rows = self.rows.loaded()
         if not sparse.issparse(rows.X):
             return self.centred_diagonal()

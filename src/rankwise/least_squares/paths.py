@@ -29,9 +29,9 @@ RESOLVED = 1e3 * float(np.finfo(float).eps)  # an alpha above this share of the 
 class Path:
     """points: the solutions, one column per α; errors: of their scores, as in `Solution`.
 
-    spectrum   of ZᵀZ; None if rounding spoils it or it was not needed
+    spectrum   of ZᵀZ; None if it is too inexact or was not needed
     normal     the normal matrix, if it was decomposed
-    contrasts  what was decomposed instead
+    contrasts  the contrasts, if these were decomposed instead
     penalty    whether ZᵀZ is negligible, within rounding, compared to every α
     """
 
@@ -50,27 +50,27 @@ class Path:
 
 
 def path(problem: Regression, alphas: Floats, primal: bool) -> Path:
-    """primal: whether ZᵀZ is decomposed, else ZZᵀ; α is in the units of the problem."""
+    """The solutions for all α, in the units of the problem; `primal`: whether to decompose ZᵀZ or ZZᵀ."""
     if by_penalty(problem, float(alphas.min())):
         solutions = [one for alpha in alphas if (one := by_penalty(problem, float(alpha)))]
         return replace(_path(solutions), penalty=True)
     if primal:
         normal = problem.normal_matrix()
-        found = by_normal(problem, normal[:-1, :-1], normal[:-1, -1], alphas)
-        return replace(found, normal=normal) if found else by_factors(problem, alphas)
+        spectral = by_normal(problem, normal[:-1, :-1], normal[:-1, -1], alphas)
+        return replace(spectral, normal=normal) if spectral else by_factors(problem, alphas)
     contrasts = Contrasts.of(problem)
     return by_contrasts(problem, contrasts, alphas) or by_factors(problem, alphas)
 
 
 def by_normal(problem: Regression, A: Floats, b: Floats, alphas: Floats) -> Path | None:
-    """By the spectrum of A = ZᵀZ with b = Zᵀt, or None if rounding spoils it."""
+    """The path by the spectrum of A = ZᵀZ with b = Zᵀt, or None if rounding makes it too inexact."""
     if not np.isfinite(A).all():
         return None
     spectrum = decompose(A, b)
     points = spectrum.solutions(alphas)
     lowest, highest = float(spectrum.values.min(initial=0.0)), float(spectrum.values.max(initial=0.0))
     error = 0.0
-    for k in {int(alphas.argmin()), int(alphas.argmax())}:  # they represent those between
+    for k in {int(alphas.argmin()), int(alphas.argmax())}:  # the errors at the ends represent those between
         at = problem.at(points[:, k], float(alphas[k]))
         noisy = np.abs(at.gradient) + rounding(problem, at)
         squares = [np.inf]
@@ -85,7 +85,7 @@ def by_normal(problem: Regression, A: Floats, b: Floats, alphas: Floats) -> Path
 
 
 def by_contrasts(problem: Regression, contrasts: Contrasts, alphas: Floats) -> Path | None:
-    """By the spectrum of ZZᵀ, or None if rounding spoils it."""
+    """The path by the spectrum of ZZᵀ, or None if rounding makes it too inexact."""
     if not np.isfinite(contrasts.dual.values).all():
         return None
     spectrum = contrasts.spectrum(problem)
@@ -103,11 +103,11 @@ def by_factors(problem: Regression, alphas: Floats) -> Path:
     if not affordable(problem):
         raise ValueError("the features differ too much in scale to fit many alphas: scale them, or fit one alpha")
     factors = factorise(problem.compressed())
-    found = []
+    solutions = []
     for alpha in map(float, alphas):
         solver = factors.at(alpha)
-        found.append(by_penalty(problem, alpha) or corrected(problem, solver.solution, alpha, solver))
-    return _path(found)
+        solutions.append(by_penalty(problem, alpha) or corrected(problem, solver.solution, alpha, solver))
+    return _path(solutions)
 
 
 def _path(solutions: list[Solution]) -> Path:

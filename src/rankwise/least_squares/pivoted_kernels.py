@@ -47,7 +47,7 @@ def triangularise(
 
 @kernel
 def norms(columns: Floats, out: Floats) -> None:
-    """Of the first rows of `columns`, as many as `out` has."""
+    """The norms of the first rows of `columns`, as many as `out` has."""
     for j in range(out.size):
         out[j] = norm(columns[j])
 

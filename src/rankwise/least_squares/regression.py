@@ -40,7 +40,7 @@ from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries, QueryIds
 
 PRODUCTS = 200  # products with XᵀLX that conjugate gradients typically take
-MATRIX_GAIN = 8  # how many times faster an operation is inside a matrix product
+MATRIX_GAIN = 8  # how many times faster an operation is in a matrix product
 MOST_BYTES = 1 << 32  # the largest d × d or n × n matrix
 AS_GIVEN = Units(1.0, 1.0)
 
@@ -128,7 +128,7 @@ class Regression:
         return self.parts.total(Part.normal_matrix, size=(self.size + 1) ** 2)
 
     def diagonal(self) -> Floats:
-        """Near the diagonal of XᵀLX."""
+        """The diagonal of XᵀLX, approximated if X is sparse."""
         return self.parts.total(Part.diagonal, size=self.size)
 
     def centred_diagonal(self) -> Floats:
@@ -182,7 +182,7 @@ class Regression:
 
     @cached_property
     def labels(self) -> Floats:
-        """Converted to the units of the data."""
+        """The labels, in the units of the data."""
         return self.whole.risk.labels / self.units.y
 
     def dual(self, w: Floats, alpha: float) -> Floats:
@@ -233,7 +233,7 @@ def build(
 ) -> Threads:
     """Rows of any kind (NumPy or SciPy, on disk, torch or CuPy) with the risk of RankRLS.
 
-    Rows are copied only if those of a query are not adjacent.
+    Rows are copied only if they are not stored query by query.
     """
     check_options(ties, scaling)
     groups = Queries(queries, X.shape[0])

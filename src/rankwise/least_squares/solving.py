@@ -58,9 +58,9 @@ def _norm_above(problem: Regression) -> float:
 
 
 def by_primal(problem: Regression, alpha: float) -> Solution:
-    """d equations."""
-    if found := by_penalty(problem, alpha):
-        return found
+    """The solution by d equations, or by `stably` if these are not exact enough."""
+    if solution := by_penalty(problem, alpha):
+        return solution
     normal = problem.normal_matrix()
     return from_normal(problem, normal[:-1, :-1], normal[:-1, -1], alpha) or stably(problem, alpha)
 
@@ -76,9 +76,12 @@ def from_normal(problem: Regression, A: Floats, b: Floats, alpha: float) -> Solu
 
 
 def by_dual(problem: Regression, alpha: float) -> Solution:
-    """n equations. Weighted rows of Z sum to 0 within each query: eigenvalues that are 0 for this reason are raised."""
-    if found := by_penalty(problem, alpha):
-        return found
+    """The solution by n equations, or by `stably` if these are not exact enough.
+
+    Weighted rows of Z sum to 0 within each query; the eigenvalues that are 0 for this reason are raised.
+    """
+    if solution := by_penalty(problem, alpha):
+        return solution
     whole = problem.whole
     squares, t = gram(whole)
     factor = Scaled.of(lifted(whole, squares), alpha)
@@ -101,7 +104,7 @@ def stably(problem: Regression, alpha: float) -> Solution:
 
 
 def affordable(problem: Regression, most_work: float = MOST_WORK) -> bool:
-    """Whether orthogonal factors of Z fit into memory and take at most so many operations."""
+    """Whether orthogonal factors of Z fit into memory and take at most `most_work` operations."""
     n, d = float(problem.n_rows), float(problem.size + 1)
     rows = min(n, d)  # of Z after its compression, by matrix products
     return bool(16 * rows * d <= MOST_BYTES and rows * rows * d + n * d * d / MATRIX_GAIN <= most_work)
@@ -110,8 +113,8 @@ def affordable(problem: Regression, most_work: float = MOST_WORK) -> bool:
 def by_precise_products(problem: Regression, w: Floats, alpha: float, most: int) -> Solution:
     """By conjugate gradients from w, with the diagonal as preconditioner and gradients in twice the precision."""
     diagonal = problem.centred_diagonal() + alpha
-    found = corrected(problem, w, alpha, lambda g: g / diagonal, most, most, lambda g: float(g @ g) / alpha)
-    return found._replace(message=f"conjugate gradients in twice the precision, {found.products} products")
+    solution = corrected(problem, w, alpha, lambda g: g / diagonal, most, most, lambda g: float(g @ g) / alpha)
+    return solution._replace(message=f"conjugate gradients in twice the precision, {solution.products} products")
 
 
 def corrected(
@@ -125,29 +128,29 @@ def corrected(
 ) -> Solution:
     """w improved by conjugate gradients, with gradients in twice the precision.
 
-    inverse  near (ZᵀZ + αI)⁻¹; the nearer, the fewer corrections
-    bound    of the squared error, by the gradient; None: `inverse` is near enough to give the error
+    inverse  an approximation of (ZᵀZ + αI)⁻¹; the better it is, the fewer corrections are needed
+    bound    a bound on the squared error as a function of the gradient; None: `inverse` is exact enough to estimate it
     """
-    best = here = problem.twofold_at(w, alpha)
+    best = current = problem.twofold_at(w, alpha)
     least, off, late, direction, last = np.inf, w, 0, np.zeros(w.size), (np.zeros(w.size), 1.0)
     for products in range(1, most + 1):
-        toward = inverse(here.gradient)
-        square = max(float(here.gradient @ toward), 0.0)
+        toward = inverse(current.gradient)
+        square = max(float(current.gradient @ toward), 0.0)
         late = 0 if square < least / 2 else late + 1
         if square < least:
-            best, least, off = here, square, toward
-        left = square if bound is None else bound(here.gradient)
-        done = square == 0 or left <= GOAL**2 * min(here.moved, alpha * float(here.point @ here.point))
+            best, least, off = current, square, toward
+        left = square if bound is None else bound(current.gradient)
+        done = square == 0 or left <= GOAL**2 * min(current.moved, alpha * float(current.point @ current.point))
         if done or late > patience:
             break
-        turn = max(0.0, float((here.gradient - last[0]) @ toward) / last[1]) if products > 1 else 0.0
-        last = here.gradient, square
+        turn = max(0.0, float((current.gradient - last[0]) @ toward) / last[1]) if products > 1 else 0.0
+        last = current.gradient, square
         direction = turn * direction - toward
         curvature = problem.curvature(direction) + alpha * float(direction @ direction)
         if curvature <= 0:
             break
-        w = w - float(here.gradient @ direction) / curvature * direction
-        here = problem.twofold_at(w, alpha)
+        w = w - float(current.gradient @ direction) / curvature * direction
+        current = problem.twofold_at(w, alpha)
     if bound is None:
         error = _relative(problem.curvature(off), least, best)
     else:
@@ -202,7 +205,7 @@ class Scaled(NamedTuple):
 
     @classmethod
     def of(cls, A: Floats, alpha: float) -> "Scaled | None":
-        """None if rounding has made it indefinite."""
+        """The factor, or None if rounding has made the matrix indefinite."""
         if not (np.isfinite(A).all() and (A.diagonal() + alpha > 0).all()):
             return None
         scaled, scale = unit_diagonal(A, alpha)
@@ -216,7 +219,7 @@ class Scaled(NamedTuple):
         return cls(factor, scale, float(reciprocal) * norm)
 
     def error(self, problem: Regression, at: Fit) -> float:
-        """Of the solution."""
+        """The estimated error of a solution."""
         noisy, weights = (np.abs(at.gradient) + rounding(problem, at)) * self.scale, at.point / self.scale
         squared = float(noisy @ noisy) / self.smallest
         return max(relative(problem, squared, at), WEIGHTS * _ratio(squared / self.smallest, float(weights @ weights)))

@@ -1,4 +1,4 @@
-"""Every measure as a function of the rankings: a value per query, NaN where it does not count; their mean."""
+"""Every measure as a function of the rankings: one value per query (NaN if the query does not count), and the mean."""
 
 import math
 from dataclasses import replace
@@ -12,22 +12,22 @@ from rankwise.metrics import kernels
 from rankwise.metrics.measures import Column, Measure
 from rankwise.metrics.rankings import Rankings
 
-LARGEST_EXPONENT = 1000.0  # 2^y summed over any number of documents stays below the largest float64
+LARGEST_EXPONENT = 1000.0  # for labels up to this, sums of 2^y do not overflow
 
 
 def column(measure: Measure, rankings: Rankings) -> Column:
-    """The values of a measure by query, and their mean."""
+    """The values of a measure per query, and their mean."""
     return loaded(measure.family.column)(measure, rankings)
 
 
 def by_query(measure: Measure, rankings: Rankings) -> Column:
-    """Of a measure that is a function of one query's labels and scores."""
+    """The column of a measure that is a function of the labels and scores of one query."""
     family = measure.family
     assert family.of_query is not None
     cutoff = () if family.cutoff == "none" else (measure.cutoff,)
     documents = [slice(*ends) for ends in pairwise(rankings.queries.starts.tolist())]
     labels, scores = rankings.labels, rankings.scores
-    values = [  # of copies: a function may write into what it is given
+    values = [  # copies, because the function may write into its arguments
         float(family.of_query(labels[one].copy(), scores[one].copy(), *cutoff)) for one in documents
     ]
     return _averaged(np.array(values))
@@ -35,7 +35,7 @@ def by_query(measure: Measure, rankings: Rankings) -> Column:
 
 def _averaged(values: Floats) -> Column:
     counted = values[~np.isnan(values)]
-    # fsum is exact, so that the order of the queries does not matter
+    # fsum is exact, so the mean does not depend on the order of the queries
     return Column(values, math.fsum(counted) / counted.size if counted.size else math.nan)
 
 
@@ -44,7 +44,7 @@ def ndcg(measure: Measure, rankings: Rankings) -> Column:
     discounts = _discounts(measure, rankings)
     dcg = rankings.each_query(kernels.discounted_sums, _expected_gains(measure, rankings), discounts)
     best = rankings.each_query(kernels.discounted_sums, _gains(rankings.ideal, measure), discounts)
-    values = np.minimum(_ratio(dcg, best), 1.0)  # a rounded sum may pass its ideal by one bit
+    values = np.minimum(_ratio(dcg, best), 1.0)  # a rounded sum may exceed its ideal by one bit
     if measure.cutoff is not None and settings["short"] == "zero":
         values[rankings.queries.sizes < measure.cutoff] = 0.0
     return _averaged(_without_relevant(values, rankings.labels > 0, measure, rankings))
@@ -122,7 +122,7 @@ def auc(measure: Measure, rankings: Rankings) -> Column:
         third = rankings.labels[between][0]
         raise ValueError(
             f"auc needs two labels, but y holds {low:g}, {third:g} and {high:g}: "
-            "take pairwise-accuracy:ties=half for graded labels"
+            "use pairwise-accuracy:ties=half for graded labels"
         )
     return _averaged(_ratio(rankings.correct_pairs + rankings.tied_preferences / 2, rankings.preference_pairs))
 
@@ -131,8 +131,8 @@ def kendall_tau_b(measure: Measure, rankings: Rankings) -> Column:
     sizes = rankings.queries.sizes.astype(np.float64)
     preferred = rankings.preference_pairs
     wrong = preferred - rankings.correct_pairs - rankings.tied_preferences
-    told_apart = sizes * (sizes - 1) / 2 - rankings.tied_pairs
-    return _averaged(_ratio(rankings.correct_pairs - wrong, np.sqrt(preferred) * np.sqrt(told_apart)))
+    untied = sizes * (sizes - 1) / 2 - rankings.tied_pairs
+    return _averaged(_ratio(rankings.correct_pairs - wrong, np.sqrt(preferred) * np.sqrt(untied)))
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
@@ -143,7 +143,7 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
 
 
 def _at_the_top(relevant: Floats, measure: Measure, rankings: Rankings) -> Floats:
-    """How many relevant documents stand above the cutoff."""
+    """The expected number of relevant documents within the cutoff."""
     expected = rankings.expected(relevant, measure.settings["ties"])
     return rankings.each_query(kernels.discounted_sums, expected, np.ones(_depth(measure, rankings)))
 
@@ -155,7 +155,7 @@ def _relevant(measure: Measure, rankings: Rankings) -> Floats:
 
 
 def _without_relevant(values: Floats, relevant: Array, measure: Measure, rankings: Rankings) -> Floats:
-    """`values`, with what the option no-relevant says for queries without a relevant document."""
+    """`values`, with that of the option no-relevant for queries without a relevant document."""
     rule = measure.settings["no-relevant"]
     values[rankings.total(relevant) == 0] = math.nan if rule == "skip" else float(rule)
     return values
@@ -187,7 +187,7 @@ def _exp2_gain(labels: Floats, measure: Measure) -> Floats:
     highest = labels.max()
     if highest > LARGEST_EXPONENT:
         linear = replace(measure, dialect=None, options=(("gain", "linear"),))
-        cure = f"take the linear gain, {linear}" if "gain" in measure.settings else "scale the labels down"
+        cure = f"use the linear gain, {linear}" if "gain" in measure.settings else "scale the labels down"
         raise ValueError(f"{measure} has the gain 2^y - 1, but y holds {highest:g}, too large for 2^y: {cure}")
     gains: Floats = np.exp2(_from_zero(labels, measure)) - 1.0
     return gains

@@ -1,4 +1,4 @@
-"""What `compare` returns: the contrasts of several rankers with a baseline, and their tables."""
+"""The result of `compare`: the contrasts of several rankers with a baseline, and their tables."""
 
 import math
 from collections.abc import Callable
@@ -12,16 +12,16 @@ from rankwise.metrics.evaluation import Evaluation
 from rankwise.metrics.significance import bootstrap_interval, paired_t_test, randomization_test
 
 TESTS = ("randomization", "t")
-LEAST_SHOWN = 0.0001
+LEAST_SHOWN = 0.0001  # p values below this are shown as <0.0001
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a text, the best mean of a column, a mark behind a mean and a number are written."""
+    """How to write a text, the best mean of a column, a significance mark after a mean, and a number."""
 
     text: Callable[[str], str] = str
     best: Callable[[str], str] = str
-    mark: Callable[[str], str] = lambda mark: mark or " "  # so that the digits stand below each other
+    mark: Callable[[str], str] = lambda mark: mark or " "  # a blank keeps the digits aligned
     number: Callable[[str], str] = str
 
 
@@ -36,7 +36,7 @@ LATEX = Style(
 
 @dataclass(frozen=True)
 class Procedure:
-    """How differences are tested: the test, the significance level, and the random numbers."""
+    """How differences are tested: the test, the significance level, the intervals, and the random numbers."""
 
     test: str = "randomization"
     alpha: float = 0.05
@@ -47,13 +47,13 @@ class Procedure:
 
     def __post_init__(self) -> None:
         if self.test not in TESTS:
-            raise ValueError(f"test is {self.test!r}: there are {', '.join(map(repr, TESTS))}")
+            raise ValueError(f"test must be one of {', '.join(map(repr, TESTS))}; got {self.test!r}")
         for name in ("alpha", "confidence"):
             if not 0 < getattr(self, name) < 1:
-                raise ValueError(f"{name} must lie between 0 and 1, got {getattr(self, name)!r}")
+                raise ValueError(f"{name} must be between 0 and 1; got {getattr(self, name)!r}")
         for name in ("sign_flips", "resamples"):
             if getattr(self, name) < 100:
-                raise ValueError(f"{name} must be at least 100, got {getattr(self, name)!r}")
+                raise ValueError(f"{name} must be at least 100; got {getattr(self, name)!r}")
 
     def p_value(self, differences: Floats, weights: Floats | None) -> float:
         if self.test == "t":
@@ -86,7 +86,7 @@ class Contrast:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Tabular):
-    """What `compare` returns; prints as a table.
+    """The result of `compare`; prints as a table.
 
     baseline     the ranker that the others are compared with
     contrasts    one `Contrast` per measure and ranker, measure after measure
@@ -107,14 +107,14 @@ class Comparison(Tabular):
         return list(self.evaluations[self.baseline])
 
     def per_query(self) -> dict[str, Array]:
-        """Columns of equal length: query, and `RANKER MEASURE` for each; NaN where a query does not count."""
+        """Columns of equal length: query, and `RANKER MEASURE` for each; NaN if a query does not count."""
         columns = {"query": self.evaluations[self.baseline].query_ids}
         for measure in self.measures:
             columns |= {f"{name} {measure}": one.per_query[measure] for name, one in self.evaluations.items()}
         return columns
 
     def to_dict(self) -> dict[str, Json]:
-        """Plain numbers, lists and texts, as JSON has them: NaN becomes None."""
+        """Numbers, lists and strings, ready for JSON; NaN becomes None."""
         return {
             "baseline": self.baseline,
             "queries": int(self.evaluations[self.baseline].query_ids.size),
@@ -145,36 +145,36 @@ class Comparison(Tabular):
         return _written(self, MARKDOWN, markdown_table)
 
     def to_latex(self) -> str:
-        """For the booktabs package."""
+        """LaTeX tables for the booktabs package."""
         remarks = "\n".join(f"% {line}" for line in f"{_title(self)}\n{_legend(self)}".splitlines())
         return "\n\n".join([remarks, *(latex_table(*make(self, LATEX)) for make in (_means, _differences))])
 
 
-def _written(found: Comparison, style: Style, layout: Callable[[Rows, list[str]], str]) -> str:
-    tables = [layout(*make(found, style)) for make in (_means, _differences)]
-    return "\n\n".join([_title(found), *tables, _legend(found)])
+def _written(comparison: Comparison, style: Style, layout: Callable[[Rows, list[str]], str]) -> str:
+    tables = [layout(*make(comparison, style)) for make in (_means, _differences)]
+    return "\n\n".join([_title(comparison), *tables, _legend(comparison)])
 
 
-def _means(found: Comparison, style: Style) -> tuple[Rows, list[str]]:
+def _means(comparison: Comparison, style: Style) -> tuple[Rows, list[str]]:
     """One row per ranker, one column per measure."""
-    by_place = {(one.ranker, one.measure): one for one in found.contrasts}
-    tops = {m: max(by_place[name, m].mean for name in found.rankers) for m in found.measures}
+    by_place = {(one.ranker, one.measure): one for one in comparison.contrasts}
+    tops = {m: max(by_place[name, m].mean for name in comparison.rankers) for m in comparison.measures}
 
     def cell(one: Contrast) -> str:
         mean = f"{one.mean:.4f}"
         return (style.best(mean) if one.mean == tops[one.measure] else mean) + style.mark(one.mark)
 
-    rows = [[style.text(name), *(cell(by_place[name, m]) for m in found.measures)] for name in found.rankers]
-    return rows, ["ranker", *(style.text(measure) + style.mark("") for measure in found.measures)]
+    rows = [[style.text(name), *(cell(by_place[name, m]) for m in comparison.measures)] for name in comparison.rankers]
+    return rows, ["ranker", *(style.text(measure) + style.mark("") for measure in comparison.measures)]
 
 
-def _differences(found: Comparison, style: Style) -> tuple[Rows, list[str]]:
+def _differences(comparison: Comparison, style: Style) -> tuple[Rows, list[str]]:
     """One row per measure and ranker, without the baseline."""
-    percent = style.text(f"{100 * found.procedure.confidence:g} %")
-    header = [style.text(f"against {found.baseline}"), "measure", "difference", f"{percent} from", "to"]
+    percent = style.text(f"{100 * comparison.procedure.confidence:g} %")
+    header = [style.text(f"against {comparison.baseline}"), "measure", "difference", f"{percent} from", "to"]
     header += ["p", "p (Holm)", "win/tie/loss"]
     rows = []
-    for one in found.contrasts:
+    for one in comparison.contrasts:
         if one.win_tie_loss is not None:
             numbers = [_signed(x) for x in (one.difference, *one.difference_interval)]
             numbers += [_chance(one.p_value), _chance(one.p_adjusted)]
@@ -183,17 +183,17 @@ def _differences(found: Comparison, style: Style) -> tuple[Rows, list[str]]:
     return rows, header
 
 
-def _title(found: Comparison) -> str:
-    return visible(found.summary())
+def _title(comparison: Comparison) -> str:
+    return visible(comparison.summary())
 
 
-def _legend(found: Comparison) -> str:
-    procedure = found.procedure
+def _legend(comparison: Comparison) -> str:
+    procedure = comparison.procedure
     test = "the paired randomisation test" if procedure.test == "randomization" else "the paired t test"
-    others = len(found.rankers) - 1
+    others = len(comparison.rankers) - 1
     holm = f", corrected by Holm for {others} comparisons" if others > 1 else ""
     return (
-        f"+ better, - worse than {visible(found.baseline)}: p < {procedure.alpha:g} by {test}{holm}.\n"
+        f"+ better, - worse than {visible(comparison.baseline)}: p < {procedure.alpha:g} by {test}{holm}.\n"
         f"Intervals by the bootstrap over queries, {procedure.resamples:,} resamples."
     )
 

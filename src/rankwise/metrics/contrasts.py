@@ -1,7 +1,7 @@
 """compare: several rankers on the same queries, each against a baseline, with tests, intervals and tables.
 
-The p values of one measure are corrected by Holm for the number of rankers held against the baseline; measures are
-separate questions and are not corrected for each other.
+The p values of one measure are corrected by Holm for the number of rankers compared with the baseline. There is no
+correction for several measures, which are separate questions.
 """
 
 import math
@@ -27,32 +27,33 @@ def compare(
     baseline: str | None = None,
     procedure: Procedure | None = None,
 ) -> Comparison:
-    """Hold rankers against a baseline, the first one unless another is named.
+    """Compare rankers with a baseline.
 
-    rankers  name -> scores of the documents with labels `y` and query ids `qid`; or, without y, name -> Evaluation,
-             all of the same measures and queries
-    measures  with y: what to compare by; None: the `default_measure` of y
+    rankers   name -> scores of the documents with labels `y` and query ids `qid`; or, without y, name -> Evaluation,
+              all with the same measures and queries
+    measures  with y: the measures to compare by; None: the `default_measure` of y
+    baseline  the name of a ranker; None: the first one
     """
     if len(rankers) < 2:
-        raise ValueError(f"rankers holds {len(rankers)}: a comparison takes two or more")
+        raise ValueError(f"rankers must hold two or more rankers to compare; got {len(rankers)}")
     first = next(iter(rankers)) if baseline is None else baseline
     if first not in rankers:
-        raise ValueError(f"baseline is {baseline!r}, which is none of the rankers {', '.join(map(repr, rankers))}")
+        raise ValueError(f"baseline must be one of the rankers {', '.join(map(repr, rankers))}; got {baseline!r}")
     if y is not None:
         chosen_measures = parse_all(default_measure(y) if measures is None else measures)
-        found = {name: evaluate(y, scores, qid, chosen_measures) for name, scores in rankers.items()}
+        evaluations = {name: evaluate(y, scores, qid, chosen_measures) for name, scores in rankers.items()}
     else:
-        found = _aligned(rankers, first)
+        evaluations = _aligned(rankers, first)
     chosen = Procedure() if procedure is None else procedure
-    contrasts = [one for measure in found[first] for one in _contrasts(measure, found, first, chosen)]
-    return Comparison(first, contrasts, found, chosen)
+    contrasts = [one for measure in evaluations[first] for one in _contrasts(measure, evaluations, first, chosen)]
+    return Comparison(first, contrasts, evaluations, chosen)
 
 
-def _contrasts(measure: str, found: dict[str, Evaluation], baseline: str, procedure: Procedure) -> list[Contrast]:
-    names = list(found)
-    values = np.column_stack([one.per_query[measure] for one in found.values()])
+def _contrasts(measure: str, evaluations: dict[str, Evaluation], baseline: str, procedure: Procedure) -> list[Contrast]:
+    names = list(evaluations)
+    values = np.column_stack([one.per_query[measure] for one in evaluations.values()])
     reference = names.index(baseline)
-    weights = found[baseline].weights.get(measure)
+    weights = evaluations[baseline].weights.get(measure)
     differences = values - values[:, [reference]]
     both = np.hstack((values, differences))
     loads = np.ones(both.shape) if weights is None else np.repeat(weights[:, None], both.shape[1], axis=1)
@@ -63,7 +64,7 @@ def _contrasts(measure: str, found: dict[str, Evaluation], baseline: str, proced
     contrasts = []
     for i, name in enumerate(names):
         counted = int(np.count_nonzero(~np.isnan(values[:, i])))
-        one = Contrast(name, measure, found[name].means[measure], (float(low[i]), float(high[i])), counted)
+        one = Contrast(name, measure, evaluations[name].means[measure], (float(low[i]), float(high[i])), counted)
         if i != reference:
             d, ends = differences[:, i], (float(low[len(names) + i]), float(high[len(names) + i]))
             shared = ~np.isnan(d)
@@ -76,10 +77,10 @@ def _contrasts(measure: str, found: dict[str, Evaluation], baseline: str, proced
 
 
 def _aligned(rankers: Mapping[str, object], baseline: str) -> dict[str, Evaluation]:
-    """The evaluations, their queries in the baseline's order."""
+    """The evaluations, with queries in the order of the baseline."""
     evaluations = {name: one for name, one in rankers.items() if isinstance(one, Evaluation)}
     if others := [name for name in rankers if name not in evaluations]:
-        raise ValueError(f"{others[0]!r} is no Evaluation: give the labels y and query ids qid with scores")
+        raise ValueError(f"{others[0]!r} is not an Evaluation: pass the labels y and query ids qid with scores")
     reference = evaluations[baseline]
     for name, one in evaluations.items():
         if set(one) != set(reference):
@@ -87,14 +88,14 @@ def _aligned(rankers: Mapping[str, object], baseline: str) -> dict[str, Evaluati
     return {name: _in_order(one, reference.query_ids, name, baseline) for name, one in evaluations.items()}
 
 
-def _in_order(found: Evaluation, query_ids: Array, name: str, baseline: str) -> Evaluation:
-    place = {query: i for i, query in enumerate(found.query_ids.tolist())}
+def _in_order(evaluation: Evaluation, query_ids: Array, name: str, baseline: str) -> Evaluation:
+    place = {query: i for i, query in enumerate(evaluation.query_ids.tolist())}
     wanted = query_ids.tolist()
     odd = set(place) ^ set(wanted)
     if odd:
         where, other = (name, baseline) if min(odd, key=str) in place else (baseline, name)
         raise ValueError(f"query {min(odd, key=str)!r} was evaluated for {where!r}, but not for {other!r}")
     order = np.array([place[query] for query in wanted])
-    per_query = {measure: values[order] for measure, values in found.per_query.items()}
-    weights = {measure: values[order] for measure, values in found.weights.items()}
-    return Evaluation(found.means, per_query, query_ids, found.n_documents, weights)
+    per_query = {measure: values[order] for measure, values in evaluation.per_query.items()}
+    weights = {measure: values[order] for measure, values in evaluation.weights.items()}
+    return Evaluation(evaluation.means, per_query, query_ids, evaluation.n_documents, weights)

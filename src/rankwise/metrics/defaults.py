@@ -1,26 +1,26 @@
-"""Which measures are used where none is named: NDCG has a meaning for grades only, pairwise accuracy for all labels."""
+"""The default measures: NDCG is meaningful for grades only, pairwise accuracy for all labels."""
 
 import numpy as np
 
 from rankwise.foundation.arrays import finite
 from rankwise.foundation.devices import library_of, to_host
 
-HIGHEST_GRADE = 31  # 2^y of larger labels is no gain that anyone means
+HIGHEST_GRADE = 31  # larger labels are not grades: no one means a gain of 2^32
 
 
 def default_measure(y: object) -> str:
-    """The measure that `score` and `evaluate` use for the labels y where none is named.
+    """The measure that `score` and `evaluate` use for the labels y by default.
 
-    "ndcg@10" where every label is a grade, a whole number from 0 to 31; else "pairwise-accuracy", which takes negative
+    "ndcg@10" if every label is a grade, an integer from 0 to 31; otherwise "pairwise-accuracy", which takes negative
     and real-valued labels too.
     """
     return default_measures(y)[0]
 
 
 def default_measures(y: object) -> list[str]:
-    """What the commands show where no measure is named: the default measure first.
+    """The measures that the commands show by default, the default measure first.
 
-    MAP is shown with NDCG where some documents are not relevant (y = 0).
+    With NDCG, MAP is shown if some documents are not relevant (y = 0).
     """
     labels = finite(to_host(y) if library_of(y) else y, "y")
     grades = bool(((labels >= 0) & (labels <= HIGHEST_GRADE) & (labels == np.round(labels))).all())

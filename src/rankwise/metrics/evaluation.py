@@ -25,13 +25,13 @@ Measures = str | Measure | OfQuery | Iterable[str | Measure | OfQuery]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Tabular, Mapping[str, float]):
-    """A mapping from each measure, as it prints, to its mean; look up by any spelling that parses to it.
+    """A mapping from each measure to its mean; a measure is looked up by any of its spellings.
 
-    means        measure -> mean over the queries that count (NaN where none does)
-    per_query    measure -> float64 array, one value per query, NaN where the query does not count
+    means        measure -> mean over the queries that count (NaN if none does)
+    per_query    measure -> float64 array, one value per query, NaN if the query does not count
     query_ids    the ids of the queries, in the order in which they first occur
-    n_documents  how many documents were ranked
-    weights      measure -> what each query weighs in the mean, for the measures whose queries do not all weigh 1
+    n_documents  the number of documents
+    weights      measure -> weights of the queries in the mean, only for measures for which they are not all 1
     """
 
     means: dict[str, float]
@@ -44,12 +44,12 @@ class Evaluation(Tabular, Mapping[str, float]):
         return self.means[self.key(measure)]
 
     def key(self, measure: str | Measure | OfQuery) -> str:
-        """The measure as it prints; KeyError where it was not evaluated."""
-        if isinstance(measure, str) and measure in self.means:  # a function's, whose name need not be registered
+        """The measure's name in this mapping; KeyError if it was not evaluated."""
+        if isinstance(measure, str) and measure in self.means:  # the name of a function, which need not be registered
             return measure
         name = str(parse(measure))
         if name not in self.means:
-            raise KeyError(f"{name} was not evaluated: there is {', '.join(self.means)}")
+            raise KeyError(f"{name} was not evaluated, only {', '.join(self.means)}")
         return name
 
     def __contains__(self, measure: object) -> bool:
@@ -66,11 +66,11 @@ class Evaluation(Tabular, Mapping[str, float]):
 
     @property
     def counted(self) -> dict[str, int]:
-        """measure -> how many queries count."""
+        """measure -> number of queries that count."""
         return {name: int(np.count_nonzero(~np.isnan(values))) for name, values in self.per_query.items()}
 
     def to_dict(self, per_query: bool = False) -> dict[str, Json]:
-        """Plain numbers, lists and texts, as JSON has them: NaN becomes None."""
+        """Numbers, lists and strings, ready for JSON; NaN becomes None."""
         counted = self.counted
         plain: dict[str, Json] = {
             "documents": self.n_documents,
@@ -107,32 +107,34 @@ def evaluate(
     measures: Measures | None = None,
     n_jobs: int | None = None,
 ) -> Evaluation:
-    """How well `scores` rank documents with labels `y`, larger before smaller, within each query of `qid`.
+    """Evaluate the ranking of documents with labels `y` by `scores`, larger first, within each query of `qid`.
 
-    A measure is a text such as "ndcg@10", or a function of the labels and scores of one query's documents, best first
-    (docs/extending.md); `measures` None: the `default_measure` of y. Rows may come in any order; without `qid` all rows
-    are one query. The result does not depend on `n_jobs`. A UserWarning says so where the labels give every ranking the
-    same value.
+    A measure is a string such as "ndcg@10", or a function of the labels and scores of one query's documents, best first
+    (docs/extending.md); if `measures` is None, the `default_measure` of y is used. Rows may be in any order; without
+    `qid` all rows are one query. The result does not depend on `n_jobs`. A UserWarning is given if the labels are such
+    that every ranking has the same value.
     """
-    found, lowest, highest, parsed = measured(y, scores, qid, measures, n_jobs)
+    evaluation, lowest, highest, parsed = measured(y, scores, qid, measures, n_jobs)
     warn_of_void(parsed, lowest, highest)
-    return found
+    return evaluation
 
 
 def measured(
     y: object, scores: object, qid: object, measures: Measures | None, n_jobs: int | None
 ) -> tuple[Evaluation, Floats, Floats, list[Measure]]:
     """The evaluation, the lowest and the highest label of each query, and the measures."""
-    # the kernels run on the host; one score and one label per document are quickly copied there
+    # the kernels run on the host; copying one score and one label per document is cheap
     y, scores, qid = (to_host(one) if library_of(one) else one for one in (y, scores, qid))
     labels = finite(y, "y")
     predicted = finite(scores, "scores")
     if labels.size != predicted.size:
-        raise ValueError(f"y holds {labels.size} labels and scores {predicted.size} numbers: they must go together")
+        raise ValueError(
+            f"y holds {labels.size} labels and scores {predicted.size} numbers: both need one per document"
+        )
     if labels.size == 0:
         raise ValueError("y is empty: there is nothing to evaluate")
     chosen = parse_all(default_measure(labels) if measures is None else measures)
-    from rankwise.metrics.columns import column  # compiles kernels, so not before it is needed
+    from rankwise.metrics.columns import column  # imports Numba, so not before it is needed
     from rankwise.metrics.rankings import Rankings
 
     queries = Queries(qid, labels.size)
@@ -147,7 +149,7 @@ def measured(
 
 
 def warn_of_void(measures: Iterable[Measure], lowest: Floats, highest: Floats, stacklevel: int = 3) -> None:
-    """A warning where labels, the lowest and highest of each query given, make every ranking as good as any other."""
+    """Warn if every ranking has the same value, by the lowest and highest label of each query."""
     distinct = list(dict.fromkeys(measures))
     if (lowest == highest).all():
         names = ", ".join(map(str, distinct))

@@ -1,7 +1,7 @@
-"""The measures by place, compiled: a kernel fills `out`, a number per query, for the queries between `starts`.
+"""Compiled measures: a kernel fills `out`, one number per query, for the queries between `starts`.
 
-`ends[i]` is the end of the tie that place i is in. What is returned is the mean over all orders of the tied
-documents, in closed form (McSherry and Najork, 2008, say how; ERR's is ours).
+Arrays are sorted by place; `ends[i]` is the end of the tie that contains place i. The result is the mean over all
+orders of the tied documents, in closed form (McSherry and Najork, 2008; the form for ERR is ours).
 """
 
 import math
@@ -16,7 +16,7 @@ NEGLIGIBLE = -42.0  # e to this power is below 2^-60
 
 @kernel
 def discounted_sums(starts: Ints, gains: Floats, discounts: Floats, out: Floats) -> None:
-    """The sum of gain * discount over the first places, as many as there are discounts."""
+    """The sum of gain * discount over as many places as there are discounts."""
     for q in range(out.size):
         first = starts[q]
         total = 0.0
@@ -27,7 +27,7 @@ def discounted_sums(starts: Ints, gains: Floats, discounts: Floats, out: Floats)
 
 @kernel
 def mean_ndcg(starts: Ints, gains: Floats, ideal: Floats, discounts: Floats, out: Floats) -> None:
-    """The mean of NDCG@1, NDCG@2, ... up to the number of documents; 0 where the ideal is 0."""
+    """The mean of NDCG@1, NDCG@2, ... up to the number of documents; a term is 0 if the ideal DCG is 0."""
     for q in range(out.size):
         first, size = starts[q], starts[q + 1] - starts[q]
         dcg = best = total = 0.0
@@ -41,27 +41,27 @@ def mean_ndcg(starts: Ints, gains: Floats, ideal: Floats, discounts: Floats, out
 
 @kernel
 def average_precision(starts: Ints, relevant: Floats, ends: Ints, out: Floats) -> None:
-    """The mean of precision@i over the places i of relevant documents; 0 where there are none."""
+    """The mean of precision@i over the places i of relevant documents; 0 if there are none."""
     for q in range(out.size):
         first, place = starts[q], starts[q]
         before = total = 0.0
         while place < starts[q + 1]:
             end = ends[place]
             size = end - place
-            here = relevant[place:end].sum()
-            if here > 0.0:
-                # before a relevant document at tied place t stand t (here - 1) / (size - 1) others on average
-                others = (here - 1.0) / (size - 1.0) if size > 1 else 0.0
+            tied = relevant[place:end].sum()
+            if tied > 0.0:
+                # t (tied - 1) / (size - 1) other relevant documents on average precede one at place t of the tie
+                others = (tied - 1.0) / (size - 1.0) if size > 1 else 0.0
                 for t in range(size):
-                    total += here / size * (before + 1.0 + t * others) / (place - first + t + 1)
-            before += here
+                    total += tied / size * (before + 1.0 + t * others) / (place - first + t + 1)
+            before += tied
             place = end
         out[q] = total / before if before > 0.0 else 0.0
 
 
 @kernel
 def cascade(starts: Ints, stops: Floats, ends: Ints, cutoff: int, out: Floats) -> None:
-    """The expected reciprocal place at which a reader stops who stops at place i with chance stops[i]."""
+    """The expected reciprocal place at which a reader stops, who stops at place i with probability stops[i]."""
     for q in range(out.size):
         first, place = starts[q], starts[q]
         last = min(starts[q + 1], first + cutoff)
@@ -79,9 +79,9 @@ def cascade(starts: Ints, stops: Floats, ends: Ints, cutoff: int, out: Floats) -
 
 @kernel
 def _passed(stops: Floats, depth: int) -> Floats:
-    """The chance to read on after 0, 1, ... `depth` of these documents, or until it is negligible.
+    """The probabilities to read on after 0, 1, ... `depth` of these documents, or until they are negligible.
 
-    They come in random order: it is the product of (1 - stop), averaged over all subsets of that size.
+    The documents are in random order: a probability is the mean product of (1 - stop) over all subsets of that size.
     """
     size = stops.size
     certain = 0
@@ -103,7 +103,7 @@ def _passed(stops: Floats, depth: int) -> Floats:
 
 @kernel
 def _passed_certain(size: int, stopping: float, depth: int) -> Floats:
-    """`_passed` where `stopping` of the documents surely stop the reader and the others never do."""
+    """`_passed` if `stopping` of the documents certainly stop the reader and the others never do."""
     passed = np.ones(depth + 1)
     for t in range(1, depth + 1):
         passed[t] = passed[t - 1] * max(0.0, (size - stopping - t + 1.0) / (size - t + 1.0))

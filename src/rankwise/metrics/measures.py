@@ -1,8 +1,8 @@
-"""What to measure, as a value: NAME[@CUTOFF][:DIALECT,OPTION=VALUE,...], in Python and on the command line.
+"""Measures as values: NAME[@CUTOFF][:DIALECT,OPTION=VALUE,...], in Python and on the command line.
 
-`parse("ndcg@10:letor,ties=average")` is hashable, prints as it is spelt, and `parse(str(m)) == m`. A dialect
-is a named choice of options; options given beside it override it. Every measure, option and dialect is a row
-of a table here; docs/metrics.md says what they mean. `register_measure` adds rows.
+`parse("ndcg@10:letor,ties=average")` is hashable, prints as it is spelt, and `parse(str(m)) == m`. A dialect is a named
+set of options; further options override it. Every measure, option and dialect is a row of a table in this module, and
+docs/metrics.md explains them. `register_measure` adds rows.
 """
 
 import math
@@ -14,15 +14,15 @@ from typing import Literal, NamedTuple
 from rankwise.foundation.arrays import Floats, read_number
 from rankwise.foundation.registry import NAME, Registry
 
-OfQuery = Callable[..., float]  # (labels, scores) of a query's documents, best first, and the cutoff if it has one
+OfQuery = Callable[..., float]  # of (labels, scores) of a query's documents, best first, and the cutoff if any
 
 
 class Column(NamedTuple):
-    """What a measure gives: a value per query, NaN where it does not count, and their mean."""
+    """The result of a measure: one value per query (NaN if it does not count), and their mean."""
 
     values: Floats
     mean: float
-    weights: Floats | None = None  # of the queries in the mean, where they are not all 1
+    weights: Floats | None = None  # of the queries in the mean, if they are not all 1
 
 
 Cutoff = Literal["none", "optional", "needed"]
@@ -31,7 +31,7 @@ CUTOFFS = ("none", "optional", "needed")
 
 @dataclass(frozen=True)
 class Option:
-    """The values an option may take, the default first; `number`: any finite number does as well."""
+    """The values of an option, the default first; `number`: whether any finite number is valid too."""
 
     values: tuple[str, ...]
     number: bool = False
@@ -42,10 +42,10 @@ class Option:
 
 @dataclass(frozen=True)
 class Family:
-    """What may be said of the measures of one name.
+    """The measures of one name: their description, cutoff and options.
 
     column    a function (measure, rankings) -> Column; or the place where it is defined
-    of_query  the value of one query, where `column` asks for it query by query
+    of_query  the function of one query, for measures that are computed query by query
     """
 
     about: str
@@ -56,7 +56,7 @@ class Family:
     of_query: OfQuery | None = None
 
     def base(self, dialect: str | None) -> dict[str, str]:
-        """The value of every option where none is given."""
+        """The default value of every option, with this dialect."""
         chosen = {} if dialect is None else DIALECTS[dialect]
         return {name: chosen.get(name, option.values[0]) for name, option in self.options.items()}
 
@@ -106,7 +106,7 @@ DIALECTS = {
 
 @dataclass(frozen=True, repr=False)
 class Measure:
-    """One measure, made by `parse`. `options`: only what differs from the dialect, in the table's order."""
+    """One measure, made by `parse`. `options` has only those that differ from the dialect, in the table's order."""
 
     name: str
     cutoff: int | None = None
@@ -116,7 +116,7 @@ class Measure:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Every option's value."""
+        """The value of every option."""
         return self.family.base(self.dialect) | dict(self.options)
 
     def __str__(self) -> str:
@@ -129,9 +129,9 @@ class Measure:
 
 
 def void(measure: Measure, lowest: float, highest: float) -> str:
-    """Why every ranking has the same value where all labels lie from lowest to highest; "" where rankings can differ.
+    """Why every ranking has the same value, if all labels are between lowest and highest; "" if values can differ.
 
-    Only measures of relevance: those of grades and pairs tell any two labels apart.
+    This concerns measures of relevance only: those of grades and pairs distinguish any two labels.
     """
     level = measure.settings.get("relevant")
     if level is None:
@@ -147,14 +147,14 @@ def void(measure: Measure, lowest: float, highest: float) -> str:
 def register_measure(
     name: str, measure: OfQuery | Family, *, cutoff: Cutoff = "none", about: str = "", replace: bool = False
 ) -> None:
-    """Let `name` stand for a measure wherever one is chosen: `evaluate(y, scores, qid, [name])`.
+    """Register `name` for a measure: `evaluate(y, scores, qid, [name])`.
 
     measure  called with the labels and the scores of one query's documents, best first (ties in the order of the rows),
-             and with the cutoff (None where none is given) if it takes one; returns a number, the larger the better, or
-             NaN where the query does not count. The mean over queries is reported. Or a `Family`, as ours are.
-    cutoff   whether name@k is spelt "none" (never), "optional" or "needed"
-    about    what it measures, in a few words
-    replace  whether the name may be one that is registered already
+             and with the cutoff (or None) if it takes one; returns a number, the larger the better, or NaN if the query
+             does not count. The mean over queries is reported. Or a `Family`, as for the built-in measures.
+    cutoff   whether the measure has a cutoff, as in name@k: "none", "optional" or "needed"
+    about    a short description
+    replace  whether to replace a measure that is registered under this name
     """
     if cutoff not in CUTOFFS:
         raise ValueError(f"cutoff must be one of {', '.join(map(repr, CUTOFFS))}; got {cutoff!r}")
@@ -170,16 +170,16 @@ def _by_query(of_query: OfQuery, cutoff: Cutoff = "none", about: str = "") -> Fa
 
 
 def parse(measure: str | Measure | OfQuery) -> Measure:
-    """The measure that a text spells, or that a function of a query's labels and scores computes under its own name.
+    """The measure of a string, or of a function of one query's labels and scores, which is named after the function.
 
-    A measure is returned as it is.
+    A `Measure` is returned as it is.
     """
     if isinstance(measure, Measure):
         return measure
     if callable(measure):
         return Measure(_name_of(measure), family=_by_query(measure))
     if not isinstance(measure, str):
-        raise TypeError(f"a measure is a text such as 'ndcg@10' or a function of labels and scores, got {measure!r}")
+        raise TypeError(f"a measure is a string such as 'ndcg@10' or a function of labels and scores; got {measure!r}")
     head, colon, tail = measure.strip().lower().partition(":")
     name, at, cutoff = head.partition("@")
     _check_cutoff_is_marked(name)
@@ -191,7 +191,7 @@ def parse(measure: str | Measure | OfQuery) -> Measure:
 
 
 def parse_all(measures: str | Measure | OfQuery | Iterable[str | Measure | OfQuery]) -> list[Measure]:
-    """One measure or several, at least one."""
+    """A list of measures, from one measure or several; an error if there is none."""
     several = not (isinstance(measures, str | Measure) or callable(measures))
     parsed = [parse(one) for one in measures] if several else [parse(measures)]  # type: ignore[union-attr, arg-type]
     if not parsed:
@@ -202,7 +202,7 @@ def parse_all(measures: str | Measure | OfQuery | Iterable[str | Measure | OfQue
 def _name_of(function: OfQuery) -> str:
     name: str = getattr(function, "__name__", type(function).__name__).lower().replace("_", "-")
     if not NAME.fullmatch(name):
-        raise ValueError(f"a measure needs a name, and {name} is none: define it by def, or register it")
+        raise ValueError(f"a measure needs a name, and {name} is not a valid one: define it by def, or register it")
     return name
 
 
@@ -216,10 +216,10 @@ def _cutoff(text: str | None, name: str, family: Family) -> int | None:
     first, comma, rest = text.partition(",")
     if comma and first.isdigit():
         raise ValueError(
-            f"{name}@{text} holds a comma: give {name}@{first} and {rest} one by one, options behind a colon"
+            f"{name}@{text} contains a comma: pass {name}@{first} and {rest} separately, and options after a colon"
         )
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise ValueError(f"the cutoff of {name}@{text} must be a whole number from 1")
+        raise ValueError(f"the cutoff of {name}@{text} must be an integer of at least 1")
     return int(text)
 
 
@@ -256,7 +256,7 @@ def _value(text: str, option: str, name: str, allowed: Option) -> str:
 
 
 def _check_cutoff_is_marked(word: str) -> None:
-    """The cutoff of ndcg10 was meant to be @10."""
+    """Raise a helpful error for ndcg10, which is probably meant to be ndcg@10."""
     name = word.rstrip("0123456789")
     if name != word and word not in FAMILIES and name in FAMILIES and FAMILIES[name].cutoff != "none":
         raise ValueError(f"unknown measure {word!r}: did you mean {name}@{word.removeprefix(name)}?")
@@ -266,4 +266,4 @@ def _suggest(word: str, known: Iterable[str]) -> str:
     names = list(known)
     close = get_close_matches(word, names, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
-    return f"{hint}There is {', '.join(names)}" if names else "it has no options"
+    return f"{hint}Available: {', '.join(names)}" if names else "it has no options"

@@ -1,8 +1,8 @@
-"""The documents of every query in the order of their scores: sorted once, shared by all measures.
+"""The documents of every query in the order of their scores: sorted once for all measures.
 
-A *place* is where a document stands, query after query and best first. Places of equal score are tied. `ties`
-says what stands at a tied place: "average", any of the tied documents with equal chance; "worst" or "best",
-the one of smallest or largest value among those left; "stable", the one whose row comes first.
+A *place* is the position of a document, query after query and best first. Places of equal score are tied. `ties` is the
+rule for the order of tied documents: "average", all orders with equal probability; "worst" or "best", ascending or
+descending by value; "stable", by row number.
 """
 
 from collections.abc import Callable
@@ -17,11 +17,11 @@ from rankwise.pairs.graph import Layout, Ranking
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries, cut
 
-SMALLEST = float(np.nextafter(0.0, 1.0))  # two scores differ by less only when they are equal
+SMALLEST = float(np.nextafter(0.0, 1.0))  # two scores that differ by less are equal
 
 
 class Rankings:
-    """Labels by place, ties in the order of their rows; what is asked of them comes by place or by query."""
+    """Labels and scores by place, ties in the order of their rows."""
 
     def __init__(self, labels: Floats, scores: Floats, queries: Queries, n_jobs: int | None = None) -> None:
         if queries.rows is not None:
@@ -30,7 +30,7 @@ class Rankings:
         self.queries = queries
         self.n_jobs = n_jobs
         self._pieces = cut(queries.starts, swept.PIECE)
-        by_score = self._sort(-scores, queries.starts)  # upwards and stable, so negated for best first
+        by_score = self._sort(-scores, queries.starts)  # the sort is ascending and stable: negated for best first
         order, self._descending, _ = by_score.arrays
         self.labels = labels[order]
         first_of_tie = np.ones(labels.size, bool)
@@ -40,11 +40,11 @@ class Rankings:
 
     @property
     def scores(self) -> Floats:
-        """The scores by place: within a query, from the largest down."""
+        """The scores by place: descending within a query."""
         return -self._descending
 
     def places(self, values: Floats, ties: str) -> tuple[Floats, Ints]:
-        """The values by place and the end of each place's tie; ties are left only where they are averaged."""
+        """The values by place and the end of each place's tie; unless ties are averaged, each place is its own tie."""
         if ties == "average":
             return values, self.tie_ends
         if ties != "stable" and self._tied:
@@ -53,7 +53,7 @@ class Rankings:
         return values, np.arange(1, values.size + 1)
 
     def expected(self, values: Floats, ties: str) -> Floats:
-        """The value expected at each place."""
+        """The expected value at each place."""
         values, _ = self.places(values, ties)
         if ties == "average" and self._tied:
             sizes = np.diff(self._ties)
@@ -61,7 +61,7 @@ class Rankings:
         return values
 
     def each_query(self, kernel: Callable[..., None], *arrays: Array | int) -> Floats:
-        """One number per query: kernel(starts, *arrays, out) over pieces of whole queries, side by side."""
+        """One number per query: kernel(starts, *arrays, out) for pieces of whole queries, in parallel."""
         out = np.empty(len(self.queries))
         starts = self.queries.starts
 
@@ -79,7 +79,7 @@ class Rankings:
 
     @cached_property
     def ideal(self) -> Floats:
-        """The labels of each query from the largest down."""
+        """The labels of each query in descending order."""
         return -self._sort(-self.labels, self.queries.starts).arrays[1]
 
     @cached_property
@@ -89,22 +89,22 @@ class Rankings:
 
     @cached_property
     def tied_pairs(self) -> Floats:
-        """For each query, how many pairs of documents have equal scores."""
+        """For each query, the number of pairs of documents with equal scores."""
         return self.total(self.tie_ends - np.arange(1, self.labels.size + 1))
 
     @cached_property
     def preference_pairs(self) -> Floats:
-        """For each query, how many preference pairs it has."""
+        """For each query, the number of preference pairs."""
         return self._pairs_within(np.inf)
 
     @cached_property
     def correct_pairs(self) -> Floats:
-        """For each query, how many preference pairs the scores put in the right order."""
+        """For each query, the number of preference pairs that the scores put in the right order."""
         return self._pairs_within(0.0)
 
     @cached_property
     def tied_preferences(self) -> Floats:
-        """For each query, how many preference pairs have equal scores."""
+        """For each query, the number of preference pairs with equal scores."""
         return self._pairs_within(SMALLEST) - self.correct_pairs
 
     @property
@@ -114,10 +114,10 @@ class Rankings:
     @cached_property
     def _preferences(self) -> Ranking:
         preferences = Preferences(self.labels, self.queries, n_jobs=self.n_jobs)
-        return preferences.ranked(self._descending)  # in order already: no second sort
+        return preferences.ranked(self._descending)  # the negated scores, so pairs are reversed
 
     def _pairs_within(self, threshold: float) -> Floats:
-        """For each query, the pairs (i preferred to j) with s_j - s_i < threshold."""
+        """For each query, the number of pairs (i preferred to j) with s_j - s_i < threshold."""
         return self.total(self._preferences.active(threshold).below(np.ones(self.labels.size)))
 
     def _sort(self, keys: Floats, starts: Ints) -> compiled.Ranking:

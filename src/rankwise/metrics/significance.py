@@ -1,10 +1,10 @@
-"""Whether rankers differ, tested by their values query by query. d_q is a query's difference, w_q its weight, 1 unless
-the mean itself weighs queries.
+"""Tests whether two rankers differ, by their values per query. d_q is the difference on query q and w_q its weight,
+which is 1 unless the mean of the measure is weighted.
 
-    randomization  had the rankers been the same, each d_q could as well have had the other sign: the share of all
-                   choices of signs with |Σ ± w_q d_q| ≥ |Σ w_q d_q|
+    randomization  if the rankers were equal, each d_q would have either sign with equal probability; p is the share of
+                   all choices of signs with |Σ ± w_q d_q| ≥ |Σ w_q d_q|
     paired t       the t distribution for the mean of w_q d_q over its standard error
-    bootstrap      the mean of queries drawn again, with replacement: Efron's BCa interval
+    bootstrap      the mean over queries drawn with replacement: Efron's BCa interval
 
 A query whose value is NaN does not count. All tests are two-sided.
 """
@@ -16,14 +16,14 @@ from numpy.typing import ArrayLike
 
 from rankwise.foundation.arrays import Array, Floats
 
-EXACT = 40  # up to so many queries with a difference, every choice of signs is counted
-TOGETHER = 12  # so many signs are drawn by one number; their sums fit the nearest cache
-ROUNDING = 1e-12  # sums closer than this share of Σ|d| are equal
-BLOCK = 1 << 21  # drawn queries held at a time
+EXACT = 40  # up to this many queries with a difference, all choices of signs are counted
+TOGETHER = 12  # signs that are drawn by one random number; the table of their sums fits into the cache
+ROUNDING = 1e-12  # sums that differ by at most this share of Σ|d| are equal
+BLOCK = 1 << 21  # drawn queries in memory at a time
 
 
 class Randomization(NamedTuple):
-    """What a randomisation test found; `exact`: by counting all choices of signs."""
+    """The result of a randomisation test; `exact`: whether all choices of signs were counted."""
 
     p_value: float
     exact: bool
@@ -32,9 +32,10 @@ class Randomization(NamedTuple):
 def randomization_test(
     differences: object, weights: object = None, n_resamples: int = 100_000, random_state: int = 0
 ) -> Randomization:
-    """All choices of signs are counted up to 40 queries that differ, however many others tie: those have no say.
+    """The paired randomisation test. With up to 40 queries that differ, all choices of signs are counted.
 
-    Beyond, so many choices at random and the one observed, so that p is at least 1 / (n_resamples + 1).
+    With more, `n_resamples` random choices and the observed one are, so that p is at least 1 / (n_resamples + 1).
+    Queries without a difference have no effect.
     """
     d, w = _counted(differences, weights)
     if not d.size:
@@ -61,9 +62,9 @@ def _signed_sums(d: Floats) -> Floats:
 
 
 def _share_reaching(reached: float, some: Floats, others: Floats) -> float:
-    """The share of all sums of one of `some` and one of `others`, both sorted, that are at least `reached` in size.
+    """The share of the sums of one of `some` and one of `others`, both sorted, whose absolute value is ≥ `reached`.
 
-    Every sum has its negative among them, so one side is counted and doubled.
+    Sums come in pairs of opposite sign, so one side is counted and doubled.
     """
     if reached <= 0:
         return 1.0
@@ -72,7 +73,7 @@ def _share_reaching(reached: float, some: Floats, others: Floats) -> float:
 
 
 def paired_t_test(differences: object, weights: object = None) -> float:
-    """p of Student's paired test; NaN for fewer than two queries, 1 where no query differs."""
+    """p of Student's paired test; NaN for fewer than two queries, 1 if no query differs."""
     from scipy.special import stdtr
 
     d, w = _counted(differences, weights)
@@ -93,13 +94,13 @@ def bootstrap_interval(
     n_resamples: int = 10_000,
     random_state: int = 0,
 ) -> tuple[Any, Any]:
-    """(low, high) of the mean of `values`, one per query: a ranker's own, or the differences of two rankers.
+    """The interval (low, high) of the mean of `values`, one per query: those of a ranker, or differences of two.
 
-    Columns of values (and of weights) are resampled together and give arrays of ends. Fewer than two queries that
-    count: NaN.
+    Columns of values (and of weights) are resampled together; low and high are then arrays. NaN if fewer than two
+    queries count.
     """
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
+        raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}")
     v = np.asarray(values, dtype=np.float64)
     if not v.size:
         return np.nan, np.nan
@@ -129,7 +130,7 @@ def _resampled_means(columns: Floats, loads: Floats, n_resamples: int, random_st
 
 
 def _bca(means: Floats, values: Floats, weights: Floats, confidence: float) -> tuple[float, float]:
-    """Efron's interval: quantiles of the means, shifted by their bias and by how the spread grows with the mean."""
+    """Efron's BCa interval: quantiles of the means, corrected for bias and for acceleration."""
     from scipy.special import ndtr, ndtri
 
     values, weights = values[weights > 0], weights[weights > 0]
@@ -152,9 +153,9 @@ def _bca(means: Floats, values: Floats, weights: Floats, confidence: float) -> t
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Holm's adjusted p: the k-th smallest of m times m - k + 1, at most 1 and no smaller than the one before.
+    """Holm's adjusted p values: the k-th smallest of m times m - k + 1, at most 1 and not below the one before.
 
-    Whoever keeps those below α makes one false discovery or more with a chance of at most α. NaN is no test at all.
+    Rejecting those below α makes one or more false discoveries with a probability of at most α. NaN is left out of m.
     """
     p = np.asarray(p_values, dtype=np.float64)
     adjusted = np.full(p.shape, np.nan)
@@ -165,7 +166,7 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def win_tie_loss(differences: object) -> tuple[int, int, int]:
-    """In how many queries the first is better, as good, and worse; what rounding may have done is a tie."""
+    """The numbers of queries with a positive difference, a tie (up to rounding), and a negative difference."""
     d, _ = _counted(differences, None)
     wins, losses = np.count_nonzero(d > ROUNDING), np.count_nonzero(d < -ROUNDING)
     return int(wins), int(d.size - wins - losses), int(losses)

@@ -1,7 +1,7 @@
-"""Choosing a model: folds of whole queries, the driver of folds and paths, cross-validation that always passes qid.
+"""Model selection: folds of whole queries, the driver of all searches, and cross-validation that always passes qid.
 
-What needs a ranker (`RankSVMCV`, `c_path`, `make_scorer`) is defined in `rankwise.estimators`, which imports this room;
-it is imported on first use.
+`RankSVMCV`, `c_path`, `Path` and `make_scorer` need rankers; they are defined in `rankwise.estimators`, which imports
+this package, and are imported on first use.
 """
 
 from importlib import import_module

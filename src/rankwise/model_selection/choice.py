@@ -1,4 +1,4 @@
-"""Which of several models to take, from what they scored in each fold."""
+"""The choice among several models by their scores in each fold."""
 
 import numpy as np
 from scipy.special import stdtrit
@@ -6,13 +6,13 @@ from scipy.special import stdtrit
 from rankwise.foundation.arrays import Floats
 
 RULES = ("best", "one-se")
-GRID = 3  # values that are a grid, whose end says something; two are a choice
-CONFIDENCE = 0.9  # that a strength is worse than the best, from where on it is clearly worse
-IN_A_ROW = 4  # strengths that are clearly worse than the best before a path ends
+GRID = 3  # least number of values for which the end of the grid is reported
+CONFIDENCE = 0.9  # confidence at which a strength counts as clearly worse than the best
+IN_A_ROW = 4  # a path ends after this many strengths that are clearly worse than the best
 
 
 def means_and_errors(values: Floats) -> tuple[Floats, Floats]:
-    """The mean over folds (rows) and its standard error, for each model (column); NaN is left out."""
+    """The mean over folds (rows) and its standard error (0 for a single fold), per model (column); NaN is left out."""
     counted = ~np.isnan(values)
     n = counted.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -24,20 +24,20 @@ def means_and_errors(values: Floats) -> tuple[Floats, Floats]:
 
 def check_rule(rule: str) -> None:
     if rule not in RULES:
-        raise ValueError(f"rule is {rule!r}: there are {', '.join(map(repr, RULES))}")
+        raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}")
 
 
 def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> int:
-    """The place of the model to take.
+    """The index of the chosen model.
 
-    "best"    the highest mean; of equals, the simplest
-    "one-se"  the simplest whose mean is no more than one standard error of the best below the best
+    "best"    the model with the highest mean; among equals, the simplest
+    "one-se"  the simplest model whose mean is at most one standard error of the best below the best
 
-    simplest_first: a number for each model, the smaller the simpler (C, for one)
+    simplest_first: a number per model, smaller for simpler models (such as C)
     """
     check_rule(rule)
     if np.isnan(means).all():
-        raise ValueError("no fold gave the measure a value: its queries have no pair, or nothing relevant, to judge by")
+        raise ValueError("no fold gave the measure a value: its queries have no pairs, or no relevant documents")
     scores = np.where(np.isnan(means), -np.inf, means)
     best = int(np.lexsort((-simplest_first, scores))[-1])
     if rule == "best":
@@ -49,8 +49,8 @@ def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> 
 def passed_its_best(values: Floats, errors: Floats) -> bool:
     """Whether a path may end: its last four strengths (columns, in the path's order) are clearly worse than its best.
 
-    Clearly: by a paired t-test over the folds (rows), at one-sided 10 %. If a single fold has values, the difference is
-    compared with the standard error of the best over its queries (`errors`), which is more careful.
+    This is decided by a one-sided paired t-test over the folds (rows) at 10 %. If only one fold has values, the
+    difference is compared with the standard error of the best over its queries (`errors`), which ends paths later.
     """
     counted = ~np.isnan(values).all(axis=1)
     values, errors = values[counted], errors[counted]
@@ -59,13 +59,13 @@ def passed_its_best(values: Floats, errors: Floats) -> bool:
     best = int(np.argmax(values.mean(axis=0)))
     gaps, spread = means_and_errors(values[:, [best]] - values[:, -IN_A_ROW:])
     if len(values) == 1:
-        error = errors[0, best]  # 0 or NaN where it is not known
+        error = errors[0, best]  # 0 or NaN if unknown
         return bool(error > 0 and (gaps > stdtrit(np.inf, CONFIDENCE) * error).all())
     return bool((gaps > stdtrit(len(values) - 1, CONFIDENCE) * spread).all())
 
 
 def end_of_grid(name: str, values: Floats, chosen: float) -> str:
-    """What to do where the value chosen for `name` is the smallest or the largest that was tried; "" elsewhere."""
+    """A hint if the value chosen for `name` is the smallest or the largest that was tried; "" otherwise."""
     tried = np.unique(values)
     if tried.size < GRID or tried[0] < chosen < tried[-1]:
         return ""

@@ -1,4 +1,4 @@
-"""learning_curve: how well a ranker does, by the number of queries it has learnt from."""
+"""learning_curve: a measure as a function of the number of training queries."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -52,13 +52,13 @@ def learning_curve(
     n_jobs: int | None = 1,
     random_state: Seed = 0,
 ) -> LearningCurve:
-    """Fit to ever more of each fold's training queries, drawn at random, the smaller sets within the larger ones.
+    """Fit to more and more of each fold's training queries, drawn at random; larger sets contain the smaller ones.
 
-    sizes  numbers of queries, or shares of those to train on where at most 1
+    sizes  numbers of queries, or, for floats up to 1, shares of the training queries
     cv, n_jobs, estimator : as in `cross_validate`
     """
     X, y, ids = rows_of(X), finite(y, "y"), np.asarray(qid)
-    asked = parse(measure)
+    chosen = parse(measure)
     splits = splits_of(cv, X, y, ids)
     codes = Queries(ids, X.shape[0]).codes
     counts = _counts(list(sizes), min(np.unique(codes[train]).size for train, _ in splits))
@@ -70,24 +70,24 @@ def learning_curve(
         train, valid = splits[fold]
         rows = train[np.isin(codes[train], drawn[fold][: counts[size]])]
         fitted = fit(estimator, X[rows], y[rows], ids[rows])
-        seen, unseen = (judge(fitted, X[part], y[part], ids[part], [asked])[asked] for part in (rows, valid))
+        seen, unseen = (judge(fitted, X[part], y[part], ids[part], [chosen])[chosen] for part in (rows, valid))
         return seen, unseen
 
     places = [(size, fold) for size in range(len(counts)) for fold in range(len(splits))]
-    found = np.array(share(point, places, thread_count(n_jobs))).reshape(len(counts), len(splits), 2)
-    return LearningCurve(str(asked), np.array(counts), found[..., 0], found[..., 1])
+    scores = np.array(share(point, places, thread_count(n_jobs))).reshape(len(counts), len(splits), 2)
+    return LearningCurve(str(chosen), np.array(counts), scores[..., 0], scores[..., 1])
 
 
 def _counts(sizes: list[float], most: int) -> list[int]:
-    """The numbers of queries asked for, of `most` that there are."""
+    """`sizes` as numbers of queries, sorted; `most` is the number of training queries."""
     counts = []
     for size in sizes:
         count = round(size * most) if isinstance(size, float) and size <= 1 else size
         if not 1 <= count <= most or count != int(count):
             raise ValueError(
-                f"sizes holds {size!r}: a fold trains on {most} queries; give 1 to {most}, or shares of them"
+                f"sizes holds {size!r}, but a fold trains on {most} queries: pass numbers from 1 to {most}, or shares"
             )
         counts.append(int(count))
     if not counts:
-        raise ValueError("sizes is empty: give at least one")
+        raise ValueError("sizes is empty: pass at least one number or share of queries")
     return sorted(set(counts))

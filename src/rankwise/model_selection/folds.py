@@ -1,4 +1,4 @@
-"""Folds of rows in memory, on disk and on a device: what `search` trains and judges."""
+"""Folds of rows in memory, on disk or on a device, for `search`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ class Documents(NamedTuple):
     weight: AnyArray | None = None
 
     def splits(self, cv: Folds) -> list[Split]:
-        """The folds that `cv` stands for; a splitter is shown the shape of rows that are not in memory."""
+        """The folds of `cv`; for rows that are not in memory, a splitter gets an array of their shape."""
         elsewhere = is_stored(self.X) or library_of(self.X)
         return splits_of(cv, np.broadcast_to(0.0, self.X.shape) if elsewhere else self.X, to_host(self.y), self.qid)
 
     def workers(self, n_folds: int, n_jobs: int | None) -> Workers:
-        """Who works on so many folds: a device does one at a time, and rows on disk are not copied."""
+        """How to work on `n_folds` folds: a device does one at a time, and rows on disk are not copied."""
         if library_of(self.X):
             return Workers(all_held=rows_on_device(self.X).nbytes <= SIDE_BY_SIDE)
         if is_stored(self.X):
@@ -48,11 +48,11 @@ class Documents(NamedTuple):
         return Documents(_select(self.X, rows), some_rows(self.y, rows), qid, weight)
 
     def halves(self, split: Split) -> tuple["Documents", "Documents"]:
-        """Those to train on, and those held out."""
+        """The documents to train on, and those held out."""
         return self.select(split[0]), self.select(split[1])
 
     def scores(self, coef: Array, n_threads: int) -> Floats:
-        """X coef, at the host."""
+        """X coef, as a NumPy array."""
         if isinstance(self.X, Source):
             return StoredRows(self.X, 0, self.X.shape[0], n_threads).scores(to_host(coef))
         if library_of(self.X):
@@ -61,7 +61,7 @@ class Documents(NamedTuple):
         return MemoryRows(self.X, n_threads).scores(to_host(coef))
 
     def judge(self, scores: Floats, measure: Measure, n_threads: int, coef: Array | None = None) -> Judged:
-        """How the scores rank the documents; those of weight 0 are left out."""
+        """The measure of the scores, and its standard error over queries; documents of weight 0 are left out."""
         y, qid = to_host(self.y), self.qid
         if self.weight is not None:
             counted = to_host(self.weight) > 0
@@ -75,18 +75,18 @@ class Documents(NamedTuple):
         return Judged(float(evaluation[str(measure)]), float(error), coef)
 
 
-Halves = Callable[[], tuple[Documents, Documents]]  # to train on and held out; copied when they are needed
+Halves = Callable[[], tuple[Documents, Documents]]  # to train on, and held out; copied when it is called
 
 
 class Problem(Protocol):
-    """A linear ranker but for its C: from documents to the solver, and to the objective at C = 1."""
+    """A linear ranker without its C: returns the solver and the objective at C = 1 for some documents."""
 
     def __call__(self, documents: Documents) -> tuple[Solver, Objective]: ...
 
 
 @dataclass(frozen=True, eq=False)
 class PathFold:
-    """A linear ranker: one objective whose C changes, each solution starting from the one before."""
+    """A linear ranker: one objective with varying C, each fit warm-started from the one before."""
 
     halves: Halves
     problem: Problem
@@ -104,7 +104,7 @@ class PathFold:
 
 @dataclass(frozen=True, eq=False)
 class RefitFold:
-    """Any ranker with a parameter for the strength of its regularisation: it is fitted anew for each value."""
+    """Any ranker with a parameter for the strength of its regularisation, fitted from scratch for each value."""
 
     halves: Halves
     ranker: Estimator
@@ -122,7 +122,7 @@ class RefitFold:
 
 @dataclass(frozen=True, eq=False)
 class SomeRows:
-    """Some rows of a source on disk, read when a pass gets to them."""
+    """Some rows of a source on disk, read when a pass reaches them."""
 
     source: Source
     numbers: Ints
@@ -137,7 +137,7 @@ class SomeRows:
 
     @property
     def size(self) -> int:
-        """How many numbers there are, about."""
+        """The approximate number of stored values."""
         return int(self.source.size * self.numbers.size // max(self.source.shape[0], 1))
 
     def load(self, low: int, high: int) -> HostMatrix:

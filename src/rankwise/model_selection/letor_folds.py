@@ -1,4 +1,4 @@
-"""LETOR's five folds: fold i trains on the parts i, i+1, i+2, validates on i+3, tests on i+4, round and round."""
+"""LETOR's five folds: fold i trains on the parts i, i+1, i+2, validates on i+3, tests on i+4, cyclically."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,12 +35,12 @@ class LetorFolds(BaseCrossValidator):  # type: ignore[misc]
     parts : array of shape (n_documents,)
         The part that each row is in, 1 to 5.
     judge : {"valid", "test"}, default="valid"
-        Which part `split` gives beside the three to train on: to choose a model by, or to report.
+        The part that `split` holds out beside the three for training: to choose a model by, or to report.
 
     Examples
     --------
     `data, folds = LetorFolds.read("MQ2007")` reads S1.txt ... S5.txt of a folder, or test.txt of its folders Fold1
-    ... Fold5, in which each part is once; or a list of five files, S1 first.
+    ... Fold5, which together have each part once; or a list of five files, S1 first.
     """
 
     def __init__(self, parts: ArrayLike, judge: str = "valid") -> None:
@@ -54,7 +54,9 @@ class LetorFolds(BaseCrossValidator):  # type: ignore[misc]
         """The data of all five parts and their folds; `options` go to `read_letor`."""
         files = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else _files(Path(source))
         if len(files) != PARTS:
-            raise ValueError(f"LETOR's folds rotate over {PARTS} parts, got {len(files)} files: S1 ... S5")
+            raise ValueError(
+                f"LETOR's folds rotate over {PARTS} parts: pass the files S1 ... S5; got {len(files)} files"
+            )
         data = read_letor(files, **options)
         sizes = [_rows(Path(file)) for file in files]
         return data, cls(np.repeat(np.arange(1, PARTS + 1), sizes), judge)
@@ -70,9 +72,9 @@ class LetorFolds(BaseCrossValidator):  # type: ignore[misc]
             yield Rotation(*(np.flatnonzero(mask) for mask in (place < 3, place == 3, place == 4)))
 
     def split(self, X: ArrayLike | None = None, y: object = None, groups: object = None) -> Iterator[Split]:
-        """(rows to train on, rows of the part to judge by) of each fold; the ids are not looked at."""
+        """(training rows, rows of the part to judge by) of each fold; query ids are ignored."""
         if self.judge not in ("valid", "test"):
-            raise ValueError(f"judge is {self.judge!r}: there are 'valid' and 'test'")
+            raise ValueError(f"judge must be 'valid' or 'test'; got {self.judge!r}")
         rows = None if X is None else np.shape(X)[0]
         if rows is not None and rows != self._checked().size:
             raise ValueError(f"parts holds {np.size(self.parts)} numbers, X has {rows} rows: one number per row")
@@ -82,7 +84,7 @@ class LetorFolds(BaseCrossValidator):  # type: ignore[misc]
     def _checked(self) -> Ints:
         parts = np.asarray(self.parts)
         if parts.ndim != 1 or set(np.unique(parts).tolist()) != set(range(1, PARTS + 1)):
-            raise ValueError(f"parts must hold a number from 1 to {PARTS} for each row, and each of them somewhere")
+            raise ValueError(f"parts must hold a number from 1 to {PARTS} for each row, and each of these numbers")
         return parts.astype(np.int64)
 
 
@@ -92,18 +94,18 @@ def _rows(file: Path) -> int:
 
 
 def _files(folder: Path) -> list[Path]:
-    """S1 ... S5 of a folder; where there are only LETOR's folds, part i is what fold i + 1 tests on."""
+    """S1 ... S5 of a folder; if it only has LETOR's folds, part i is the test set of fold i + 1."""
     parts = [_only(folder, f"S{i + 1}.*") for i in range(PARTS)]
     if any(part is None for part in parts):
         parts = [_only(folder / f"Fold{(i + 1) % PARTS + 1}", "test.*") for i in range(PARTS)]
-    found = [part for part in parts if part is not None]
-    if len(found) != PARTS:
+    files = [part for part in parts if part is not None]
+    if len(files) != PARTS:
         raise ValueError(f"{folder} holds neither S1.txt ... S5.txt nor Fold1/test.txt ... Fold5/test.txt")
-    return found
+    return files
 
 
 def _only(folder: Path, pattern: str) -> Path | None:
-    found = sorted(folder.glob(pattern))
-    if len(found) > 1:
-        raise ValueError(f"{found[0]} and {found[1]} are both there: give the five files as a list")
-    return found[0] if found else None
+    files = sorted(folder.glob(pattern))
+    if len(files) > 1:
+        raise ValueError(f"{files[0]} and {files[1]} both exist: pass a list of the five files")
+    return files[0] if files else None

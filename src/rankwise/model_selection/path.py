@@ -1,8 +1,8 @@
-"""The optimum for every C from one objective whose C changes, each started from the one before:
+"""The optimum for every C, from one objective with varying C, each fit warm-started from the one before:
 
     w(C) = argmin ½|w|² + C Σ loss(w·x_i - w·x_j)
 
-Upwards, from the smallest C, is the default: the first problem is the easiest (docs/selection.md has the measurement).
+By default C ascends, because the first problem is then the easiest (docs/selection.md has measurements).
 """
 
 import warnings
@@ -19,7 +19,7 @@ from rankwise.solvers import Callback, Result, Solver, Start
 def follow(
     solver: Solver, unit: Objective, Cs: Iterable[float], start: Floats | None, callback: Callback | None
 ) -> Iterator[Result]:
-    """`walk` for an objective at C = 1 that is built already. Each solver starts from what the last one knew."""
+    """The results for each C in turn, from the objective at C = 1; each solve starts from the end of the last one."""
     begin: Floats | Start | None = start
     last = 1.0
     for C in Cs:

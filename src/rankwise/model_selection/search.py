@@ -1,7 +1,7 @@
-"""The one driver of folds and paths: every strength of regularisation is judged in every fold.
+"""The driver of all searches: every strength of regularisation is evaluated in every fold.
 
-All folds advance together, from the strongest regularisation to the weakest. So the mean over the folds is known as the
-path goes on, and the path ends once the measure has clearly passed its best.
+All folds advance together, from the strongest regularisation to the weakest. So the mean over the folds is known at
+each strength, and the path ends when the measure is clearly past its best.
 """
 
 import time
@@ -17,16 +17,16 @@ from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.threads import share, thread_count
 from rankwise.model_selection.choice import passed_its_best
 
-SIDE_BY_SIDE = 1 << 28  # bytes of X up to which the rows of all folds are held at a time
-TURN = 5  # strengths that a fold goes on for, where the rows of one fold are held at a time
+SIDE_BY_SIDE = 1 << 28  # bytes of X up to which the rows of all folds are in memory at the same time
+TURN = 5  # strengths that a fold advances at a time, if only its rows are in memory
 
 
 class Judged(NamedTuple):
-    """How a ranker did on the held-out queries of a fold.
+    """The evaluation of a ranker on the held-out queries of a fold.
 
     score  the measure; NaN if no query counts
-    error  its standard error over the queries; NaN if not known
-    coef   the weights, if the next strength starts from them
+    error  its standard error over the queries; NaN if unknown
+    coef   the weights, if the next strength is warm-started from them
     """
 
     score: float
@@ -38,12 +38,12 @@ class Fold(Protocol):
     """Queries to train on and queries held out, in memory, on disk, on a device or on a cluster."""
 
     def path(self, strengths: Sequence[float], start: Array | None) -> Iterator[Judged]:
-        """Train at each strength in turn and judge; `start`: the weights at the strength before the first."""
+        """Train and evaluate at each strength in turn; `start`: the weights at the strength before the first."""
         ...
 
 
 class Cell(NamedTuple):
-    """One ranker that was trained and judged: the fold, the place of the strength, and the seconds that it took."""
+    """One trained and evaluated ranker: its fold, the index and value of its strength, and the seconds it took."""
 
     fold: int
     place: int
@@ -53,12 +53,12 @@ class Cell(NamedTuple):
 
 
 Observer = Callable[[Cell], None]
-Known = Mapping[tuple[int, int], tuple[Judged, float]]  # (fold, place) -> what was judged, and seconds
+Known = Mapping[tuple[int, int], tuple[Judged, float]]  # (fold, place) -> evaluation, and seconds
 
 
 @dataclass(frozen=True)
 class Workers:
-    """How many folds are worked on at a time, by how many threads each, and whether the rows of all folds are held."""
+    """How many folds advance at a time, by how many threads each, and whether the rows of all are in memory."""
 
     at_once: int = 1
     threads: int = 1
@@ -66,7 +66,7 @@ class Workers:
 
     @classmethod
     def of(cls, nbytes: int, n_folds: int, n_jobs: int | None) -> "Workers":
-        """For rows of so many bytes in memory, most of which each fold copies."""
+        """For rows in memory of `nbytes` bytes, most of which each fold copies."""
         threads, all_held = thread_count(n_jobs), nbytes <= SIDE_BY_SIDE
         at_once = min(threads, n_folds) if all_held else 1
         return cls(at_once, max(1, threads // at_once), all_held)
@@ -74,7 +74,7 @@ class Workers:
 
 @dataclass(eq=False)
 class Table:
-    """The outcome by fold (rows) and strength (columns); NaN, 0 seconds and no weights where none was computed."""
+    """Results by fold (rows) and strength (columns); NaN, 0 seconds and no weights for those not computed."""
 
     values: Floats
     errors: Floats
@@ -105,11 +105,11 @@ def search(
     known: Known | None = None,
     observer: Observer | None = None,
 ) -> Table:
-    """Judge every strength in every fold, or as many as it takes to see that the measure has passed its best.
+    """Evaluate every strength in every fold, or stop early when the measure is clearly past its best.
 
-    order     the places of the strengths, from the strongest regularisation to the weakest
-    known     what an interrupted search has judged already: it is not computed again
-    observer  called with each cell that is computed, never by two threads at a time
+    order     the indices of the strengths, from the strongest regularisation to the weakest
+    known     results of an interrupted search, which are not computed again
+    observer  called with each cell that is computed, never by two threads at the same time
     """
     workers, table, lock = workers or Workers(), Table.empty(len(folds), strengths.size), Lock()
     for (fold, place), (judged, seconds) in (known or {}).items():
@@ -133,16 +133,16 @@ def search(
 
 
 class _Path:
-    """One fold on its way through the strengths."""
+    """The path of one fold over the strengths."""
 
     def __init__(self, k: int, fold: Fold, strengths: Floats, order: Ints, table: Table, note: Observer) -> None:
         self.k, self.fold, self.strengths, self.order = k, fold, strengths, order
         self.table, self.note = table, note
-        self.rest: Iterator[Judged] | None = None  # what comes behind the first `reached` strengths of the order
+        self.rest: Iterator[Judged] | None = None  # the path after the first `reached` strengths of the order
         self.reached = 0
 
     def advance(self, span: range, held: bool) -> None:
-        """Judge the strengths of a span of the order; the fold's rows stay in memory if they are `held`."""
+        """Evaluate the strengths of a span of the order; the fold's rows stay in memory if `held` is true."""
         for i in span:
             place = int(self.order[i])
             if (self.k, place) in self.table.known:
@@ -157,6 +157,6 @@ class _Path:
             self.rest = None
 
     def _from(self, i: int) -> Iterator[Judged]:
-        """The path from the i-th strength of the order on, starting from the weights before it if they are known."""
+        """The path from the i-th strength of the order on, warm-started from the weights before it if known."""
         start = self.table.coefs.get((self.k, int(self.order[i - 1]))) if i else None
         return self.fold.path(self.strengths[self.order[i:]].tolist(), start)

@@ -1,7 +1,7 @@
-"""Folds of whole queries. A query is never cut: its documents are all trained on, or all judged.
+"""Folds of whole queries: the documents of a query are all in the training set or all held out.
 
-Queries are dealt like cards: put in an order (as they come, shuffled, or by what is to be spread evenly) and given out
-so that the folds' numbers of queries differ by one at most.
+Queries are ordered (by first occurrence, at random, or by the property that is stratified) and assigned to folds such
+that the folds' numbers of queries differ by at most one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,35 +17,35 @@ from rankwise.foundation.devices import HostMatrix, SparseMatrix
 from rankwise.pairs.queries import Queries
 
 STRATIFY = (None, "length", "labels")
-Split = tuple[Ints, Ints]  # the rows to train on, the rows to judge
+Split = tuple[Ints, Ints]  # the training rows, the held-out rows
 Seed = int | np.random.RandomState | None
 
 
 @runtime_checkable
 class Splitter(Protocol):
-    """What scikit-learn calls a splitter."""
+    """A splitter in the sense of scikit-learn."""
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]: ...
 
 
-Folds = int | Splitter | Iterable[Split] | None  # what `cv` may be; None: five folds
+Folds = int | Splitter | Iterable[Split] | None  # values of `cv`; None: five folds
 
 
 class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
-    """K folds of whole queries, for scikit-learn's `cv` or for ours.
+    """K folds of whole queries, for the argument `cv` of scikit-learn and of rankwise.
 
     Parameters
     ----------
     n_splits : int, default=5
     shuffle : bool, default=False
-        Deal the queries in random order; else in the order in which they first occur.
+        Assign the queries in random order; otherwise in the order in which they first occur.
     random_state : int, RandomState or None, default=None
         For `shuffle`.
     stratify : {None, "length", "labels"}, default=None
-        Spread evenly over the folds: the queries' numbers of documents, or their mean labels.
+        What to distribute evenly over the folds: the queries' numbers of documents, or their mean labels.
     """
 
-    # With metadata routing on, `search.fit(X, y, qid=qid)` is enough: the ids reach the splitter too.
+    # With metadata routing enabled, `search.fit(X, y, qid=qid)` passes the ids to the splitter too.
     __metadata_request__split: ClassVar = {"groups": True, "qid": True}
 
     def __init__(
@@ -66,7 +66,7 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
         groups: ArrayLike | None = None,
         qid: ArrayLike | None = None,
     ) -> Iterator[Split]:
-        """(rows to train on, rows to judge) of each fold; `groups` or `qid` holds the query ids."""
+        """(training rows, held-out rows) of each fold; `groups` or `qid` holds the query ids."""
         fold = self._fold_of_each_row(np.shape(X)[0], y, qid if groups is None else groups)
         for k in range(self.n_splits):
             yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
@@ -75,13 +75,13 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
         if ids is None:
             raise ValueError("QueryKFold needs the query ids: split(X, y, groups=qid), or cross_validate(..., qid=qid)")
         if not isinstance(self.n_splits, int | np.integer) or self.n_splits < 2:
-            raise ValueError(f"n_splits must be a whole number from 2 on, got n_splits={self.n_splits!r}")
+            raise ValueError(f"n_splits must be an integer of at least 2; got n_splits={self.n_splits!r}")
         if self.stratify not in STRATIFY:
-            raise ValueError(f"stratify is {self.stratify!r}: there are {', '.join(map(repr, STRATIFY))}")
+            raise ValueError(f"stratify must be one of {', '.join(map(repr, STRATIFY))}; got {self.stratify!r}")
         queries = Queries(ids, n_rows)
         if len(queries) < self.n_splits:
             raise ValueError(
-                f"{self.n_splits} folds need as many queries, and there are {len(queries)}: give fewer folds"
+                f"{self.n_splits} folds need as many queries, and there are {len(queries)}: use fewer folds"
             )
         return self._fold_of_each_query(queries, y)[queries.codes]
 
@@ -90,7 +90,7 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
         random = check_random_state(self.random_state) if self.shuffle else None
         order = np.arange(n) if random is None else random.permutation(n)
         if self.stratify is None:
-            dealt = np.arange(n) * k // n  # runs of neighbours, as LETOR's parts are
+            dealt = np.arange(n) * k // n  # runs of consecutive queries, like LETOR's parts
         else:
             order = order[np.argsort(_trait(queries, self.stratify, y)[order], kind="stable")]
             hands = [np.arange(k) if random is None else random.permutation(k) for _ in range(0, n, k)]
@@ -101,7 +101,7 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
 
 
 def _trait(queries: Queries, stratify: str, y: ArrayLike | None) -> Floats:
-    """What to spread evenly, a number for each query."""
+    """The number per query that is distributed evenly."""
     if stratify == "length":
         return queries.sizes.astype(np.float64)
     if y is None:
@@ -111,9 +111,9 @@ def _trait(queries: Queries, stratify: str, y: ArrayLike | None) -> Floats:
 
 
 def splits_of(cv: Folds, X: HostMatrix, y: ArrayLike | None, qid: ArrayLike | None, seed: int = 0) -> list[Split]:
-    """The folds that `cv` stands for: a number of them, a splitter, or the splits themselves.
+    """The folds of `cv`, which is their number, a splitter, or a list of splits.
 
-    A number gives folds of whole queries, shuffled by `seed`; a single query is split by documents.
+    A number means folds of whole queries, shuffled by `seed`; if there is a single query, it is split by documents.
     """
     n_rows = X.shape[0]
     if isinstance(cv, int | np.integer) or cv is None:
@@ -124,20 +124,20 @@ def splits_of(cv: Folds, X: HostMatrix, y: ArrayLike | None, qid: ArrayLike | No
             return list(KFold(n_splits, shuffle=True, random_state=seed).split(X))
         cv = QueryKFold(n_splits, shuffle=True, random_state=seed)
     if isinstance(cv, str | float):
-        raise ValueError(f"cv is {cv!r}: give a number of folds, a splitter, or a list of (train rows, held-out rows)")
+        raise ValueError(f"cv must be an integer, a splitter or a list of (train rows, held-out rows); got {cv!r}")
     if not isinstance(cv, Splitter):
         return _checked([(np.asarray(train), np.asarray(valid)) for train, valid in cv], n_rows)
     return list(cv.split(X, y, None if qid is None else np.asarray(qid)))
 
 
 def _checked(splits: list[Split], n_rows: int) -> list[Split]:
-    """The splits given, or one sentence."""
+    """The splits; an error if one has no rows or rows that do not exist."""
     if not splits:
-        raise ValueError("cv is empty: give at least one pair (train rows, held-out rows)")
+        raise ValueError("cv is empty: pass at least one pair (train rows, held-out rows)")
     for fold, rows in ((fold, rows) for fold, split in enumerate(splits) for rows in split):
         places = np.flatnonzero(rows) if rows.dtype == bool else rows
         if not places.size:
-            raise ValueError(f"cv[{fold}] has no rows to train on, or none to judge by")
+            raise ValueError(f"cv[{fold}] has no training rows, or no held-out rows")
         if places.min() < -n_rows or places.max() >= n_rows:
             raise ValueError(f"cv[{fold}] names row {places.max()}: X has {n_rows} rows")
     return splits

@@ -1,4 +1,4 @@
-"""cross_validate: folds of whole queries, every measure, values by fold and by query; qid is always passed."""
+"""cross_validate: any measures on folds of whole queries, per fold and per query; qid is always passed."""
 
 import time
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ from rankwise.pairs.queries import Queries
 
 
 class Estimator(Protocol):
-    """A ranker, or a pipeline or search around one."""
+    """A ranker, or a pipeline or search that contains one."""
 
     def fit(self, X: Any, y: Any, **given: Any) -> Any: ...
     def predict(self, X: Any, **given: Any) -> Any: ...
@@ -33,7 +33,7 @@ class Estimator(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fold:
-    """What one fold gave."""
+    """The result of one fold."""
 
     evaluation: Evaluation
     train_queries: int
@@ -43,7 +43,7 @@ class Fold:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossValidation(Tabular):
-    """The outcome by fold; measures may be looked up by any spelling."""
+    """Results by fold; measures are looked up by any of their spellings."""
 
     folds: list[Fold]
     measures: list[str]
@@ -53,7 +53,7 @@ class CrossValidation(Tabular):
         return np.array([fold.evaluation[measure] for fold in self.folds])
 
     def per_query(self, measure: str | Measure | OfQuery) -> tuple[Array, Floats]:
-        """(query ids, values), fold after fold; NaN where a query does not count."""
+        """(query ids, values), fold after fold; NaN if a query does not count."""
         name = self.folds[0].evaluation.key(measure)
         ids = np.concatenate([fold.evaluation.query_ids for fold in self.folds])
         return ids, np.concatenate([fold.evaluation.per_query[name] for fold in self.folds])
@@ -63,7 +63,7 @@ class CrossValidation(Tabular):
         return float(means_and_errors(self.by_fold(measure)[:, None])[0][0])
 
     def standard_error(self, measure: str | Measure | OfQuery) -> float:
-        """Of the mean over folds, from the folds' spread."""
+        """The standard error of the mean over folds."""
         return float(means_and_errors(self.by_fold(measure)[:, None])[1][0])
 
     def spread(self, measure: str | Measure | OfQuery) -> float:
@@ -79,7 +79,7 @@ class CrossValidation(Tabular):
         return np.array([fold.score_seconds for fold in self.folds])
 
     def to_dict(self, per_query: bool = False) -> dict[str, Json]:
-        """Plain numbers, lists and texts, as JSON has them."""
+        """Numbers, lists and strings, ready for JSON."""
         measures = {
             name: {"mean": self.mean(name), "spread": self.spread(name), "folds": self.by_fold(name).tolist()}
             for name in self.measures
@@ -115,14 +115,14 @@ def cross_validate(
     measures: Measures = ("ndcg@10",),
     n_jobs: int | None = 1,
 ) -> CrossValidation:
-    """Fit a clone of `estimator` to each fold's training queries and judge it by the others.
+    """Fit a clone of `estimator` to each fold's training queries and evaluate it on the held-out queries.
 
-    estimator  a ranker, a ScaledRanker, a pipeline or search around one, or anything with fit(X, y, qid=qid)
+    estimator  a ranker, a ScaledRanker, a pipeline or search that contains one, or anything with fit(X, y, qid=qid)
     cv         a number of folds (whole queries, shuffled, always the same), a splitter, or a list of (train, valid)
-    n_jobs     folds side by side, in threads; a ranker uses threads of its own
+    n_jobs     folds in parallel, by threads; a ranker has its own threads as well
     """
     rows, labels = rows_of(X), finite(y, "y")
-    asked = parse_all(measures)
+    chosen = parse_all(measures)
     ids = None if qid is None else np.asarray(qid)
 
     def judged(split: Split) -> Fold:
@@ -130,16 +130,16 @@ def cross_validate(
         began = time.perf_counter()
         fitted = fit(estimator, rows[train], labels[train], None if ids is None else ids[train])
         fit_seconds = time.perf_counter() - began
-        evaluation = judge(fitted, rows[valid], labels[valid], None if ids is None else ids[valid], asked)
+        evaluation = judge(fitted, rows[valid], labels[valid], None if ids is None else ids[valid], chosen)
         queries = 1 if ids is None else len(Queries(ids[train], train.size))
         return Fold(evaluation, queries, fit_seconds, time.perf_counter() - began - fit_seconds)
 
     folds = share(judged, splits_of(cv, rows, labels, ids), thread_count(n_jobs))
-    return CrossValidation(folds, [str(one) for one in asked])
+    return CrossValidation(folds, [str(one) for one in chosen])
 
 
 def rows_of(X: ArrayLike | SparseMatrix) -> HostMatrix:
-    """X such that X[rows] selects rows: arrays and sparse matrices as they are, frames by their values."""
+    """X in a form in which X[rows] selects rows: a NumPy array or a CSR matrix."""
     if hasattr(X, "tocsr"):
         return X.tocsr()
     return X if isinstance(X, np.ndarray) else np.asarray(X)
@@ -148,7 +148,7 @@ def rows_of(X: ArrayLike | SparseMatrix) -> HostMatrix:
 def fit(
     estimator: Estimator, X: Features, y: Array, qid: Array | None = None, weight: Array | None = None
 ) -> Estimator:
-    """A fitted clone; metadata routing is on meanwhile, so that qid reaches every step of a pipeline."""
+    """A fitted clone; metadata routing is enabled for the fit, so that qid reaches every step of a pipeline."""
     given = {"qid": qid, "sample_weight": weight}
     with config_context(enable_metadata_routing=True):
         fitted: Estimator = clone(estimator).fit(X, y, **{name: one for name, one in given.items() if one is not None})
@@ -156,7 +156,7 @@ def fit(
 
 
 def predicted(fitted: Estimator, X: Features, qid: Array | None = None) -> Array:
-    """Scores of the rows; `predict` gets qid if it takes it, as that of a scaler within queries does."""
+    """Scores of the rows; `predict` gets qid if it takes it, as with a scaler that works within queries."""
     with config_context(enable_metadata_routing=True):
         takes_ids = qid is not None and bool(get_routing_for_object(fitted).consumes("predict", ["qid"]))
         scores: Array = fitted.predict(X, **({"qid": qid} if takes_ids else {}))
@@ -164,5 +164,5 @@ def predicted(fitted: Estimator, X: Features, qid: Array | None = None) -> Array
 
 
 def judge(fitted: Estimator, X: Features, y: Array, qid: Array | None, measures: Iterable[Measure]) -> Evaluation:
-    """The measures of the fitted ranker's predictions."""
+    """Evaluate the predictions of a fitted ranker."""
     return evaluate(y, predicted(fitted, X, qid), qid, measures)

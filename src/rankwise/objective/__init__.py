@@ -1,1 +1,1 @@
-"""What a solver minimises: losses, risks, rows, chunks, their sum, and how it is built from what a user gives."""
+"""The objective that a solver minimises: losses, risks, rows, chunks, their sum, and building it from user input."""

@@ -1,4 +1,4 @@
-"""From what a user gives (rows, labels, query ids or pairs, weights, costs) to the objective a solver minimises."""
+"""Builds the objective that a solver minimises from rows, labels, query ids or pairs, weights and costs."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -35,20 +35,20 @@ from rankwise.pairs.schemes import Scheme, check_scheme
 
 RESCALINGS = ("slack", "margin")
 NORMALIZATIONS = ("sum", "mean", "query", "svm-rank")
-WORTH_THREADS = 8 << 20  # bytes to go through from where on threads pay
-PAIR_WORK = 100  # bytes whose reading takes as long as what the pair sums do for a document
+WORTH_THREADS = 8 << 20  # bytes of work from which threads pay
+PAIR_WORK = 100  # bytes that can be read in the time that the pair sums take per document
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """Which pairs count, and how much.
+    """Which pairs the risk includes, and with which weights.
 
-    scheme     how sums over pairs are done: a name or an object (see `rankwise.pairs.schemes`)
+    scheme     the algorithm that sums over pairs: a name or an object (see `rankwise.pairs.schemes`)
     scope      "all" pairs, or those of "adjacent" levels
     costs      δ_ij: see `rankwise.pairs.costs`; also a callable (better, worse rows) -> δ, or a sparse n × n matrix
-    rescaling  "slack": δ_ij · loss(s_i - s_j); "margin": the pair is asked to differ by sqrt(δ_ij) instead of 1
-    normalize  C times the "sum" over pairs, their "mean", the mean over the means of each "query", or, as SVM^rank has
-               it, the sum over the number of queries ("svm-rank")
+    rescaling  "slack": δ_ij · loss(s_i - s_j); "margin": a margin of sqrt(δ_ij) instead of 1 is required
+    normalize  what C multiplies: the "sum" over pairs, their "mean", the mean over queries of the mean per "query", or,
+               as in SVM^rank, the sum divided by the number of queries ("svm-rank")
     """
 
     scheme: str | Scheme = "auto"
@@ -60,9 +60,9 @@ class Pairing:
     def __post_init__(self) -> None:
         object.__setattr__(self, "scheme", check_scheme(self.scheme))
         given = {"rescaling": (self.rescaling, RESCALINGS), "normalize_pairs": (self.normalize, NORMALIZATIONS)}
-        for name, (value, known) in given.items():  # by the names of RankSVM's parameters
+        for name, (value, known) in given.items():  # named as the parameters of RankSVM
             if value not in known:
-                raise ValueError(f"{name} is {value!r}: there are {', '.join(map(repr, known))}")
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
 
 
 def build(
@@ -76,14 +76,14 @@ def build(
     pairing: Pairing | None = None,
     n_jobs: int | None = None,
 ) -> Objective:
-    """The objective of a linear ranker on rows X; they are copied only where a query's rows do not lie together."""
+    """The objective of a linear ranker on rows X, which are copied only if they are not stored query by query."""
     pairing = pairing or Pairing()
     labels = exact(labels, "labels", by_order=pairing.costs is None)
     labels = finite(labels if library_of(X) is None else on_device_of(X, labels), "labels")
     groups = Queries(queries, X.shape[0])
     if pairing.costs is not None and _needs_list(pairing, to_host(labels), groups):
         if library_of(X):
-            raise ValueError("these costs need every pair listed, which only rows of NumPy or SciPy allow")
+            raise ValueError("these costs need a list of all pairs: pass X as an array of NumPy or SciPy")
         return _build_listed(X, labels, groups, weights, loss, C, pairing, n_jobs)
     features = rows_of(X, n_jobs)
     costs, order = pairing.costs, groups.rows
@@ -123,7 +123,7 @@ def build_from_pairs(
     normalize: str = "sum",
     n_jobs: int | None = None,
 ) -> Objective:
-    """The objective over the pairs given: an integer array of shape (n_pairs, 2), each row (better, worse)."""
+    """The objective over given pairs: an integer array of shape (n_pairs, 2), each row (better, worse)."""
     listed = np.asarray(pairs)
     if listed.size == 0:
         raise ValueError("pairs is empty: give at least one row (better, worse)")
@@ -136,11 +136,11 @@ def build_from_pairs(
     if (listed[:, 0] == listed[:, 1]).any():
         raise ValueError(f"pairs[{int(np.argmax(listed[:, 0] == listed[:, 1]))}] prefers a row to itself")
     if weights is not None and np.shape(weights) != (len(listed),):
-        raise ValueError(f"pair_weight has the shape {np.shape(weights)}: there are {len(listed)} pairs to weigh")
+        raise ValueError(f"pair_weight must hold {len(listed)} numbers, one per pair; got shape {np.shape(weights)}")
     scales = np.ones(len(listed)) if weights is None else finite(weights, "pair_weight")
     if (scales < 0).any():
         raise ValueError(f"pair_weight[{int(np.argmax(scales < 0))}] is negative")
-    if normalize in ("mean", "query"):  # without query ids, all pairs are of one query
+    if normalize in ("mean", "query"):  # without query ids, all pairs belong to one query
         C /= scales.sum() or 1.0
     risk = ListedRisk(_differences(listed[:, 0], listed[:, 1], X.shape[0]), scales, np.ones(len(listed)), loss)
     return _of_listed(X, risk, C, n_jobs)
@@ -157,19 +157,22 @@ def rows_of(X: Features, n_jobs: int | None) -> Rows:
 
 
 def _threads(X: HostMatrix | Source, n_jobs: int | None) -> int:
-    """As many as asked for, or one where there is so little to do that they would only wait for each other."""
+    """The number of threads for `n_jobs`, or one if there is too little work for more."""
     n_threads = thread_count(n_jobs)
     return n_threads if 8 * X.size + PAIR_WORK * X.shape[0] >= WORTH_THREADS else 1
 
 
 def query_weights(given: Numbers | dict[Hashable, float], queries: Queries) -> Floats:
-    """For each row, what makes a pair of its query weigh as asked: given a row, or as a dict by query id."""
+    """The weight of each row that gives the pairs of its query their weight: its square root.
+
+    `given` holds one weight per row, equal within a query, or is a dict by query id (1 for ids that are not in it).
+    """
     if isinstance(given, dict):
         ids = queries.ids.tolist()
         known = set(ids)
         unknown = [one for one in given if one not in known]
         if unknown:
-            raise ValueError(f"query_weight names the query {unknown[0]!r}, and there is none of that id in qid")
+            raise ValueError(f"query_weight names the query {unknown[0]!r}, which does not occur in qid")
         by_query = finite([given.get(one, 1.0) for one in ids], "query_weight")
     else:
         by_row = finite(given, "query_weight", queries.codes.size)
@@ -206,7 +209,7 @@ def _build_listed(
 ) -> Objective:
     if pairing.scheme not in ("auto", "explicit"):
         raise ValueError(
-            f"scheme={pairing.scheme!r} cannot do these costs: they need every pair listed, scheme='explicit'"
+            f"scheme={pairing.scheme!r} cannot sum with these costs, which need a list of all pairs: use 'auto'"
         )
     from rankwise.pairs.listing import list_pairs
 
@@ -235,26 +238,26 @@ def _of_listed(X: HostMatrix, risk: ListedRisk, C: float, n_jobs: int | None) ->
 
 def _listed_costs(costs: Costs, labels: Floats, groups: Queries, better: Ints, worse: Ints) -> Floats:
     if callable(costs):
-        found = finite(costs(better, worse), "what costs returns")
+        values = finite(costs(better, worse), "the result of costs")
     elif is_sparse(costs):
         if costs.shape != (labels.size, labels.size):
             raise ValueError(f"costs has the shape {costs.shape}: for {labels.size} rows it must be n × n")
-        found = finite(np.asarray(costs.tocsr()[better, worse]).ravel(), "costs")
+        values = finite(np.asarray(costs.tocsr()[better, worse]).ravel(), "costs")
     elif costs_of.known(costs):
         left, right = costs_of.separable(costs, labels, groups)
-        found = np.maximum(np.einsum("pr,pr->p", left[better], right[worse]), 0.0)
+        values = np.maximum(np.einsum("pr,pr->p", left[better], right[worse]), 0.0)
     else:
-        raise ValueError(f"costs is a {type(costs).__name__}: give a name, an array, a sparse matrix or a callable")
-    if found.size != better.size:
-        raise ValueError(f"costs returned {found.size} numbers for {better.size} pairs")
-    if (found < 0).any():
-        p = int(np.argmax(found < 0))
-        raise ValueError(f"the cost of the pair ({better[p]}, {worse[p]}) is {found[p]}: costs must not be negative")
-    return found
+        raise ValueError(f"costs must be a name, an array, a sparse matrix or a callable; got a {type(costs).__name__}")
+    if values.size != better.size:
+        raise ValueError(f"costs returned {values.size} numbers for {better.size} pairs")
+    if (values < 0).any():
+        p = int(np.argmax(values < 0))
+        raise ValueError(f"the cost of the pair ({better[p]}, {worse[p]}) is {values[p]}: costs must not be negative")
+    return values
 
 
 def _reciprocals(totals: Floats) -> Floats:
-    """1 / totals, 1 where there is nothing to divide by."""
+    """1 / totals, or 1 where a total is 0."""
     return 1.0 / np.where(totals > 0, totals, 1.0)
 
 

@@ -1,8 +1,8 @@
-"""Columns whose values are far larger than their differences within queries: offsets, ids, query-level features.
+"""Shifts columns whose values are far larger than their differences within queries: offsets, ids, query features.
 
-Pairs see differences within a query only, and a sum of squares of large values loses the small differences. Such a
-column is shifted in each query by its value in the query's first row. Values that are near each other subtract without
-rounding, so the shifted column holds exactly the differences the data have.
+The risk depends on differences within a query only, and sums of squares of large values would lose small differences.
+Such a column is shifted in each query by its value in the query's first row. The difference of two close numbers is not
+rounded, so the shifted column has exactly the differences of the data.
 """
 
 import numpy as np
@@ -13,26 +13,26 @@ from rankwise.foundation.devices import AnyArray, HostMatrix, SparseMatrix
 from rankwise.foundation.jit import kernel
 from rankwise.foundation.threads import share
 
-RATIO = 128.0  # of a value to the differences within queries, from which on squares lose digits that count
-HARMLESS = 1e-7  # what rounding may add to the curvature of a column, where the regulariser's is 1
-GROUP = 64  # columns of a sparse X that are looked at as a dense array
+RATIO = 128.0  # of the largest value to the largest difference within queries; above it squares lose too many digits
+HARMLESS = 1e-7  # error that rounding may cause in the curvature of a column; that of the regulariser is 1
+GROUP = 64  # columns of a sparse X that are converted to a dense array at a time
 BLOCK_ROWS = 1 << 14
 
 
 def shifted(X: HostMatrix, starts: Ints, n_threads: int = 1) -> HostMatrix:
-    """X with such columns shifted, or X itself where there are none; queries begin at the rows `starts`."""
+    """X with such columns shifted, or X itself if there are none; queries begin at the rows `starts`."""
     enough = worth_a_look(starts)
     return _shifted_sparse(X, starts, enough) if sparse.issparse(X) else _shifted_dense(X, starts, enough, n_threads)
 
 
 def worth_a_look(starts: Ints) -> float:
-    """The size of value below which nothing can go wrong with that many pairs."""
+    """The absolute value below which rounding is harmless with that many pairs."""
     sizes = np.diff(starts).astype(np.float64)
     return float(np.sqrt(HARMLESS / (np.finfo(float).eps * max(float(sizes @ sizes), 1.0))))
 
 
 def offsets(largest: AnyArray, spread: AnyArray, enough: float) -> AnyArray:
-    """Which columns are to be shifted, from their largest values and their largest differences within queries."""
+    """Which columns to shift, by their largest absolute values and their largest differences within queries."""
     return (largest > RATIO * spread) & (largest > enough)
 
 
@@ -41,14 +41,14 @@ def _shifted_dense(X: Array, starts: Ints, enough: float, n_threads: int) -> Arr
         return X
     firsts = np.unique(np.searchsorted(starts, np.arange(0, X.shape[0], BLOCK_ROWS), side="right") - 1)
     blocks = [starts[i : j + 1] for i, j in zip(firsts, np.append(firsts[1:], starts.size - 1), strict=True)]
-    found = np.array(share(lambda ends: _extents(X, ends), blocks, n_threads))
-    largest, spread = found.max(axis=0)
+    extents = np.array(share(lambda ends: _extents(X, ends), blocks, n_threads))
+    largest, spread = extents.max(axis=0)
     columns = np.flatnonzero(offsets(largest, spread, enough))
     if not columns.size:
         return X
     part = X[:, columns].astype(np.float64)
     part -= part[np.repeat(starts[:-1], np.diff(starts))]
-    exact = bool((part.astype(X.dtype) == part).all())  # float32 may not hold a difference to a far value
+    exact = bool((part.astype(X.dtype) == part).all())  # float32 cannot represent every difference
     moved = X.copy() if exact else X.astype(np.float64)
     moved[:, columns] = part
     return moved
@@ -75,7 +75,7 @@ def _shifted_sparse(X: SparseMatrix, starts: Ints, enough: float) -> SparseMatri
 
 
 def _extents(X: Array, ends: Ints) -> Floats:
-    """For each column, the largest value and the largest difference to the first row of the query."""
+    """For each column, the largest absolute value and the largest difference to the first row of the query."""
     out = np.zeros((2, X.shape[1]))
     _add_extents(X, ends, out[0], out[1])
     return out

@@ -1,4 +1,4 @@
-"""A chunk of the data: some whole queries, their rows of X and the risk of their scores, and the chain rule for them.
+"""Chunks: some whole queries with their rows of X and the risk of their scores, joined by the chain rule.
 
 value = risk(X w),   gradient = Xᵀ g,   Hessian v = Xᵀ H (X v)
 """
@@ -13,19 +13,19 @@ from rankwise.objective.losses import Loss
 from rankwise.objective.risks import Risk, RiskExpansion
 from rankwise.objective.rows import Rows
 
-SCALARS = 3  # behind the gradient in `Summand.sums`
+SCALARS = 3  # numbers after the gradient in `Summand.sums`
 
 
 class Summand(Expansion, Protocol):
-    """An expansion that is one of many to be added up."""
+    """An expansion that is a term of a sum."""
 
     @property
     def sums(self) -> AnyFloats:
-        """The gradient, and behind it the value, the moment and the terms (see `risks.RiskExpansion`)."""
+        """The gradient, followed by the value, the moment and the terms (see `risks.RiskExpansion`)."""
         ...
 
     def sizes(self) -> AnyFloats:
-        """What rounding grows with: see `sizes`."""
+        """Bounds on rounding errors in units of ε: see the function `sizes`."""
         ...
 
     def with_loss(self, loss: Loss) -> Self:
@@ -34,7 +34,7 @@ class Summand(Expansion, Protocol):
 
 
 class Slope(Protocol):
-    """The derivative of a function on a ray, one of many to be added up."""
+    """The derivative of a function on a ray, as a term of a sum."""
 
     def slope(self, t: float) -> AnyFloats: ...
 
@@ -46,7 +46,7 @@ class Chunk(Protocol):
     def rows(self) -> Rows: ...
     @property
     def large(self) -> bool:
-        """Whether it is worked on by all threads together."""
+        """Whether all threads work on this chunk together."""
         ...
 
     def with_loss(self, loss: Loss) -> Self: ...
@@ -56,7 +56,7 @@ class Chunk(Protocol):
 
 @dataclass(frozen=True)
 class PlainChunk:
-    """Any rows and any risk."""
+    """A chunk of any rows and any risk."""
 
     rows: Rows
     risk: Risk
@@ -99,7 +99,7 @@ class ChunkExpansion:
         return rows.transposed_dot(self.risk.hessian(rows.dot(v)))
 
     def hessian_matrix(self) -> AnyFloats:
-        """By matrix products, a group of columns at a time."""
+        """Computed by matrix products, for a group of columns at a time."""
         rows = self.rows.loaded()
         width, d = rows.width, rows.n_features
         groups = [(j, min(j + width, d)) for j in range(0, d, width)]
@@ -108,7 +108,7 @@ class ChunkExpansion:
         return half + half.T
 
     def hessian_diagonal(self) -> AnyFloats:
-        """The diagonal of Xᵀ D X, D the diagonal of H: near that of Xᵀ H X, for one pass over X."""
+        """The diagonal of Xᵀ D X with D the diagonal of H, which approximates that of Xᵀ H X in one pass over X."""
         return self.rows.loaded().squared_transposed_dot(self.risk.hessian_diagonal())
 
     def sizes(self) -> AnyFloats:
@@ -124,7 +124,7 @@ def _sums(rows: Rows, risk: RiskExpansion) -> AnyFloats:
 
 @dataclass(frozen=True)
 class ChunkRay:
-    """The scores at the start of a ray, and by how much they change: X is not read again."""
+    """The scores at the start of a ray, and their change per unit of t: X is not read again."""
 
     risk: Risk
     scores: AnyFloats
@@ -136,12 +136,12 @@ class ChunkRay:
 
 
 def sizes(rows: Rows, curvatures: AnyFloats, w: AnyFloats) -> AnyFloats:
-    """What rounding of the gradient and of the value grows with, without a factor ε, at the weights w.
+    """Bounds on the rounding errors of the gradient and of the value at the weights w, in units of ε.
 
-    `curvatures` are the sums of |b| + |c| over the pairs of each document. A score is off by ε size_i, where
-    size_i = |x_i|·|w|; this moves ∂/∂w_j by ε Σ_i curvature_i size_i |x_ij| (the first entries) and the value by at
-    most ε Σ_i curvature_i size_i² (the last but one). Sums over pairs have sizes of their own: 1 is added for the
-    margin. The last is Σ_i size_i², for pairs that are satisfied by less than that.
+    `curvatures` are the sums of |b| + |c| over the pairs of each document. A score has an error of ε size_i, where
+    size_i = |x_i|·|w| + 1 (the 1 is for the margin). This changes ∂/∂w_j by ε Σ_i curvature_i size_i |x_ij| (the first
+    entries) and the value by at most ε Σ_i curvature_i size_i² (the last but one). The last entry is Σ_i size_i², which
+    bounds the loss of pairs that seem satisfied only because of rounding.
     """
     rows = rows.loaded()
     scores = rows.absolute_dot(abs(w)) + 1.0

@@ -1,6 +1,6 @@
-"""Dense X of torch or CuPy and its two products, where it lies: what `rows.MemoryRows` is for NumPy.
+"""Dense X of torch or CuPy and its two products, computed on its device; the counterpart of `rows.MemoryRows`.
 
-float32 values are read as they are and summed in float64: on a GPU under torch by a kernel, else block after block.
+float32 values are stored as float32 and summed in float64: by a kernel with torch on a GPU, otherwise block by block.
 """
 
 from functools import cached_property
@@ -20,14 +20,14 @@ from rankwise.foundation.devices import (
     on_device_of,
 )
 
-PART_BYTES = 1 << 33  # of X, whose queries are gone through at once
-BLOCK_BYTES = 1 << 28  # of X, turned into float64 at once
-COPIES = 10  # of some columns, while their sums over pairs are made
-MEMORY_SHARE = 0.5  # of what is free, for these copies
+PART_BYTES = 1 << 33  # bytes of X per chunk
+BLOCK_BYTES = 1 << 28  # bytes of X that are converted to float64 at a time
+COPIES = 10  # copies of a group of columns that exist while their sums over pairs are computed
+MEMORY_SHARE = 0.5  # share of the free memory for these copies
 
 
 class DeviceRows:
-    """What dense and sparse X share; `X` is an array of theirs, by which to know the library and the device."""
+    """What dense and sparse rows have in common; `X` is one of their arrays, which tells the library and the device."""
 
     n_threads = 1
     X: DeviceArray
@@ -51,21 +51,21 @@ class DeviceRows:
 
     @cached_property
     def width(self) -> int:
-        """So many columns at once leave room for sums over pairs."""
+        """How many columns sums over pairs take at a time, so that they fit into memory."""
         return max(8, int(MEMORY_SHARE * memory_left(self.X)) // (8 * COPIES * max(self.n_rows, 1)))
 
     def loaded(self) -> Self:
         return self
 
     def select(self, rows: Selection, n_threads: int = 1) -> Self:
-        """Some of the rows; a slice of them is not copied."""
+        """Some of the rows; a slice is not copied."""
         raise NotImplementedError
 
     def subset(self, rows: Ints, n_threads: int) -> Self:
         return self.select(rows, n_threads)
 
     def centred(self, starts: Ints) -> Self:
-        """The same differences within queries, which begin at the rows `starts`, without large common offsets."""
+        """Rows with the same differences within queries, without large common offsets; queries begin at `starts`."""
         return self
 
     def dot(self, v: DeviceArray) -> DeviceArray:
@@ -94,20 +94,20 @@ class DenseRows(DeviceRows):
 
         xp, X = self.xp, self.X
         first = on_device_of(X, np.repeat(starts[:-1], np.diff(starts)))
-        found = [self._extents(rows, first) for rows in self.blocks()]
-        largest, spread = (xp.amax(xp.stack(each), 0) for each in zip(*found, strict=True))
+        extents = [self._extents(rows, first) for rows in self.blocks()]
+        largest, spread = (xp.amax(xp.stack(each), 0) for each in zip(*extents, strict=True))
         columns = xp.nonzero(offsets(largest, spread, worth_a_look(starts)))[0]
         if not columns.shape[0]:
             return self
         part = xp.astype(X[:, columns], xp.float64)
         part = part - xp.take(part, first)
-        exact = bool((xp.astype(part, X.dtype) == part).all())  # float32 may not hold a difference to a far value
+        exact = bool((xp.astype(part, X.dtype) == part).all())  # float32 cannot represent every difference
         moved = xp.astype(X, X.dtype if exact else xp.float64, copy=True)
         moved[:, columns] = xp.astype(part, moved.dtype)
         return DenseRows(moved)
 
     def _extents(self, rows: slice, first: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
-        """For each column, the largest value and the largest difference to the first row of the query."""
+        """For each column, the largest absolute value and the largest difference to the first row of the query."""
         xp, block = self.xp, self._block(rows)
         origin = xp.astype(xp.take(self.X, first[rows]), xp.float64)
         return xp.amax(abs(block), 0), xp.amax(abs(block - origin), 0)
@@ -135,7 +135,7 @@ class DenseRows(DeviceRows):
         return sum((self._block(rows) ** 2).T @ g[rows] for rows in self.blocks())
 
     def absolute_dot(self, v: DeviceArray) -> DeviceArray:
-        """|X| v, absolute value by absolute value."""
+        """|X| v, where |X| has the absolute values of X."""
         return self.xp.concat([abs(self._block(rows)) @ v for rows in self.blocks()])
 
     def absolute_transposed_dot(self, g: DeviceArray) -> DeviceArray:

@@ -1,7 +1,6 @@
-"""CSR X of torch or CuPy and its two products, where it lies.
+"""CSR X of torch or CuPy and its two products, computed on its device.
 
-Xᵀ is kept as a CSR matrix too, so that both products add up row by row, in a fixed order; values in float64, 24 bytes
-each in all.
+Xᵀ is stored as a CSR matrix too, so that both products sum row by row, in a fixed order. Values are float64.
 """
 
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ class Csr:
 
     @cached_property
     def matrix(self) -> SparseMatrix | DeviceArray:
-        """As the library has it, for products."""
+        """The library's own sparse matrix, for products."""
         if library_of(self.values) == "torch":
             return torch_csr(self.ends, self.columns, self.values, self.shape)
         if library_of(self.values) == "cupy":
@@ -59,7 +58,7 @@ class Csr:
         return Csr(xp.take(self.values, order), xp.take(self.rows, order), ends, self.shape[::-1])
 
     def some_rows(self, chosen: Selection) -> "Csr":
-        """Of a slice of the rows, or of those that an array numbers."""
+        """The rows of a slice, or those whose numbers are in an array."""
         if isinstance(chosen, slice):
             first, last, _ = chosen.indices(self.shape[0])
             low, high = int(self.ends[first]), int(self.ends[last])
@@ -119,7 +118,7 @@ class SparseRows(DeviceRows):
         return Csr(t.values**2, t.columns, t.ends, t.shape).matrix @ g
 
     def absolute_dot(self, v: DeviceArray) -> DeviceArray:
-        """|X| v, absolute value by absolute value."""
+        """|X| v, where |X| has the absolute values of X."""
         return _absolute(self.csr).matrix @ v
 
     def absolute_transposed_dot(self, g: DeviceArray) -> DeviceArray:
@@ -139,7 +138,7 @@ def _absolute(csr: Csr) -> Csr:
 
 
 def rows_on_device(X: DeviceArray) -> DenseRows | SparseRows:
-    """X and its products, dense or sparse, where it lies."""
+    """X, dense or sparse, and its products on its device."""
     return SparseRows(csr_of(X)) if is_sparse(X) else DenseRows(X)
 
 

@@ -1,7 +1,8 @@
-"""Who works on the chunks of a sum: threads of this process here, a Dask cluster in `rankwise.distributed`.
+"""Executors compute sums over chunks: threads of this process here, a Dask cluster in `rankwise.distributed`.
 
-An executor keeps something made of every chunk, a *state*, where the chunk is stored, and adds up the answers to
-questions about it: always in the same order, so that no result depends on who works on what, to the last bit.
+An executor computes a *state* from every chunk and keeps it where the chunk is stored. A question is a function of a
+state; the answers of all chunks are added in a fixed order, so that no bit of a result depends on which thread or
+worker computes what.
 """
 
 import operator
@@ -27,16 +28,16 @@ LARGE = 2  # a chunk larger than this many blocks is worked on by all threads to
 
 
 class State(Protocol):
-    """Something made of every chunk."""
+    """An object computed from every chunk, such as its expansion at a point."""
 
     def total(self, question: Callable[..., AnyFloats], *given: object, size: int) -> AnyFloats:
         """The sum of question(state, *given), an array of that size, over the chunks."""
         ...
 
     def merged(self, question: Callable[..., T], merge: Callable[[T, T], T], *given: object, size: int) -> T:
-        """The answers question(state, *given), of about that size, put together by merge(one, next), first to last.
+        """The answers question(state, *given), of about that size, combined by merge(one, next) from first to last.
 
-        For what is more than a sum; `merge` may write into its first argument.
+        For results that are not sums; `merge` may write into its first argument.
         """
         ...
 
@@ -50,17 +51,17 @@ class Executor(Protocol):
     def loss(self) -> Loss: ...
     @property
     def zero(self) -> AnyFloats:
-        """The origin of weight space, on the device where the rows are."""
+        """The origin of weight space, on the device of the rows."""
         ...
 
     @property
     def any(self) -> bool:
-        """Whether there is a pair at all."""
+        """Whether there is any pair of positive weight."""
         ...
 
     @property
     def totals(self) -> Floats:
-        """For each query, how many pairs there are, or their total weight."""
+        """For each query, the number of its pairs, or their total weight."""
         ...
 
     def with_loss(self, loss: Loss) -> Self:
@@ -68,20 +69,20 @@ class Executor(Protocol):
         ...
 
     def state(self, make: Callable[..., object], *given: object) -> State:
-        """make(chunk, *given) of every chunk, made when a question is first asked."""
+        """make(chunk, *given) of every chunk, computed when it is first needed."""
         ...
 
     def select(self, queries: Ints) -> Self:
-        """The chunks of these queries alone."""
+        """The chunks of these queries only."""
         ...
 
     def sampled(self, n_rows: int, seed: int) -> Self:
-        """An estimate from about `n_rows` of the rows, drawn at random."""
+        """An estimate from a random sample of about `n_rows` rows."""
         ...
 
 
 class Threads:
-    """Rows that this process can read, query by query, and the risk of their scores."""
+    """Rows that this process can read, stored query by query, and the risk of their scores."""
 
     def __init__(self, rows: Rows, risk: Risk, chunks: list[Chunk] | None = None) -> None:
         self.rows = rows
@@ -143,8 +144,8 @@ class ThreadState:
 
     def total(self, question: Callable[..., AnyFloats], *given: object, size: int) -> AnyFloats:
         small, large = self._lanes(size)
-        work = self._work(question, given, operator.add, operator.iadd)  # the first answer is not ours to write into
-        matrices = size > self._n_features + SCALARS  # whose products keep to the thread that calls for them
+        work = self._work(question, given, operator.add, operator.iadd)  # the first answer may belong to the state
+        matrices = size > self._n_features + SCALARS  # matrix products, each by the thread that calls BLAS
         with one_blas_thread() if matrices else nullcontext():
             return in_order(share(work, small, self._n_threads) + [work(lane) for lane in large])
 
@@ -155,7 +156,7 @@ class ThreadState:
             return reduce(merge, share(work, small, self._n_threads) + [work(lane) for lane in large])
 
     def _lanes(self, size: int) -> tuple[list[list[int]], list[list[int]]]:
-        """Chunks for one thread, and those that all threads work on together."""
+        """Lists of chunks for one thread each, and the chunks that all threads work on together."""
         small = [i for i, chunk in enumerate(self._chunks) if not chunk.large]
         large = [[i] for i, chunk in enumerate(self._chunks) if chunk.large]
         return lanes(small, sum(self._chunks[i].rows.nbytes for i in small), size), large

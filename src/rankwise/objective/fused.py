@@ -1,6 +1,7 @@
-"""Value, gradient and Hessian of whole queries in one compiled pass: scores, pair sums, back to features while the
-query's rows are in the cache. The formulas are those of `risks.PairwiseRisk`, query by query: X is read from memory
-once, and Python is called once per chunk.
+"""Value, gradient and Hessian of whole queries in one compiled pass.
+
+Per query: scores, pair sums, and back to features while the query's rows are in the cache. So X is read from memory
+once, and Python is called once per chunk. The formulas are those of `risks.PairwiseRisk`.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ NO_ROWS = np.zeros(0, np.int32)  # the rows of a chunk are stored query by query
 
 @dataclass(frozen=True)
 class FusedChunk:
-    """Some whole queries, none of them too long for one thread, and the plain sum over their pairs."""
+    """Some whole queries, few enough rows for one thread, with the sum over all pairs and no costs."""
 
     rows: Rows
     risk: PairwiseRisk
@@ -108,7 +109,7 @@ class FusedExpansion:
         return out
 
     def hessian_matrix(self) -> Floats:
-        """The sums over pairs of all columns of a group in one pass, then a matrix product."""
+        """Sums over pairs of a group of columns in one pass, then a matrix product."""
         rows = self.chunk.rows.loaded()
         d, width = rows.n_features, rows.width
         if d <= width:
@@ -190,7 +191,7 @@ def _slope(s: Floats, changes: Floats, layout: Any, pieces: Floats, ranking: Any
 
 @kernel
 def _piece(graph: Any, weights: Floats, s: Floats, pulls: Any, degree: Floats, work: Any, g: Floats) -> Any:
-    """N, s·d and s·Ls of one query's graph, with the scores centred; g gains c Ls - (b + τc) d."""
+    """N, s·d and s·Ls of one query's graph, for centred scores; c Ls - (b + τc) d is added to g."""
     first, last = graph[1]
     pull, c = pulls
     v, below, above = work
@@ -251,7 +252,7 @@ def _sums(graph: Any, v: Floats, below: Floats, above: Floats) -> None:
 
 @kernel
 def _curve(X: Floats, layout: Any, pieces: Floats, ranking: Any, degrees: Floats, out: Floats) -> None:
-    """out = M X, where M + Mᵀ = Σ c L: Σ c (½ D X - below(X)), which has one sum over pairs where L X has two."""
+    """out = M X = Σ c (½ D X - below(X)), where M + Mᵀ = Σ c L; this takes one sum over pairs where L X takes two."""
     starts, n_levels, _, weights, margins = layout
     tau, curvatures = 0.0 if margins.size else 1.0, pieces[:, 3]
     for i in range(X.shape[0]):
@@ -270,7 +271,7 @@ def _curve(X: Floats, layout: Any, pieces: Floats, ranking: Any, degrees: Floats
 
 @kernel
 def _subtract_below(query: Any, ranking: Any, X: Floats, weights: Floats, c: float, sums: Floats, out: Floats) -> None:
-    """out -= c below(X) for one query: the sweep of `pairs.compiled`, row by row where the rows are."""
+    """out -= c below(X) for one query: the sweep of `pairs.compiled`, without gathering the rows in score order."""
     first, last, k, threshold = query
     order, scores, levels = ranking
     few = k <= FEW_LEVELS

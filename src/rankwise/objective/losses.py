@@ -1,5 +1,5 @@
-"""Losses as data. With margin u = 1 - (s_i - s_j), a piece (t; a, b, c) adds a + b u + c u²/2 to every preference pair
-with s_i - s_j < t; a loss is the sum of its pieces. Nothing else of a loss is ever asked for.
+"""Losses as data. With u = 1 - (s_i - s_j), a piece (t; a, b, c) adds a + b u + c u²/2 for every preference pair with
+s_i - s_j < t; a loss is the sum of its pieces, and no other code knows more about it.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,8 @@ import numpy as np
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.registry import Registry
 
-EXACT = 1e-9  # relative error that the pieces of a loss may have where they meet
-ROUNDED = 4 * float(np.finfo(float).eps)  # of the margin 1 - threshold, in units of the threshold
+EXACT = 1e-9  # relative jump of value or slope at a threshold that counts as continuous
+ROUNDED = 4 * float(np.finfo(float).eps)  # rounding error of 1 - threshold, relative to the threshold
 
 
 @dataclass(frozen=True)
@@ -29,19 +29,19 @@ class Piece:
 
 @dataclass(frozen=True)
 class Loss:
-    """A margin loss: its name as `parse` reads it, and its pieces. Called with s_i - s_j, it gives its value there."""
+    """A margin loss: its name as `parse` reads it, and its pieces. Called with margins s_i - s_j, it returns values."""
 
     name: str
     pieces: tuple[Piece, ...]
     smooth: bool = True  # whether the slope is continuous
-    error: float = 0.0  # of each pair, where the pieces only approximate the loss of that name
+    error: float = 0.0  # the largest error per pair, if the pieces approximate the loss of that name
 
     def __str__(self) -> str:
         return self.name
 
     @property
     def bend(self) -> float:
-        """At most its curvature, as a share of its value for equal scores; 0 if that is 0, as w = 0 is optimal then."""
+        """A bound on the curvature, divided by the value for equal scores; 0 if that value is 0: w = 0 is optimal."""
         at_zero = float(self(np.zeros(1))[0])
         return sum(abs(piece.curvature) for piece in self.pieces) / at_zero if at_zero else 0.0
 
@@ -60,7 +60,7 @@ def hinge() -> Loss:
 
 
 def squared() -> Loss:
-    """u², for every pair however well ordered: least squares on the differences of scores."""
+    """u² for every pair, also for satisfied ones: least squares on the differences of scores."""
     return Loss("squared", (Piece(float("inf"), 0.0, 0.0, 2.0),))
 
 
@@ -79,21 +79,22 @@ def huber(width: float = 1.0) -> Loss:
 
 
 def beyond(width: float) -> Loss:
-    """u where u > width, else 0: the hinge without its corner. Not a loss to fit: its slope is part of huber's."""
+    """u where u > width, else 0: the hinge without its corner. Not for fitting: it has the linear part of huber."""
     return Loss(f"beyond:{width!r}", (Piece(1.0 - width, 0.0, 1.0, 0.0),), smooth=False)
 
 
 @cache
 def logistic(error: float = 1e-3) -> Loss:
-    """log(1 + exp(-(s_i - s_j))) by a convex quadratic spline that is nowhere further off than `error`.
+    """log(1 + exp(-(s_i - s_j))), approximated by a convex quadratic spline with an error of at most `error`.
 
-    The spline is Σ c_k max(0, t_k - margin)²/2. For given knots t the best c is a linear program: least largest error
-    on a fine grid, curvature nowhere negative, 0 far to the right and -margin far to the left. Knots, closer together
-    in the middle where the curvature is, are added until the error is met with room for what lies between grid points.
+    The spline is Σ c_k max(0, t_k - margin)²/2. For given knots t, a linear program finds the c with the smallest
+    maximum error on a fine grid, such that the curvature is nowhere negative and the tails are 0 to the right and
+    -margin to the left. The knots are denser in the middle, where the curvature is; their number is increased until the
+    error on the grid is 2 % below `error`, which leaves room for the points between.
     """
     if not 1e-5 <= error <= 0.1:
-        raise ValueError(f"the error of logistic is {error:g}: it must lie between 1e-5 and 0.1, as in 'logistic:1e-3'")
-    end = -float(np.log(np.expm1(0.7 * error)))  # beyond it, 0 is near enough
+        raise ValueError(f"the error of logistic is {error:g}: it must be between 1e-5 and 0.1, as in 'logistic:1e-3'")
+    end = -float(np.log(np.expm1(0.7 * error)))  # for larger margins, 0 is close enough
     n_knots = 4
     while True:
         at = np.linspace(-1, 1, n_knots)
@@ -107,7 +108,7 @@ def logistic(error: float = 1e-3) -> Loss:
 
 
 def _best_spline(knots: Array, wanted: Callable[[Array], Array]) -> tuple[float, list[float]]:
-    """The largest error of the best spline with these knots (infinity where there is none), and its curvatures."""
+    """The largest error of the best spline with these knots (infinity if there is no spline), and its curvatures."""
     from scipy.optimize import linprog
 
     n = knots.size
@@ -116,7 +117,7 @@ def _best_spline(knots: Array, wanted: Callable[[Array], Array]) -> tuple[float,
     convex = np.hstack((-np.triu(np.ones((n, n))), np.zeros((n, 1))))
     most = np.vstack((np.hstack((spline, -one)), np.hstack((-spline, -one)), convex))
     tails = np.column_stack((np.vstack((np.ones(n), knots, knots**2)), np.zeros(3)))
-    found = linprog(
+    solution = linprog(
         np.append(np.zeros(n), 1.0),
         A_ub=most,
         b_ub=np.concatenate((values, -values, np.zeros(n))),
@@ -124,10 +125,10 @@ def _best_spline(knots: Array, wanted: Callable[[Array], Array]) -> tuple[float,
         b_eq=[0.0, 1.0, 0.0],
         bounds=[(None, None)] * n + [(0, None)],
     )
-    return (float(found.x[-1]), found.x[:-1].tolist()) if found.success else (float("inf"), [])
+    return (float(solution.x[-1]), solution.x[:-1].tolist()) if solution.success else (float("inf"), [])
 
 
-LossMaker = Callable[..., Loss]  # called without arguments, or with the number behind the colon of its name
+LossMaker = Callable[..., Loss]  # called without arguments, or with the number after the colon of its name
 
 LOSSES: Registry[Loss | LossMaker] = Registry(
     "loss",
@@ -136,11 +137,11 @@ LOSSES: Registry[Loss | LossMaker] = Registry(
 
 
 def register_loss(name: str, loss: Loss | LossMaker | str, *, replace: bool = False) -> None:
-    """Let `name` stand for a loss wherever one is chosen: `RankSVM(loss=name)`.
+    """Register `name` for a loss: `RankSVM(loss=name)`.
 
-    loss     a `Loss` of that name; or a function that returns one, whose argument, if it has one, is the number behind
+    loss     a `Loss` of that name; or a function that returns one, whose argument, if it has one, is the number after
              the colon of "name:0.5"; or the place where either is defined, "package.module:name"
-    replace  whether the name may be one that is registered already
+    replace  whether to replace a loss that is registered under this name
     """
     if isinstance(loss, Loss):
         _check_pieces(loss)
@@ -152,7 +153,7 @@ def register_loss(name: str, loss: Loss | LossMaker | str, *, replace: bool = Fa
 
 
 def parse(text: str | Loss) -> Loss:
-    """The loss of that spelling: a name, and where it has a parameter a colon and a number, as in 'huber:0.5'."""
+    """The loss of that name, which may be followed by a colon and the value of its parameter, as in 'huber:0.5'."""
     if isinstance(text, Loss):
         _check_pieces(text)
         return text
@@ -171,7 +172,7 @@ def parse(text: str | Loss) -> Loss:
 
 
 def _check_pieces(loss: Loss) -> None:
-    """One sentence where a loss is not convex, jumps, or has a corner although it is said to be smooth."""
+    """Raise ValueError if a loss is not convex, not continuous, or has a corner although `smooth` is true."""
     curvature, largest = 0.0, sum(abs(piece.curvature) for piece in loss.pieces)
     if not loss.pieces:
         raise ValueError(f"loss {loss} has no pieces")

@@ -14,13 +14,14 @@ from rankwise.objective.risks import PairwiseRisk, Risk
 from rankwise.objective.rows import Rows
 from rankwise.objective.sums import Ray, Sum, SumExpansion
 
-ROUNDING = 4 * float(np.finfo(float).eps)  # an error of one operation, with room for sums of many
+ROUNDING = 4 * float(np.finfo(float).eps)  # relative error of an operation, with an allowance for sums of many terms
 
 
 def divisor(totals: Floats, normalize: str) -> float:
-    """What C is divided by, where `totals` are the weights of the pairs of each query.
+    """What C is divided by; `totals` are the total weights of the pairs of each query.
 
-    "mean": all pairs; "query": the queries that have pairs, whose pairs weigh 1 together; "svm-rank": the queries.
+    "mean": their sum; "query": the number of queries with pairs (each query's pairs are scaled to a total of 1 as
+    well); "svm-rank": the number of queries.
     """
     if normalize == "mean":
         return float(totals.sum()) or 1.0
@@ -33,8 +34,8 @@ def divisor(totals: Floats, normalize: str) -> float:
 class Objective:
     """f(w) = ½|w|² + C · sum.
 
-    normalize  what C was divided by (see `divisor`), for a selection of queries to be treated the same
-    order      the numbers that the rows had where they came from, if they were put into another order
+    normalize  what C was divided by (see `divisor`), so that `select` can do the same for its queries
+    order      the original row numbers, if the rows were reordered
     """
 
     sum: Sum
@@ -57,30 +58,30 @@ class Objective:
 
     @property
     def rows(self) -> Rows:
-        """The rows, where this process has them; for the solvers that look at single pairs."""
+        """The rows, if this process has them; for solvers that use single pairs."""
         return self._threads.rows
 
     @property
     def risk(self) -> Risk:
-        """Of the scores."""
+        """The risk as a function of the scores, if this process has the rows."""
         return self._threads.risk
 
     @property
     def pairwise(self) -> PairwiseRisk:
-        """The risk, where its pairs come from labels and query ids."""
+        """The risk, if its pairs come from labels and query ids."""
         if isinstance(self.risk, PairwiseRisk):
             return self.risk
-        raise ValueError("this solver draws pairs from labels and query ids: it cannot take a list of pairs")
+        raise ValueError("this solver needs labels and query ids and cannot take a list of pairs: use solver='auto'")
 
     @property
     def _threads(self) -> Threads:
         if isinstance(self.sum.executor, Threads):
             return self.sum.executor
-        raise ValueError("this solver looks at single pairs, which are stored on many workers: take 'auto'")
+        raise ValueError("this solver uses single pairs, which are stored on many workers: use solver='auto'")
 
     @property
     def most_pairs(self) -> float:
-        """A bound on how many pairs there would be to list; inf where this process does not have them."""
+        """An upper bound on the number of pairs; inf if this process does not have them."""
         if not isinstance(self.sum.executor, Threads):
             return np.inf
         sizes = np.diff(self.risk.starts).astype(np.float64)
@@ -90,11 +91,11 @@ class Objective:
         return ObjectiveExpansion(w, self.C, self.sum.at(w), self.loss)
 
     def times(self, factor: float) -> "Objective":
-        """The same with C times a factor."""
+        """The same objective with C multiplied by `factor`."""
         return replace(self, C=factor * self.C)
 
     def select(self, queries: Ints) -> "Objective":
-        """The objective of these queries alone."""
+        """The objective of these queries only."""
         chosen = self.sum.select(queries)
         C = self.C
         if self.normalize != "sum":
@@ -102,24 +103,24 @@ class Objective:
         return Objective(chosen, C, self.normalize)
 
     def smoothed(self, width: float) -> "Objective":
-        """The same with the hinge's corner rounded over `width`."""
+        """The same objective with the Huber loss of this width in place of the hinge."""
         if self.loss.pieces != losses.hinge().pieces:
-            raise ValueError(f"solver 'smoothing' is for the hinge loss: for {self.loss} take 'auto'")
+            raise ValueError(f"solver 'smoothing' is for the hinge loss: for {self.loss} use 'auto'")
         return replace(self, sum=self.sum.with_loss(losses.huber(width)))
 
     def sampled(self, n_rows: int, seed: int) -> "Objective":
-        """An estimate of f from about `n_rows` of the rows, drawn at random."""
+        """An estimate of f from a random sample of about `n_rows` rows."""
         return Objective(self.sum.sampled(n_rows, seed), self.C, self.normalize)
 
     def along(self, start: AnyFloats, direction: AnyFloats) -> "ObjectiveRay":
-        """f on the ray start + t · direction; X is read once and not again."""
+        """f on the ray start + t · direction; X is read once, however many slopes are computed."""
         at_start, bend = float(start @ direction), float(direction @ direction)
         return ObjectiveRay(at_start, bend, self.C, self.sum.along(start, direction))
 
 
 @dataclass(frozen=True)
 class ObjectiveExpansion:
-    """What is known of f at w."""
+    """f at w to second order."""
 
     point: AnyFloats
     C: float
@@ -129,7 +130,7 @@ class ObjectiveExpansion:
     @property
     def value(self) -> float:
         risk = self.sum.value
-        if risk < 0.0:  # no loss is negative: this is rounding, and its size is reported instead
+        if risk < 0.0:  # losses are not negative, so this is rounding: report a bound on it instead
             risk = ROUNDING * self.sum.terms
         return 0.5 * float(self.point @ self.point) + self.C * risk
 
@@ -149,49 +150,52 @@ class ObjectiveExpansion:
         return 1.0 + self.C * self.sum.hessian_diagonal()
 
     def with_loss(self, loss: Loss) -> "ObjectiveExpansion":
-        """What is known there of the objective with another loss: scores are not computed and sorted again."""
+        """The expansion, at the same point, of the objective with another loss; the scores are not sorted again."""
         return ObjectiveExpansion(self.point, self.C, self.sum.with_loss(loss), loss)
 
     def times(self, factor: float) -> "ObjectiveExpansion":
-        """What is known there of the objective with C times a factor."""
+        """The expansion, at the same point, of the objective with C multiplied by `factor`."""
         return ObjectiveExpansion(self.point, factor * self.C, self.sum, self.loss)
 
     @cached_property
     def certificate(self) -> "Certificate":
-        """What can be proven from what is known here; it may take another pass over X."""
+        """Proven bounds at this point; computing them takes another pass over X."""
         return Certificate(self, self.sum.sizes())
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Proven bounds at one point, with all that rounding may have hidden; `sizes` are those of `chunks.sizes`."""
+    """Proven bounds at one point, rounding errors included; `sizes` are those of `chunks.sizes`."""
 
     at: ObjectiveExpansion
     sizes: AnyFloats
 
     def gap(self) -> float:
-        """A bound on f(w) - min f: ½|∇f|², as f is 1-strongly convex, and what rounding may have hidden."""
+        """A bound on f(w) - min f: ½|∇f|², as f is 1-strongly convex, plus an allowance for rounding."""
         in_gradient, in_value = self.errors()
         reach: float = length_of(self.at.gradient) + in_gradient
         return half_square(reach) + in_value
 
     def errors(self) -> tuple[float, float]:
-        """Bounds on the rounding errors of ∇f, by its length, and of f, from the sizes of what was added up."""
+        """Bounds on the rounding error of ∇f (its norm) and on that of f, from the sizes of their terms."""
         C, length = self.at.C, length_of(self.at.point)
         in_gradient = ROUNDING * (length + C * length_of(self.sizes[:-2]))
         in_value = ROUNDING * (half_square(length) + C * (float(self.sizes[-2]) + self.at.sum.terms))
         return in_gradient, in_value
 
     def unseen(self) -> float:
-        """The share of f(0) that pairs may add which only rounding makes seem satisfied: δ² times the curvature."""
+        """A bound on the loss of pairs that seem satisfied only because of rounding, as a fraction of f(0).
+
+        A rounding error of δ in a margin hides a loss of at most δ² times the curvature.
+        """
         bend = self.at.loss.bend
         return 2.0 * bend * ROUNDING**2 * float(self.sizes[-1]) if bend else 0.0  # the sizes may overflow
 
 
 def hinge_slack(smooth: ObjectiveExpansion, value: float) -> float:
-    """C Σ (u - loss'(u) u) for the hinge, of which `smooth` has a rounded corner; its objective is `value` there.
+    """C Σ (max(0, u) - huber'(u) u), where `smooth` has the Huber loss and `value` is the objective with the hinge.
 
-    The slopes C loss'(u) are dual feasible for the hinge, and the dual's value there is value - slack - ½|∇f|².
+    The slopes C huber'(u) are dual feasible for the hinge; the value of the dual there is value - slack - ½|∇f_h|².
     """
     return value - 0.5 * float(smooth.point @ smooth.point) - smooth.C * smooth.sum.moment
 

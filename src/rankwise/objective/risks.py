@@ -6,7 +6,7 @@ Laplacian of the graph G(t + τ - 1),
     Σu = τ N - s·d,   Σu² = τ² N - 2τ s·d + s·L s
     value = a N + b Σu + c/2 Σu²,   gradient = c L s - (b + τ c) d,   H v = c L v
 
-and a loss is the sum over its pieces. The margin τ is 1, or 0 where margins of their own are in the scores already.
+and a loss is the sum over its pieces. The margin τ is 1, or 0 if the documents' own margins are subtracted from s.
 """
 
 from dataclasses import dataclass, replace
@@ -24,16 +24,16 @@ from rankwise.pairs.queries import draw
 
 
 class RiskExpansion(Expansion, Protocol):
-    """A risk at one vector of scores; its numbers are stored on the scores' device."""
+    """A risk at one vector of scores; its arrays are stored on the device of the scores."""
 
     @property
     def moment(self) -> float:
-        """Σ loss'(u) u, from which a dual bound follows."""
+        """Σ loss'(u) u, for the dual bound."""
         ...
 
     @property
     def terms(self) -> float:
-        """The sum of the sizes of what was added up for the value, which its rounding grows with."""
+        """The sum of the absolute values of all terms of the value, for the bound on its rounding error."""
         ...
 
     def with_loss(self, loss: Loss) -> Self:
@@ -45,7 +45,7 @@ class RiskExpansion(Expansion, Protocol):
         ...
 
     def sizes(self) -> AnyFloats:
-        """For each document, the size of all that is added up for it."""
+        """For each document, the sum of |b| + |c| over its pairs, for bounds on rounding errors."""
         ...
 
 
@@ -56,31 +56,31 @@ class Risk(Protocol):
     def loss(self) -> Loss: ...
     @property
     def any(self) -> bool:
-        """Whether there is a pair at all."""
+        """Whether there is any pair of positive weight."""
         ...
 
     @property
     def totals(self) -> Floats:
-        """For each query, how many pairs there are, or their total weight."""
+        """For each query, the number of its pairs, or their total weight."""
         ...
 
     @property
     def starts(self) -> Ints:
-        """Where each query begins among the rows, and the end."""
+        """The first row of each query, and the number of rows."""
         ...
 
     def at(self, scores: AnyFloats) -> RiskExpansion: ...
     def with_loss(self, loss: Loss) -> Self: ...
     def select(self, queries: Selection, rows: Selection, n_threads: int) -> Self:
-        """The share of these queries, whose rows are `rows`."""
+        """The risk of these queries only, whose rows are `rows`."""
         ...
 
     def sampled(self, n_rows: int, seed: int, n_threads: int) -> tuple[Self, Ints]:
-        """An estimate from about `n_rows` of the rows, drawn at random, and these rows."""
+        """An estimate from a random sample of about `n_rows` rows, and the row numbers of the sample."""
         ...
 
     def drawn(self, queries: Ints, rows: Ints, sizes: Ints, scales: Floats, n_threads: int) -> Self:
-        """The estimate from what `pairs.queries.draw` has drawn."""
+        """The estimate from a sample that `pairs.queries.draw` has drawn."""
         ...
 
 
@@ -109,7 +109,7 @@ class PairwiseExpansion:
         return total
 
     def half_hessian(self, v: AnyFloats) -> AnyFloats:
-        """c (½ D v - below(v)) has one sum where L v has two."""
+        """c (½ D v - below(v)), which takes one sum over pairs where L v takes two."""
         total: AnyFloats = namespace(v).zeros_like(v)
         for curvature, graph in self._curved:
             sums = graph.below(v)
@@ -144,7 +144,7 @@ def _identity(point: AnyFloats) -> AnyFloats:
 class PairwiseRisk:
     """The sum of loss(s_i - s_j) over all preference pairs (i, j).
 
-    With `margins` δ, one per document, the pair (i, j) is asked to differ by δ_i - δ_j instead of 1.
+    With `margins` δ, one per document, the required margin of the pair (i, j) is δ_i - δ_j instead of 1.
     """
 
     preferences: Preferences
@@ -183,7 +183,7 @@ class PairwiseRisk:
 
     @property
     def tau(self) -> float:
-        """By how much a pair's scores are asked to differ, the documents' own margins taken off."""
+        """The required margin of a pair after the documents' own margins are subtracted from the scores."""
         return 1.0 if self.margins is None else 0.0
 
     @property
@@ -218,8 +218,8 @@ class PairwiseRisk:
 class ListedRisk:
     """Σ_p weight_p · loss(u_p) over listed pairs, u_p = margin_p - (s_better - s_worse).
 
-    For pairs that a user gives, and for costs that only a list can hold. `differences` is the pairs × rows matrix with
-    +1 at the better and -1 at the worse document of each pair.
+    For pairs that a user passes, and for costs that are not sums of products. `differences` is the pairs × rows matrix
+    with +1 at the better and -1 at the worse document of each pair.
     """
 
     differences: SparseMatrix
@@ -251,7 +251,7 @@ class ListedRisk:
 
     @property
     def starts(self) -> Ints:
-        """One query: listed pairs may join any two rows."""
+        """One query, because listed pairs may contain any two rows."""
         return np.array([0, self.differences.shape[1]])
 
     def with_loss(self, loss: Loss) -> "ListedRisk":
@@ -261,7 +261,7 @@ class ListedRisk:
         return self
 
     def sampled(self, n_rows: int, seed: int, n_threads: int) -> tuple["ListedRisk", Ints]:
-        """All of it."""
+        """The whole risk: listed pairs are not sampled."""
         return self, np.arange(self.differences.shape[1])
 
     def drawn(self, queries: Ints, rows: Ints, sizes: Ints, scales: Floats, n_threads: int) -> "ListedRisk":
@@ -270,7 +270,7 @@ class ListedRisk:
 
 @dataclass(frozen=True)
 class ListedExpansion:
-    """The pairs' curvatures, and the sizes of what is added up for each pair."""
+    """Holds the curvature of each pair, and its |b| + |c| for bounds on rounding errors."""
 
     point: Floats
     value: float

@@ -1,8 +1,8 @@
-"""Rows of X, dense or CSR: their products with a vector, and adding them to one, in float64 whatever X holds.
+"""Kernels on rows of X, dense or CSR: products with a vector, and adding rows to a vector, always in float64.
 
-`rows` is (X,), or the values, columns and ends of rows of a CSR matrix. `values(rows, i)` are those that row i stores;
-the m-th of them belongs to the feature `feature(columns(rows, i), m)`. Whether X is dense is settled when a kernel is
-compiled, so one piece of code serves both, and is as fast as two would be.
+`rows` is (X,), or (values, columns, ends of rows) of a CSR matrix. `values(rows, i)` are the stored values of row i;
+the m-th of them belongs to the feature `feature(columns(rows, i), m)`. Whether X is dense is decided when a kernel is
+compiled, so the same code serves both at full speed.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ def values(rows: Any, i: int) -> Any:
 
 @kernel
 def columns(rows: Any, i: int) -> Any:
-    """The features of a CSR row; of a dense one they need no list."""
+    """The feature numbers of a CSR row; None for a dense row."""
     if len(rows) == 1:
         return None
     return rows[1][rows[2][i] : rows[2][i + 1]]
@@ -60,7 +60,7 @@ def dot(rows: Any, first: int, last: int, v: Floats, out: Floats) -> None:
 
 @kernel(fastmath=REORDER)
 def add_transposed(rows: Any, first: int, last: int, g: Floats, out: Floats) -> None:
-    """out += Σ g_i x_i over the rows first, ..., last - 1; four dense rows at a time, as `out` is read and written."""
+    """out += Σ g_i x_i over the rows first, ..., last - 1; four dense rows at a time, to read and write `out` less."""
     i = first
     if len(rows) == 1:
         X = rows[0]
@@ -75,7 +75,7 @@ def add_transposed(rows: Any, first: int, last: int, g: Floats, out: Floats) -> 
 
 @kernel(fastmath=REORDER)
 def absolute_dot(rows: Any, first: int, last: int, v: Floats, out: Floats) -> None:
-    """out_i = |x_i| · v, absolute value by absolute value."""
+    """out_i = |x_i| · v, where |x_i| has the absolute values of x_i."""
     for i in range(first, last):
         x, stored = values(rows, i), columns(rows, i)
         total = 0.0

@@ -1,7 +1,7 @@
 """Rows of features, dense or CSR, float32 or float64, and the two products a linear model needs: X v and Xᵀ g.
 
-float32 values are read as they are and summed in float64. A large matrix is gone through in blocks of rows that do not
-depend on the number of threads. This is the only place that knows how X is stored.
+float32 values are stored as float32 and summed in float64. A large matrix is processed in blocks of rows that do not
+depend on the number of threads.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from rankwise.foundation.threads import share
 
 Block = TypeVar("Block")
 
-BLOCK_BYTES = 1 << 22  # the largest block of rows: small enough to stay in cache
-LEAST_BLOCK = 1 << 19  # the smallest: large enough to hide the calls; between them, an eighth of X
-LANES = 4, 64  # partial sums kept apart, at least and at most
+BLOCK_BYTES = 1 << 22  # of the largest block of rows, which should fit into the cache
+LEAST_BLOCK = 1 << 19  # of the smallest, so that the overhead per call is small; between these, an eighth of X
+LANES = 4, 64  # least and greatest number of partial sums
 
 
 class Rows(Protocol):
-    """X wherever it is stored: two products, and what bounds their rounding."""
+    """X, wherever it is stored: two products, and bounds on their rounding errors."""
 
     @property
     def n_rows(self) -> int: ...
@@ -39,12 +39,12 @@ class Rows(Protocol):
 
     @property
     def width(self) -> int:
-        """How many columns sums over pairs should take at once."""
+        """How many columns sums over pairs should take at a time."""
         ...
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        """X as compiled kernels take it: the array, or a CSR matrix's values, columns and ends of rows."""
+        """X for compiled kernels: the array, or the values, columns and ends of rows of a CSR matrix."""
         ...
 
     @property
@@ -53,19 +53,19 @@ class Rows(Protocol):
         ...
 
     def loaded(self) -> "Rows":
-        """With the rows in memory."""
+        """The same rows, read into memory."""
         ...
 
     def select(self, rows: Selection, n_threads: int) -> "Rows":
-        """Some of the rows; a slice of them is not copied."""
+        """Some of the rows; a slice is not copied."""
         ...
 
     def subset(self, rows: Ints, n_threads: int) -> "Rows":
-        """Some of the rows, in order, left where they are stored if that is on disk."""
+        """Some of the rows, in ascending order; rows on disk stay on disk."""
         ...
 
     def centred(self, starts: Ints) -> "Rows":
-        """The same differences within queries, which begin at the rows `starts`, without large common offsets."""
+        """Rows with the same differences within queries, without large common offsets; queries begin at `starts`."""
         ...
 
     def dot(self, v: AnyFloats) -> AnyFloats:
@@ -81,7 +81,7 @@ class Rows(Protocol):
         ...
 
     def absolute_dot(self, v: AnyFloats) -> AnyFloats:
-        """|X| v, absolute value by absolute value."""
+        """|X| v, where |X| has the absolute values of X."""
         ...
 
     def absolute_transposed_dot(self, g: AnyFloats) -> AnyFloats:
@@ -93,7 +93,7 @@ class Rows(Protocol):
         ...
 
     def scores(self, w: AnyFloats) -> AnyFloats:
-        """X w row by row: equal rows get equal scores wherever they are."""
+        """X w, computed row by row, so that equal rows get equal scores."""
         ...
 
 
@@ -111,7 +111,7 @@ class MemoryRows:
         self.n_threads = n_threads
         block = min(BLOCK_BYTES, max(LEAST_BLOCK, self.nbytes // 8))
         self.block_rows = max(1, block * self.n_rows // max(self.nbytes, 1))
-        self.width = max(8, BLOCK_BYTES // (2 * max(self.n_rows, 1)))  # columns that sums over pairs take at once
+        self.width = max(8, BLOCK_BYTES // (2 * max(self.n_rows, 1)))
 
     @property
     def X(self) -> HostMatrix:
@@ -171,7 +171,7 @@ class MemoryRows:
         return in_order(share(add_up, lanes(self.blocks(), self.nbytes, g[:1].size * self.n_features), self.n_threads))
 
     def scores(self, w: Floats) -> Floats:
-        """X w row by row: equal rows get equal scores wherever they stand, which a matrix product does not promise."""
+        """X w, computed row by row, so that equal rows get equal scores; BLAS does not guarantee this."""
         scores: Floats = self.X @ w if is_sparse(self.X) else np.einsum("ij,j->i", self.X, w)
         return scores
 
@@ -193,7 +193,7 @@ class MemoryRows:
         return self._added_up(add_absolute, g)
 
     def _added_up(self, add: Callable[[tuple[Array, ...], int, int, Floats, Floats], None], g: Floats) -> Floats:
-        """The sum over all rows of what a kernel adds for each."""
+        """The sum over all rows of what the kernel `add` adds per row."""
 
         def add_up(blocks: list[slice]) -> Floats:
             total = np.zeros(self.n_features)
@@ -208,20 +208,20 @@ class MemoryRows:
         return _dense(self.X[:, first:last])
 
     def blocks(self) -> list[slice]:
-        """The rows, cut into blocks that do not depend on the number of threads."""
+        """The rows, divided into blocks that do not depend on the number of threads."""
         step = self.block_rows
         return [slice(first, min(first + step, self.n_rows)) for first in range(0, self.n_rows, step)]
 
 
 def lanes(blocks: list[Block], nbytes: int, size: int) -> list[list[Block]]:
-    """The blocks dealt into runs, each with a sum of this size of its own: so few that they cost less than X itself."""
+    """The blocks divided into runs, each with a partial sum of `size` numbers; these take little memory beside X."""
     most = int(np.clip(nbytes // (32 * max(size, 1)), *LANES))
     step = max(1, -(-len(blocks) // most))
     return [blocks[i : i + step] for i in range(0, len(blocks), step)]
 
 
 def in_order(parts: list[Floats]) -> Floats:
-    """The sum of the parts, first to last."""
+    """The sum of the parts, added from first to last."""
     if len(parts) == 1:
         return parts[0]
     total = parts[0] + parts[1]

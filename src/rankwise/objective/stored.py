@@ -1,7 +1,8 @@
-"""Rows of X that lie on disk and are read, part by part, whenever a pass over them gets there.
+"""Rows of X on disk, which are read chunk by chunk in every pass.
 
-A part's rows are read once for scores, pair sums and the way back to features, and forgotten: what a solver keeps of a
-point is a few numbers per document. Where the rows come from is the source's business (see `rankwise.data.chunks`).
+The rows of a chunk are read once for scores, pair sums and the product with Xᵀ, and then released; the expansion at a
+point keeps a few numbers per document. The source of the rows is any object with the protocol `Source` (see
+`rankwise.data.chunks`).
 """
 
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -25,7 +26,7 @@ class Source(Protocol):
     @property
     def nbytes(self) -> int: ...
     def load(self, low: int, high: int) -> HostMatrix:
-        """Rows low, ..., high - 1, in arrays that the next load of the same thread may use again."""
+        """Rows low, ..., high - 1, in arrays that the next load by the same thread may overwrite."""
         ...
 
 
@@ -33,14 +34,14 @@ Features: TypeAlias = Matrix | Source  # wherever it is stored
 
 
 def is_stored(X: object) -> bool:
-    """Whether X is rows on disk, as `rankwise.open_chunks` gives them."""
+    """Whether X is rows on disk, as returned by `rankwise.open_chunks`."""
     return isinstance(X, Source)
 
 
 class StoredRows(MemoryRows):
-    """Rows low, ..., high - 1 of a source; or, of these, the ones that `picked` numbers, from low on and in order.
+    """Rows low, ..., high - 1 of a source; or only some of them, whose numbers minus low are in `picked`, ascending.
 
-    starts  of queries, whose common offsets are taken off when rows are loaded
+    starts  the first rows of queries, for `centred` when rows are loaded
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class StoredRows(MemoryRows):
         return rows if self.starts is None else rows.centred(self.starts)
 
     def select(self, rows: Selection, n_threads: int) -> MemoryRows:
-        """Some of the rows: a slice of them stays on disk, single ones are read."""
+        """Some of the rows: a slice stays on disk, single rows are read into memory."""
         if not isinstance(rows, slice):
             return MemoryRows(self._read(rows), n_threads)
         first, last, _ = rows.indices(self.n_rows)
@@ -81,7 +82,7 @@ class StoredRows(MemoryRows):
         return self._picking(self.picked[first:last], n_threads, starts)
 
     def subset(self, rows: Ints, n_threads: int) -> MemoryRows:
-        """Some of the rows, in order, which stay on disk."""
+        """Some of the rows, in ascending order, which stay on disk."""
         return self._picking(rows if self.picked is None else self.picked[rows], n_threads, None)
 
     def _picking(self, picked: Ints, n_threads: int, starts: Ints | None) -> MemoryRows:
@@ -94,7 +95,7 @@ class StoredRows(MemoryRows):
         return np.concatenate([self.select(rows, 1).loaded().scores(w) for rows in parts])
 
     def _read(self, rows: Ints) -> HostMatrix:
-        """Rows by their numbers, run after run of neighbours."""
+        """Rows by their numbers; consecutive rows are read together."""
         rows = rows if self.picked is None else self.picked[rows]
         begins = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
         ends = np.append(begins[1:], rows.size)

@@ -1,7 +1,7 @@
-"""risk(X w) as a function of w: chunks of whole queries, added up by an executor.
+"""risk(X w) as a function of w: the sum over chunks of whole queries, computed by an executor.
 
-Every term is a sum over queries. A chunk goes all the way (scores, pair sums, back to features) before the next one is
-looked at, so that X is read once per product.
+Value, gradient and Hessian are sums over queries. A thread finishes a chunk (scores, pair sums, back to features)
+before it starts the next one, so that X is read once per product.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from rankwise.objective.chunks import SCALARS
 from rankwise.objective.executors import Executor, State
 from rankwise.objective.losses import Loss
 
-NEAR_CORNER = 1e-6  # how far beyond a corner pairs may be there by rounding, with terms of scores up to 10^9
+NEAR_CORNER = 1e-6  # bound on the rounding error of a margin, for scores with terms of up to 10^9
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class Sum:
         return self if loss is self.loss else Sum(self.executor.with_loss(loss))
 
     def select(self, queries: Ints) -> "Sum":
-        """The share of these queries."""
+        """The sum over these queries only."""
         return Sum(self.executor.select(queries))
 
     def sampled(self, n_rows: int, seed: int) -> "Sum":
-        """An estimate from about `n_rows` of the rows, drawn at random."""
+        """An estimate from a random sample of about `n_rows` rows."""
         return Sum(self.executor.sampled(n_rows, seed))
 
     def along(self, start: AnyFloats, direction: AnyFloats) -> "Ray":
-        """The risk on the ray start + t · direction; X is read once and not again."""
+        """The risk on the ray start + t · direction; X is read once, however many slopes are computed."""
         return Ray(self.executor.state(methodcaller("along", start, direction)))
 
 
@@ -90,9 +90,10 @@ class SumExpansion:
         return self.state.total(methodcaller("hessian_diagonal"), size=self.point.shape[0])
 
     def sizes(self) -> AnyFloats:
-        """The sizes of what was added up, which rounding grows with: see `chunks.sizes`.
+        """Bounds on rounding errors in units of ε: see `chunks.sizes`.
 
-        A hinge has its slope up to the corner, so that pairs which rounding alone puts beyond it count too.
+        A loss with a corner has its full slope up to it, so pairs that rounding may have moved past the corner are
+        included.
         """
         state = self.state if self.of.loss.smooth else self.state.with_loss(losses.beyond(-NEAR_CORNER))
         return state.total(methodcaller("sizes"), size=self.point.shape[0] + 2)

@@ -18,8 +18,8 @@ from rankwise.pairs.graph import Layout
 from rankwise.pairs.queries import cut
 from rankwise.pairs.swept import PIECE, SweptGraph
 
-FEW_LEVELS = 12  # up to here a plain table of levels is faster than a Fenwick tree
-SHORT = 64  # up to here sorting by insertion is faster
+FEW_LEVELS = 12  # up to this many levels a table of sums is faster than a Fenwick tree
+SHORT = 64  # up to this many documents insertion sort is faster than radix sort
 
 
 class Engine:
@@ -70,14 +70,14 @@ class Graph(SweptGraph):
 def sweep(upward: bool, threshold: float, starts: Ints, n_levels: Ints, ranking: Any, v: Floats, out: Floats) -> None:
     """Add above(v) if `upward`, else below(v), to out, for the queries between `starts`.
 
-    Values are copied into the order of the scores first, and the sums back afterwards: in loops of their own these
-    reads overlap in the memory system; between the steps of a sweep each would wait for the one before.
+    The values are gathered in score order before the sweep, and the sums scattered afterwards: in separate loops the
+    random memory accesses overlap, while within the sweep each would wait for the one before.
     """
     order, scores, levels = ranking
     longest, most = 0, 0
     for q in range(n_levels.size):
         longest, most = max(longest, starts[q + 1] - starts[q]), max(most, n_levels[q])
-    here, found = np.empty((longest, *v.shape[1:])), np.empty((longest, *v.shape[1:]))
+    values, results = np.empty((longest, *v.shape[1:])), np.empty((longest, *v.shape[1:]))
     table = np.empty((most, *v.shape[1:]))
     for q in range(n_levels.size):
         first, last = starts[q], starts[q + 1]
@@ -85,33 +85,33 @@ def sweep(upward: bool, threshold: float, starts: Ints, n_levels: Ints, ranking:
         sums = table[: n_levels[q]]
         sums[:] = 0.0
         for p in range(rows.size):
-            _set(here, p, v, rows[p])
-        _sweep_query(upward, sums.shape[0] <= FEW_LEVELS, threshold, query, here, sums, found)
+            _set(values, p, v, rows[p])
+        _sweep_query(upward, sums.shape[0] <= FEW_LEVELS, threshold, query, values, sums, results)
         for p in range(rows.size):
-            _add(out, rows[p], found, p)
+            _add(out, rows[p], results, p)
 
 
 @kernel
 def _sweep_query(upward: bool, few: bool, threshold: float, query: Any, v: Floats, sums: Floats, out: Floats) -> None:
-    """The sums of one query, its documents in the order of their scores."""
+    """The sums of one query, whose documents are in score order; `sums` is the table or tree by level."""
     scores, levels = query
     n, k = scores.size, sums.shape[0]
     sign, step = (-1.0, 1) if upward else (1.0, -1)
-    here, end = (0, n) if upward else (n - 1, -1)
-    entering = here
-    while here != end:
-        while entering != end and sign * (scores[here] - scores[entering]) < threshold:
+    current, end = (0, n) if upward else (n - 1, -1)
+    entering = current
+    while current != end:
+        while entering != end and sign * (scores[current] - scores[entering]) < threshold:
             node = first_node(levels[entering], upward)
             while node > 0:
                 _add(sums, node - 1, v, entering)
                 node = next_node(node, k, few, upward)
             entering += step
-        node = first_node(levels[here], not upward)
-        _clear(out, here)
+        node = first_node(levels[current], not upward)
+        _clear(out, current)
         while node > 0:
-            _add(out, here, sums, node - 1)
+            _add(out, current, sums, node - 1)
             node = next_node(node, k, few, not upward)
-        here += step
+        current += step
 
 
 @kernel
@@ -146,7 +146,10 @@ def _clear(to: Floats, i: int) -> None:
 
 @kernel
 def first_node(level: int, under: bool) -> int:
-    """Nodes count from 1. `under`: those that together cover the levels below this one; else those that contain it."""
+    """The first of the nodes that cover the levels below this one (`under`), or of those that contain this level.
+
+    Nodes are numbered from 1.
+    """
     return level if under else level + 1
 
 
@@ -161,7 +164,7 @@ def next_node(node: int, k: int, few: bool, under: bool) -> int:
 
 @kernel
 def sort_queries(starts: Ints, identity: bool, rows: Ints, scores: Floats, level: Ints, ranking: Any) -> None:
-    """Stable sort by score within each query: short ones by insertion, others by the digits of the score's bits."""
+    """Stable sort by score within each query: insertion sort for short queries, radix sort for others."""
     order, sorted_scores, sorted_levels = ranking
     longest = 0
     for q in range(starts.size - 1):
@@ -193,7 +196,10 @@ def _insertion_sort(keys: Floats, items: Ints) -> None:
 
 @kernel
 def _radix_sort(keys: Ints, items: Ints, spare_keys: Ints, spare_items: Ints) -> None:
-    """Sort by byte after byte, lowest first. The bits of floats sort as integers after negative ones are inverted."""
+    """Sort by one byte after another, lowest first.
+
+    The bits of floats sort like integers if those of negative floats are inverted and the sign bit of others is set.
+    """
     n, negative = keys.size, np.uint64(1 << 63)
     counts = np.zeros((8, 256), np.int64)
     for i in range(n):
@@ -201,7 +207,7 @@ def _radix_sort(keys: Ints, items: Ints, spare_keys: Ints, spare_items: Ints) ->
         keys[i] = key
         for byte in range(8):
             counts[byte, (key >> np.uint64(8 * byte)) & np.uint64(255)] += 1
-    here, there = (keys, items), (spare_keys[:n], spare_items[:n])
+    source, target = (keys, items), (spare_keys[:n], spare_items[:n])
     for byte in range(8):
         shift, places = np.uint64(8 * byte), counts[byte]
         if places[(keys[0] >> shift) & np.uint64(255)] == n:
@@ -210,38 +216,38 @@ def _radix_sort(keys: Ints, items: Ints, spare_keys: Ints, spare_items: Ints) ->
         for digit in range(256):
             place, places[digit] = place + places[digit], place
         for i in range(n):
-            digit = (here[0][i] >> shift) & np.uint64(255)
-            there[0][places[digit]], there[1][places[digit]] = here[0][i], here[1][i]
+            digit = (source[0][i] >> shift) & np.uint64(255)
+            target[0][places[digit]], target[1][places[digit]] = source[0][i], source[1][i]
             places[digit] += 1
-        here, there = there, here
+        source, target = target, source
     for i in range(n):
-        key = here[0][i]
-        keys[i], items[i] = key ^ negative if key & negative else ~key, here[1][i]
+        key = source[0][i]
+        keys[i], items[i] = key ^ negative if key & negative else ~key, source[1][i]
 
 
 @kernel
 def number_few(labels: Floats, most: int, level: Ints) -> int:
-    """Number the distinct labels upwards, into `level`; returns their number, 0 if there are more than `most`."""
+    """Number the distinct labels in ascending order, into `level`; return their number, or 0 if it exceeds `most`."""
     values = np.empty(most + 1)
-    found = 0
+    n_distinct = 0
     for label in labels:
-        place = _place(values, found, label)
-        if place == found or values[place] != label:
-            if found == most:
+        place = _place(values, n_distinct, label)
+        if place == n_distinct or values[place] != label:
+            if n_distinct == most:
                 return 0
-            for later in range(found, place, -1):
+            for later in range(n_distinct, place, -1):
                 values[later] = values[later - 1]
             values[place] = label
-            found += 1
+            n_distinct += 1
     for i in range(labels.size):
-        level[i] = _place(values, found, labels[i])
-    return found
+        level[i] = _place(values, n_distinct, labels[i])
+    return n_distinct
 
 
 @kernel
-def _place(values: Floats, found: int, label: float) -> int:
-    """How many of the values are below the label."""
+def _place(values: Floats, n: int, label: float) -> int:
+    """How many of the first n values, which ascend, are below the label."""
     place = 0
-    while place < found and values[place] < label:
+    while place < n and values[place] < label:
         place += 1
     return place

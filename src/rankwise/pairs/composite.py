@@ -1,7 +1,7 @@
-"""Pair engines composed of others: sums of graphs, and edges whose weights are sums of products.
+"""Pair engines composed of others: sums of graphs, and edge weights that are sums of products.
 
-The pairs of adjacent levels are two sets of problems with two levels, (0 1)(2 3)... and (1 2)(3 4)...: two graphs.
-An edge weight δ_ij = Σ_r left_ir · right_jr needs r sums instead of one, whatever the engine.
+The pairs of adjacent levels form two graphs, each of problems with two levels: (0 1)(2 3)... and (1 2)(3 4)...
+An edge weight δ_ij = Σ_r left_ir · right_jr takes r sums instead of one, with any engine.
 """
 
 from collections.abc import Callable
@@ -99,7 +99,7 @@ def _in_products(sums: Callable[[Array], AnyFloats], outer: AnyFloats, inner: An
 
 
 def adjacent(layout: Layout) -> list[Layout]:
-    """The two layouts whose pairs are those of neighbouring levels; `level` must count the levels of a query."""
+    """The two layouts that together have the pairs of adjacent levels; levels must be 0, 1, 2, ... in each query."""
     rows = np.arange(layout.n_rows) if layout.rows is None else layout.rows
     at_host = to_host(layout.level)
     query = np.repeat(np.arange(layout.n_levels.size), np.diff(layout.starts))

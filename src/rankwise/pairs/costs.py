@@ -1,4 +1,4 @@
-"""The cost of a pair in the wrong order: δ_ij = Σ_r left_ir · right_jr, so that pairs need not be enumerated.
+"""The cost of ranking a pair in the wrong order: δ_ij = Σ_r left_ir · right_jr, so that pairs need not be enumerated.
 
 a vector δ     (δ_i - δ_j)²
 "gain"         the same with δ_i = 2^y_i - 1
@@ -20,7 +20,7 @@ from rankwise.pairs.queries import Queries
 
 Costs: TypeAlias = str | ArrayLike | SparseMatrix | Callable[[Ints, Ints], ArrayLike]
 NAMES = ("gain", "dcg", "ndcg")
-LARGEST_LABEL = 60  # beyond it 2^y dwarfs every other label
+LARGEST_LABEL = 60  # for larger labels, 2^y makes the gains of all other labels negligible
 
 
 def per_document(costs: Costs, labels: Floats) -> Floats | None:
@@ -40,11 +40,11 @@ def rises(delta: Floats, labels: Floats, queries: Queries) -> bool:
 
 
 def separable(costs: Costs, labels: Floats, queries: Queries) -> tuple[Floats, Floats]:
-    """left and right, one row per document."""
+    """The factors left and right of δ_ij = Σ_r left_ir · right_jr, one row per document."""
     delta = per_document(costs, labels)
     one = np.ones(labels.size)
     if delta is not None:
-        # Only differences matter, and with a large offset their squares would lose them.
+        # Only differences matter; the squares of values with a large offset would lose their digits.
         delta = delta - (np.bincount(queries.codes, delta, minlength=len(queries)) / queries.sizes)[queries.codes]
         return np.column_stack((delta**2, one, -2 * delta)), np.column_stack((one, delta**2, delta))
     if isinstance(costs, str):
@@ -53,10 +53,11 @@ def separable(costs: Costs, labels: Floats, queries: Queries) -> tuple[Floats, F
 
 
 def known(costs: Costs) -> bool:
-    """Whether the costs are sums of products; a callable or an n × n matrix is not."""
+    """Whether the costs are sums of products; those of a callable or of a sparse n × n matrix are not."""
     if isinstance(costs, str):
         if costs not in NAMES:
-            raise ValueError(f"costs is {costs!r}: there are {', '.join(map(repr, NAMES))}, arrays and callables")
+            names = ", ".join(map(repr, NAMES))
+            raise ValueError(f"costs must be one of {names}, an array, a sparse matrix or a callable; got {costs!r}")
         return True
     return isinstance(costs, np.ndarray | list | tuple)
 
@@ -64,7 +65,7 @@ def known(costs: Costs) -> bool:
 def _gains(labels: Floats) -> Floats:
     if labels.min(initial=0) < 0 or labels.max(initial=0) > LARGEST_LABEL:
         raise ValueError(
-            f"costs from gains 2^y - 1 need labels from 0 to {LARGEST_LABEL}: give a vector of costs instead"
+            f"costs from gains 2^y - 1 need labels from 0 to {LARGEST_LABEL}: pass a vector of costs instead"
         )
     return np.exp2(labels) - 1.0
 
@@ -97,7 +98,7 @@ def _table(table: Floats, labels: Floats) -> tuple[Floats, Floats]:
         and table.shape[0] == table.shape[1] > k
         and bool(np.isin(distinct, np.arange(len(table))).all())
     ):
-        k, level = len(table), labels.astype(np.intp)  # labels 0, 1, ... are levels even if one is missing
+        k, level = len(table), labels.astype(np.intp)  # labels 0, 1, ... index the table even if some do not occur
     if table.shape != (k, k):
         raise ValueError(f"costs has the shape {table.shape}: the labels have {k} levels, so a table must be {k} × {k}")
     if not np.isfinite(table).all() or (np.tril(table, -1) < 0).any():

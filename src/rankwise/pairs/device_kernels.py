@@ -1,7 +1,7 @@
-"""Kernels for torch on a GPU, each in place of array functions that take many passes over memory.
+"""Kernels for torch on a GPU; each replaces several array functions, which would take many passes over memory.
 
-X v and Xᵀ g read float32 rows once and add up in float64, in a fixed order. (torch's prefix sums on a GPU have no fixed
-order, so the last digits of a fit may change from run to run.)
+X v and Xᵀ g read float32 rows once and sum in float64, in a fixed order. (torch's prefix sums on a GPU have no fixed
+order, so the last digits of a fit may differ from run to run.)
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -11,10 +11,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-ROWS = 8  # of X that a program processes at a time
-COLUMNS, WIDE = 32, 256  # columns likewise, in X v and at most in Xᵀ g
-PROGRAMS = 8448  # that share the rows of X in Xᵀ g, each with sums of its own
-ELEMENTS = 1024  # of a vector per program
+ROWS = 8  # rows of X that a program processes at a time
+COLUMNS, WIDE = 32, 256  # columns at a time: in X v, and at most in Xᵀ g
+PROGRAMS = 8448  # programs that share the rows of X in Xᵀ g, each with its own partial sums
+ELEMENTS = 1024  # entries of a vector per program
 
 
 def dot(X: Tensor, v: Tensor) -> Tensor:
@@ -63,8 +63,8 @@ def bisect(scores: Tensor, first: Tensor, last: Tensor, threshold: float, upward
 
 def _current(x: Tensor) -> AbstractContextManager[None]:
     """A context in which kernels run on the device of x; entering it takes longer than some kernels."""
-    here: bool = torch.cuda.current_device() == x.device.index
-    return nullcontext() if here else torch.cuda.device(x.device)
+    is_current: bool = torch.cuda.current_device() == x.device.index
+    return nullcontext() if is_current else torch.cuda.device(x.device)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -102,16 +102,16 @@ def _add_differences(  # type: ignore[no-untyped-def]
     rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     inside = rows < n
-    there = inside[:, None] & (columns < width)[None, :]
-    here = total + rows[:, None] * width + columns[None, :]
-    sums = tl.load(here, there, 0.0)
+    mask = inside[:, None] & (columns < width)[None, :]
+    entries = total + rows[:, None] * width + columns[None, :]
+    sums = tl.load(entries, mask, 0.0)
     at = rows * step
     for _ in range(sides):
         low, high = tl.load(start + at, inside, 0).to(tl.int64), tl.load(end + at, inside, 0).to(tl.int64)
-        sums += tl.load(prefix + high[:, None] * width + columns[None, :], there, 0.0)
-        sums -= tl.load(prefix + low[:, None] * width + columns[None, :], there, 0.0)
+        sums += tl.load(prefix + high[:, None] * width + columns[None, :], mask, 0.0)
+        sums -= tl.load(prefix + low[:, None] * width + columns[None, :], mask, 0.0)
         at += side
-    tl.store(here, sums, there)
+    tl.store(entries, sums, mask)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -127,7 +127,7 @@ def _bisect(  # type: ignore[no-untyped-def]
         middle = (low + high) // 2
         unsettled = low < high
         apart = tl.load(scores + middle, inside & unsettled, 0.0) - own
-        there = apart >= threshold if UPWARD else -apart < threshold
-        high = tl.where(unsettled & there, middle, high)
-        low = tl.where(unsettled & (there == 0), middle + 1, low)
+        beyond = apart >= threshold if UPWARD else -apart < threshold
+        high = tl.where(unsettled & beyond, middle, high)
+        low = tl.where(unsettled & (beyond == 0), middle + 1, low)
     tl.store(out + places, low, inside)

@@ -10,9 +10,9 @@ from rankwise.pairs.queries import Queries
 
 
 def levels(labels: AnyArray, queries: Queries, few: int) -> tuple[AnyArray, Ints]:
-    """An int32 per row that orders the labels within a query, and per query a bound above all of its own.
+    """An int32 per row that orders the labels within a query, and per query a number above all of its levels.
 
-    Up to `few` distinct labels are counted once for all queries; more of them within each query.
+    Up to `few` distinct labels are numbered once for all queries; more are numbered within each query.
     """
     xp = namespace(labels)
     distinct = xp.unique_values(labels)
@@ -57,11 +57,11 @@ class Grouping:
         return bool(xp.any((level[1:] != level[:-1]) & (query[1:] == query[:-1])))
 
     def centred(self, scores: AnyArray, weights: AnyArray) -> AnyArray:
-        """The scores less, in each query, that of its first document of positive weight."""
+        """The scores minus, per query, that of its first document with a positive weight; 0 if there is none."""
         xp = namespace(scores)
         counted = xp.cumulative_sum(xp.astype(weights > 0, xp.int32), dtype=xp.int32, include_initial=True)
         first = xp.searchsorted(counted[1:], xp.take(counted, self.starts) + 1)
         offsets = xp.take(scores, xp.clip(first, 0, scores.shape[0] - 1))
         of_query = xp.concat((xp.take(counted, self.starts)[1:], counted[-1:])) > xp.take(counted, self.starts)
         shifted = scores - xp.take(offsets, self.query)
-        return xp.where(xp.take(of_query, self.query), shifted, xp.zeros_like(shifted))  # in no pair, so without effect
+        return xp.where(xp.take(of_query, self.query), shifted, xp.zeros_like(shifted))

@@ -1,15 +1,15 @@
-"""Levels written in digits, for `portable`: what does not depend on the scores, and the sort by one digit."""
+"""Levels written in digits, for `portable`: the arrays that do not depend on the scores, and the sort by one digit."""
 
 from dataclasses import dataclass
 
 from rankwise.foundation.devices import AnyArray, device_of, namespace, on_device_of
 from rankwise.pairs.graph import Layout
 
-BASE = 8  # of the digits; up to so many levels are one digit
+BASE = 8  # largest base of the digits; up to this many levels need one digit
 
 
 class Fixed:
-    """What does not depend on the scores. Places 0, 1, ... count the documents query by query."""
+    """The arrays that do not depend on the scores. Places 0, 1, ... number the documents query by query."""
 
     def __init__(self, layout: Layout, like: AnyArray) -> None:
         self.layout = layout
@@ -28,7 +28,7 @@ class Fixed:
         while BASE**n_digits < n_levels:
             n_digits += 1
         self.base = next(base for base in range(1, BASE + 1) if base**n_digits >= n_levels)
-        self.shifts = [self.base**i for i in range(n_digits)]  # of the digits, the lowest first
+        self.shifts = [self.base**i for i in range(n_digits)]  # place values of the digits, the lowest first
         self.bounds = [self._bounds(shift) for shift in self.shifts]
         self.weights = None if layout.weights is None else self._scaled(on_device_of(like, layout.weights))
 
@@ -52,9 +52,9 @@ class Fixed:
         return [0, *(int(one) for one in below), self.layout.n_rows]
 
     def _scaled(self, weights: AnyArray) -> tuple[AnyArray, AnyArray]:
-        """Factors per row, to multiply by before and after a sum; those before are at most about 1 in each query.
+        """Factors per row for the values before a sum and for the sums; the largest of the former is near 1 per query.
 
-        The scales are powers of 2, so that nothing is rounded.
+        They are scaled by powers of 2, which does not round.
         """
         xp = self.xp
         grouped = self.grouped(weights)
@@ -68,11 +68,11 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Digit:
-    """The problem of one digit: the documents sorted by this digit, stably.
+    """The documents sorted, stably, by one digit.
 
-    moved   the place where each document was before
-    digits  of the documents before they moved
-    to      to[k * (n + 1) + p]: where the first of digit k goes to among those from place p on
+    moved   the place of each document before the sort
+    digits  the digit of each document before the sort
+    to      to[k * (n + 1) + p]: the new place of the first document with digit k that was at place p or after it
     bounds  how many documents have a digit below 0, 1, ...
     """
 

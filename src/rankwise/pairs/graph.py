@@ -1,8 +1,8 @@
-"""What every pair engine takes, and what it returns.
+"""The interface of pair engines: a `Layout` of documents and scores in, a `PairGraph` out.
 
-A preference pair is (i, j) with the same query and level[i] > level[j]. At given scores s, the graph G(t) has the pairs
-with s_i - s_j < t, of weight weights[i] * weights[j], as its edges. Both sums below are over the edges of a document;
-each is the transpose of the other, and everything else follows from them.
+A preference pair is (i, j) with the same query and level[i] > level[j]. At given scores s, the edges of the graph G(t)
+are the pairs with s_i - s_j < t, with the weights weights[i] * weights[j]. An engine implements two sums over the edges
+of a document, `below` and `above`, which are transposes of each other; everything else follows from them.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ class Layout:
 
     level     int32 per row: orders the labels within a query
     n_levels  int32 per query: every level of the query is below it
-    weights   float64 per row, or none for 1
+    weights   float64 per row, or None if all are 1
     """
 
     starts: Ints
@@ -51,7 +51,7 @@ class Engine(Protocol):
 
 
 class PairGraph(ABC):
-    """G(t). Takes and returns one value per row, or one row of values per row: v of shape (n,) or (n, m)."""
+    """G(t). Methods take and return one value per document, or one row of values: v of shape (n,) or (n, m)."""
 
     layout: Layout
     xp: ArrayFunctions = np  # the arrays' namespace

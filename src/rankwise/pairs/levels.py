@@ -14,7 +14,7 @@ from rankwise.pairs.graph import Layout
 @dataclass(frozen=True)
 class Levels:
     """rows     the row numbers, query after query, level after level
-    starts   group g, one level of one query, owns rows[starts[g]:starts[g + 1]]; none is empty
+    starts   group g, one level of one query, owns rows[starts[g]:starts[g + 1]]; no group is empty
     groups   query q owns the groups groups[q], ..., groups[q + 1] - 1
     """
 

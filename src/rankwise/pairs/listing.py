@@ -12,16 +12,16 @@ from rankwise.pairs.levels import by_level
 def list_pairs(layout: Layout, beside: int = 0) -> tuple[Ints, Ints]:
     """(better, worse): the row numbers of every preference pair, query after query.
 
-    Refused before anything of that size is allocated if the two arrays would not fit into the available memory together
-    with the bytes per pair that the caller needs `beside` them.
+    An error, before anything is allocated, if the available memory cannot hold the two arrays and the `beside` bytes
+    per pair that the caller needs in addition.
     """
     levels = by_level(layout)
     n_pairs = sum(levels.pairs.tolist())  # Python's integers do not overflow
-    n_bytes, at_hand = n_pairs * (2 * levels.rows.itemsize + beside), memory_at_hand()
-    if n_bytes > at_hand:
+    n_bytes, available = n_pairs * (2 * levels.rows.itemsize + beside), memory_at_hand()
+    if n_bytes > available:
         raise ValueError(
-            f"listing all {n_pairs:,} preference pairs takes {n_bytes / 1e9:,.1f} GB and {at_hand / 1e9:,.1f} GB of "
-            'memory are available: use scheme="auto" and a solver other than "dual", which list none'
+            f"listing all {n_pairs:,} preference pairs takes {n_bytes / 1e9:,.1f} GB, but {available / 1e9:,.1f} GB of "
+            'memory are available: use scheme="auto" and a solver other than "dual", which need no list'
         )
     better, worse = np.empty(n_pairs, levels.rows.dtype), np.empty(n_pairs, levels.rows.dtype)
     _list(levels.rows, levels.starts, levels.groups, better, worse)
@@ -30,7 +30,7 @@ def list_pairs(layout: Layout, beside: int = 0) -> tuple[Ints, Ints]:
 
 @kernel
 def _list(rows: Ints, starts: Ints, groups: Ints, better: Ints, worse: Ints) -> None:
-    """A document is preferred to all those of its query before its level."""
+    """A document is preferred to all documents of its query that come before its level."""
     to = 0
     for q in range(groups.size - 1):
         first = starts[groups[q]]

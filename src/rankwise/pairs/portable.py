@@ -1,11 +1,11 @@
-"""The pair engine in array-API code: no loop over documents or queries, so it runs wherever arrays do.
+"""The pair engine in array-API code, for any array library and device: no loop over documents or queries.
 
 It uses two facts. Two levels written in base r differ first at one digit, so k levels make ceil(log_r k) problems, each
 among the documents that share a query and the higher digits. If such a group is sorted by score and then, stably, by
 the digit, the partners of a document with another value of the digit are one run, so a sum over them is a difference of
 prefix sums. Sorting by a digit is one pass, in which the new ends of the runs are counted as well; with up to r levels
-there is one digit. Prefix sums continue through all queries, and a sum of terms much smaller than those before it would
-lose digits, so weights are scaled to be near 1 in every query.
+there is one digit. Prefix sums continue through all queries, and terms much smaller than those before them would lose
+digits, so weights are scaled to be near 1 in every query.
 """
 
 from collections.abc import Callable
@@ -16,14 +16,14 @@ from rankwise.foundation.devices import AnyArray, ArrayFunctions, device_of, fus
 from rankwise.pairs.digits import Digit, Fixed
 from rankwise.pairs.graph import Layout, PairGraph
 
-BLOCK = 256  # rows of a matrix whose prefix sums are computed one after another
+BLOCK = 256  # rows per block in the prefix sums of a matrix
 
 
 class Engine:
     takes_devices = True
 
     def __init__(self, layout: Layout, n_threads: int = 1) -> None:
-        self.layout = layout  # threads are those of the array library
+        self.layout = layout  # n_threads is not used: the array library has its own threads
         self._fixed: dict[tuple[object, str], Fixed] = {}  # by the device of the scores
 
     def ranked(self, scores: AnyArray) -> "Ranking":
@@ -50,7 +50,7 @@ class Ranking:
 
     @cached_property
     def in_digits(self) -> list[Digit]:
-        """The digits, the highest first: each moves the documents once more."""
+        """The sorts by each digit, the highest first; each starts from the order of the one before."""
         level = self.level
         digits = []
         for shift, bounds in zip(reversed(self.fixed.shifts), reversed(self.fixed.bounds), strict=True):
@@ -61,12 +61,12 @@ class Ranking:
 
     @cached_property
     def sorted_rows(self) -> AnyArray:
-        """The rows as the first digit sorts them."""
+        """The row numbers, sorted by the first digit."""
         return self.fixed.xp.take(self.row, self.in_digits[0].moved)
 
     @cached_property
     def place(self) -> AnyArray:
-        """For each row, its place after all digits."""
+        """For each row, its place after the sorts by all digits."""
         row = self.sorted_rows
         for digit in self.in_digits[1:]:
             row = self.fixed.xp.take(row, digit.moved)
@@ -85,19 +85,20 @@ class Ranking:
         for _ in range(steps):
             middle = (low + high) // 2
             apart = xp.take(scores, xp.minimum(middle, fixed.last - 1)) - scores
-            there = apart >= threshold if upward else -apart < threshold
+            beyond = apart >= threshold if upward else -apart < threshold
             unsettled = low < high
-            high = xp.where(unsettled & there, middle, high)
-            low = xp.where(unsettled & ~there, middle + 1, low)
+            high = xp.where(unsettled & beyond, middle, high)
+            low = xp.where(unsettled & ~beyond, middle + 1, low)
         return low
 
 
 @dataclass(frozen=True)
 class Runs:
-    """The partners of all documents at one digit, on the j-th other side: those at the places [start[j], end[j]).
+    """For one digit, the runs of each document's partners: the j-th run is at the places [start[j], end[j]).
 
-    Documents are sorted by the digit. Before bounds[j + 1] their digit is at most j, and their j-th other side is digit
-    j + 1, of better partners; from there on it is digit j, of worse ones.
+    Each other value of the digit has one run, and the documents are sorted by the digit. At places before bounds[j + 1]
+    the digit of a document is at most j, and its j-th run has digit j + 1, so better partners; at later places the run
+    has digit j, so worse partners.
     """
 
     start: AnyArray
@@ -108,7 +109,9 @@ class Runs:
 class Graph(PairGraph):
     """The parts of the ranking that sums need.
 
-    rows, moves, place  the rows as the first digit sorts them, how the others move them on, and the way back
+    rows   the row numbers, sorted by the first digit
+    moves  for each digit, the permutation from the order of the digit before; None for the first
+    place  for each row, its place after all digits
     """
 
     def __init__(self, ranking: Ranking, threshold: float) -> None:
@@ -133,21 +136,21 @@ class Graph(PairGraph):
         return self.below(ones), self.above(ones)
 
     def _sums(self, v: AnyArray | None, part: Callable[[int, list[int]], slice] | None) -> AnyArray:
-        """The sums of v over the runs of `part` of the documents, or of all; without v, how long the runs are."""
+        """The sums of v over the runs of a `part` of the documents, or of all; without v, the lengths of the runs."""
         xp = self.xp
         before, after = self.fixed.weights or (None, None)
-        here = prefix = None
+        values = prefix = None
         if v is None:
             total = xp.zeros_like(self.fixed.level, dtype=xp.float64)
         else:
-            here = xp.take(_scaled(xp.astype(v, xp.float64, copy=False), before), self.rows, axis=0)
-            total = xp.zeros_like(here)
+            values = xp.take(_scaled(xp.astype(v, xp.float64, copy=False), before), self.rows, axis=0)
+            total = xp.zeros_like(values)
         for moved, runs in zip(self.moves, self.runs, strict=True):
             if moved is not None:
                 total = xp.take(total, moved, axis=0)
-                here = None if here is None else xp.take(here, moved, axis=0)
-            if here is not None:
-                prefix = prefix_sums(xp, here)
+                values = None if values is None else xp.take(values, moved, axis=0)
+            if values is not None:
+                prefix = prefix_sums(xp, values)
             if part is None:
                 _add_sums(xp, total, prefix, runs.start, runs.end)
             else:
@@ -158,7 +161,7 @@ class Graph(PairGraph):
 
 
 def _add_sums(xp: ArrayFunctions, total: AnyArray, prefix: AnyArray | None, start: AnyArray, end: AnyArray) -> None:
-    """Add the sums over the runs to `total`, a view; `start` and `end` have one row per side."""
+    """Add the sums over the runs to `total` in place; `start` and `end` have one row per run of a document."""
     if prefix is not None and fused(total):
         from rankwise.pairs.device_kernels import add_differences
 
@@ -178,7 +181,7 @@ def _scaled(v: AnyArray, weights: AnyArray | None) -> AnyArray:
 
 
 def _runs(ranking: Ranking, threshold: float) -> list[Runs]:
-    """For each digit the runs of the documents' partners: the worse from `low` on, the better up to `high`."""
+    """For each digit the runs of the documents' partners: worse ones begin at `low`, better ones end at `high`."""
     fixed, xp = ranking.fixed, ranking.fixed.xp
     first, last = fixed.first, fixed.last
     low, high = ranking.bisect(threshold, False), ranking.bisect(threshold, True)
@@ -198,9 +201,9 @@ def _runs(ranking: Ranking, threshold: float) -> list[Runs]:
 
 
 def prefix_sums(xp: ArrayFunctions, v: AnyArray) -> AnyArray:
-    """0, v_0, v_0 + v_1, ... down the columns; there may be more rows after those.
+    """0, v_0, v_0 + v_1, ... down the columns; the result may have further rows, which have no meaning.
 
-    A matrix is summed in blocks of rows in parallel, and the sums of the blocks in the same way.
+    A matrix is summed in blocks of rows in parallel, and the totals of the blocks in the same way.
     """
     if v.ndim == 1:
         return xp.cumulative_sum(v, include_initial=True)

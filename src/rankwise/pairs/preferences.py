@@ -26,17 +26,17 @@ from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
 from rankwise.pairs.queries import Queries, QueryIds
 from rankwise.pairs.schemes import Scheme, check_scheme, find_scheme
 
-FEW_LABELS = 12  # up to so many distinct labels are numbered once for all queries
+FEW_LABELS = 12  # up to this many distinct labels are numbered once for all queries
 
 
 class Preferences:
     """All pairs (i, j) of the same query with labels[i] > labels[j], each of weight weights[i] · weights[j] · δ_ij.
 
     labels   any real numbers
-    queries  ids of any type, unsorted, scattered over the rows; None is one query
-    weights  one per document, or none for 1
+    queries  ids of any type, in any order; None means one query
+    weights  one per document; None means 1
     scope    "all" pairs, or only those of "adjacent" levels of a query
-    costs    δ_ij, or none for 1 (see `rankwise.pairs.costs`)
+    costs    δ_ij (see `rankwise.pairs.costs`); None means 1
     scheme   the algorithm that sums over pairs: a name or an object (see `rankwise.pairs.schemes`)
     """
 
@@ -74,12 +74,12 @@ class Preferences:
         if library_of(layout.level):
             self.scheme = "portable" if self.scheme == "auto" else self.scheme
             if not getattr(find_scheme(self.scheme), "takes_devices", False):
-                raise ValueError(f"scheme={scheme!r} takes arrays of NumPy only: for others leave it 'auto'")
+                raise ValueError(f"scheme={scheme!r} takes arrays of NumPy only: for other arrays use scheme='auto'")
         self.layout, self.scope, self.products, self.n_threads = layout, scope, products, n_threads
 
     @cached_property
     def pairs(self) -> Engine:
-        """The pair engine, built on first use: if rows are divided into chunks, only those of the chunks are built."""
+        """The pair engine, built on first use; if the rows are divided into chunks, only the chunks' engines are."""
         scheme = find_scheme(self.scheme)
         engines = tuple(scheme(one, self.n_threads) for one in self.layouts)
         pairs: Engine = engines[0] if len(engines) == 1 else SumEngine(self.layout, engines)
@@ -91,12 +91,12 @@ class Preferences:
         return SCOPES[self.scope](self.layout)
 
     def select(self, queries: Selection, rows: Selection, n_threads: int) -> "Preferences":
-        """The preferences of these queries alone, whose rows are `rows` (slices or arrays), each query's together."""
+        """The preferences of these queries, whose rows are `rows` (slices or arrays) and are stored query by query."""
         weights = None if self.layout.weights is None else some_rows(self.layout.weights, rows)
         return self._part(queries, rows, np.diff(self.layout.starts)[queries], weights, n_threads)
 
     def sampled(self, queries: Ints, rows: Ints, sizes: Ints, scales: Floats, n_threads: int) -> "Preferences":
-        """Those among some rows of these queries, so many of each; weights of rows are multiplied by `scales`."""
+        """The preferences among `sizes` rows of each of these queries, whose weights are multiplied by `scales`."""
         weights = on_device_of(self.layout.level, scales)
         if self.layout.weights is not None:
             weights = weights * some_rows(self.layout.weights, rows)
@@ -119,12 +119,12 @@ class Preferences:
 
     @property
     def plain(self) -> bool:
-        """Whether the compiled engine sums over all pairs, each with the product of its documents' weights."""
+        """Whether this is all pairs, without costs, by the compiled engine."""
         return self.scope == "all" and self.products is None and self.scheme in ("auto", "compiled")
 
     @property
     def any(self) -> bool:
-        """Whether there is a preference pair of positive weight at all."""
+        """Whether there is any preference pair of positive weight."""
         layout = self.layout
         if self.products is not None:
             return bool(self.pairs_per_query().any())
@@ -143,11 +143,11 @@ class Preferences:
         return self.ranked(finite(scores, "scores", len(self))).active(threshold)
 
     def ranked(self, scores: AnyFloats) -> Ranking:
-        """The documents sorted by score: `.active(threshold)` of it costs no further sort."""
+        """The documents sorted by score; its `active(threshold)` does not sort again."""
         return self.pairs.ranked(scores)
 
     def pairs_per_query(self) -> Floats:
-        """For each query, the number of its pairs, or with weights or costs their total weight."""
+        """For each query, the number of its pairs; with weights or costs, their total weight."""
         level = self.layout.level
         zeros = namespace(level).zeros_like(level, dtype=namespace(level).float64)
         below = self.active(zeros).below(zeros + 1.0)
@@ -155,8 +155,9 @@ class Preferences:
         return sums
 
     def centred(self, scores: AnyFloats, weights: AnyFloats) -> AnyFloats:
-        """The scores minus, per query, a number between those of positive weight; others may be far off. If no
-        weight is positive they are 0, because they have no effect.
+        """The scores minus, per query, their weighted mean, or on a device that of a document of positive weight.
+
+        If no weight is positive, the scores of a query have no effect, and become 0.
         """
         starts, rows = self.layout.starts, self.layout.rows
         grouped, weights = self._grouped(scores), self._grouped(weights)
@@ -195,9 +196,9 @@ def _weights(given: AnyArray, n: int) -> AnyFloats:
 
 
 def _levels(labels: AnyFloats, queries: Queries, few: int) -> tuple[Ints, Ints]:
-    """An int32 per row that orders the labels within a query, and per query a bound above all of its own.
+    """An int32 per row that orders the labels within a query, and per query a number above all of its levels.
 
-    Up to `few` distinct labels are counted once for all queries; more of them within each query.
+    Up to `few` distinct labels are numbered once for all queries; more are numbered within each query.
     """
     if library_of(labels):
         return levels_on_device(labels, queries, few)

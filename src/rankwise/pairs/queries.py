@@ -1,4 +1,4 @@
-"""Queries: which rows belong together. Ids of any type, in any order."""
+"""Queries: rows grouped by query ids, which may have any type and order."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
@@ -8,19 +8,19 @@ import numpy as np
 from rankwise.foundation.arrays import LARGEST_EXACT, Array, Floats, Ints
 from rankwise.foundation.devices import AnyArray, Numbers, is_device_array, namespace, some_rows, to_host
 
-QueryIds: TypeAlias = Numbers | Sequence[object]  # of any type: also texts and dates
+QueryIds: TypeAlias = Numbers | Sequence[object]  # of any type: also strings and dates
 
-LEAST_DRAWN = 16  # queries of a sample, if there are that many
-LONGEST_PLAIN = 64  # characters of an id in an array of texts of one width
+LEAST_DRAWN = 16  # a sample has rows of at least this many queries, if there are that many
+LONGEST_PLAIN = 64  # longest id, in characters, that is stored in an array of fixed width
 
 
 class Queries:
-    """Rows grouped by query id; `None` is one query of all rows.
+    """Rows grouped by query id; `None` means one query of all rows.
 
     ids     the distinct ids, in the order in which they first occur
-    codes   for each row, the place of its id in `ids`
+    codes   for each row, the index of its id in `ids`
     starts  query q owns `rows[starts[q]:starts[q + 1]]`
-    rows    the row numbers, query after query and in their own order within one; None if the rows are stored so already
+    rows    the row numbers, query after query, ascending within a query; None if the rows are stored in this order
     """
 
     ids: Array
@@ -57,7 +57,7 @@ class Queries:
 
 
 def cut(starts: Ints, size: int) -> list[tuple[int, int]]:
-    """Runs of whole queries (first, last) of at least `size` documents, the last one perhaps fewer."""
+    """Divide queries into runs [first, last) of at least `size` documents each; the last run may have fewer."""
     n_queries = starts.size - 1
     pieces = []
     first = 0
@@ -69,10 +69,10 @@ def cut(starts: Ints, size: int) -> list[tuple[int, int]]:
 
 
 def draw(starts: Ints, n_rows: int, random: np.random.Generator) -> tuple[Ints, Ints, Ints, Floats]:
-    """About `n_rows` rows of some queries, so that sums over their pairs estimate the sums over all.
+    """Draw about `n_rows` rows of some queries, such that sums over their pairs estimate the sums over all pairs.
 
-    Returns the queries, their rows, the number of rows of each, and the factor for the weight of a row. If a few long
-    queries would fill the sample, they are thinned, each to the same number of rows; the rest are taken whole.
+    Returns the queries, their rows, the number of rows per query, and a factor for the weight of each row. Queries so
+    long that a few of them would fill the sample are thinned, all to the same number of rows; others are taken whole.
     """
     sizes = np.diff(starts)
     most = max(2, n_rows // min(LEAST_DRAWN, sizes.size))
@@ -114,7 +114,7 @@ def _check_shape(given: AnyArray, n_rows: int) -> None:
 
 
 def one_column(queries: QueryIds, n_rows: int) -> Array:
-    """The ids as an array in which different ids stay different, and none is missing."""
+    """The ids as an array in which different ids stay different; an error if one is missing."""
     given = np.asarray(queries)
     _check_shape(given, n_rows)
     if isinstance(queries, np.ma.MaskedArray) and np.ma.is_masked(queries):
@@ -130,14 +130,14 @@ def one_column(queries: QueryIds, n_rows: int) -> Array:
         raise _missing(row, str(given[row]))
     if kind == "f" and given.size and (large := float(np.abs(given).max())) >= LARGEST_EXACT:
         raise ValueError(
-            f"qid holds {large!r} as a floating-point number, and beyond 2^53 these are rounded, so that different ids "
-            "become equal: give qid as integers or as texts"
+            f"qid holds the floating-point number {large!r}, and floats beyond 2^53 are rounded, so that different ids "
+            "become equal: pass qid as integers or strings"
         )
     return given
 
 
 def _was_rounded(queries: object, given: Array) -> bool:
-    """Whether NumPy converted large integers of a list to floats, or numbers among texts to texts."""
+    """Whether NumPy converted large integers of a list to floats, or numbers among strings to strings."""
     if given.dtype.kind == "f":
         return bool((np.abs(given) >= LARGEST_EXACT).any())
     if given.dtype.kind not in "US" or not isinstance(queries, Iterable):
@@ -145,12 +145,12 @@ def _was_rounded(queries: object, given: Array) -> bool:
     return not all(isinstance(one, str) for one in queries)
 
 
-def _missing(row: int, found: str) -> ValueError:
-    return ValueError(f"qid of row {row} is missing ({found}): every row needs a query id")
+def _missing(row: int, value: str) -> ValueError:
+    return ValueError(f"qid of row {row} is missing ({value}): every row needs a query id")
 
 
 def _text(one: object, row: int) -> str:
-    """An id as text; 7, 7.0 and "7" are one query, as they are in a file."""
+    """An id as a string; 7, 7.0 and "7" are the same query, as in a file."""
     try:
         is_missing = one is None or bool(one != one)
     except (TypeError, ValueError, ArithmeticError):  # pandas.NA has no truth value, Decimal("sNaN") raises
@@ -161,14 +161,14 @@ def _text(one: object, row: int) -> str:
 
 
 def id_array(texts: list[str]) -> Array:
-    """Texts as an array: of fixed width if all are short; one long text would take as much memory for every row."""
-    if max(map(len, texts), default=0) <= LONGEST_PLAIN and "\0" not in "".join(texts):  # NumPy drops it at the end
+    """Strings as an array, of fixed width if all are short: with one long id, every row would take as much memory."""
+    if max(map(len, texts), default=0) <= LONGEST_PLAIN and "\0" not in "".join(texts):  # NumPy drops a trailing \0
         return np.array(texts, dtype=np.str_)
     return np.array(texts, dtype=object)
 
 
 def one_type(ids: list[Array]) -> list[Array]:
-    """Query ids of several blocks: as texts if they are of several kinds."""
+    """Query ids of several blocks, converted to strings if their types differ."""
     kinds = {one.dtype.kind for one in ids}
     if len(kinds) == 1:
         return ids

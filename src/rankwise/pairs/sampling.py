@@ -1,4 +1,4 @@
-"""Preference pairs drawn at random, never enumerated.
+"""Preference pairs drawn at random, without enumerating them.
 
     P(i, j) = ω_i ω_j / Σ ω ω   over all pairs of one query with level[i] > level[j]
 
@@ -18,7 +18,7 @@ from rankwise.pairs.levels import by_level
 class PairSampler:
     """Draws pairs with probability proportional to their weight.
 
-    n_pairs  their exact number, or with weights their total weight
+    n_pairs  the exact number of pairs; with weights, their total weight
     """
 
     n_pairs: int | float
@@ -58,12 +58,12 @@ class PairSampler:
             partner = first + (uniform[1] * (end - first)).astype(first.dtype)
         else:
             low, high = self._weight_before[first], self._weight_before[end]
-            found = np.searchsorted(self._weight_before, low + uniform[1] * (high - low), side="right") - 1
-            partner = np.clip(found, first, end - 1)  # rounding may step over the end of the run
+            partner = np.searchsorted(self._weight_before, low + uniform[1] * (high - low), side="right") - 1
+            partner = np.clip(partner, first, end - 1)  # rounding may lead past the end of the run
         return self._rows[place], self._rows[partner]
 
     def degree(self) -> Floats:
-        """For each row, the number (or weight) of the pairs that it is in, on either side."""
+        """For each row, the number (or total weight) of the pairs that contain it."""
         n = self._rows.size
         weights = np.ones(n) if self._weights is None else self._weights
         begun, ended = np.bincount(self._first, weights, n + 1), np.bincount(self._end, weights, n + 1)

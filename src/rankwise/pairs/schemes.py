@@ -35,7 +35,7 @@ def register_scheme(name: str, scheme: Scheme | str, *, replace: bool = False) -
 
 
 def check_scheme(scheme: str | Scheme) -> str | Scheme:
-    """The name as it was registered, or the object itself; an error if it is neither."""
+    """The name as it was registered, or the object itself; an error if it is not a scheme."""
     if isinstance(scheme, str):
         return SCHEMES.spelling(scheme)
     if not callable(scheme):

@@ -14,12 +14,12 @@ PIECE = 1 << 14  # documents that one thread processes at a time
 
 
 class SweptGraph(PairGraph):
-    """A scheme implements the sums of one piece in one direction, without the documents' weights."""
+    """A scheme implements `sweep`: the sums of one piece in one direction, without the documents' weights."""
 
-    vectors = False  # whether `sweep` takes vectors as they are, or only matrices
+    vectors = False  # whether `sweep` takes vectors, or only matrices
 
     def __init__(self, ranking: Any, threshold: float) -> None:
-        self.ranking = ranking  # of the scheme, with the engine that made it
+        self.ranking = ranking  # the scheme's own type, with the engine as an attribute
         self.layout = ranking.engine.layout
         self.n_threads = ranking.engine.n_threads
         self.threshold = float(threshold)
@@ -42,7 +42,7 @@ class SweptGraph(PairGraph):
         return below, above
 
     def _swept(self, v: Array, directions: tuple[bool, ...]) -> list[Floats]:
-        """A sum for each of `directions` (False: below, True: above), one task per piece."""
+        """The sums for each of `directions` (False: below, True: above), one task per piece and direction."""
         shape, weights = v.shape, self.layout.weights
         values = np.ascontiguousarray(v, np.float64)
         if not self.vectors:

@@ -1,6 +1,6 @@
-"""What only the papers need, registered by the calls that users have: docs/extending.md.
+"""Methods of the papers, registered through the public extension points (docs/extending.md).
 
-Nothing in the library imports this room. The registries import it when a name is not one of their own; each module is
+No other module imports this package. The registries import it when a name is not a built-in one; each module is
 imported when its name is first used.
 """
 

@@ -1,8 +1,8 @@
-"""Cutting planes: f(w) = ½|w|² + R(w), with the convex R under a growing bundle of planes R(w) ≥ a·w + b (BMRM).
+"""Cutting planes: f(w) = ½|w|² + R(w), where the convex R is bounded from below by planes R(w) ≥ a·w + b (BMRM).
 
-The minimum of ½|w|² + max over the planes bounds f's own from below, and the best point so far bounds it from above:
-the gap between them is the certificate. With a line search (Franc and Sonnenburg) the best point moves to the exact
-minimum on the ray towards the model's minimiser, and the next plane touches near it, which takes far fewer planes.
+The minimum of the model ½|w|² + max(a·w + b) is a lower bound on min f, and the best value so far an upper bound; the
+gap between them is the certificate. With a line search (Franc and Sonnenburg) the best point moves to the minimum on
+the ray towards the model's minimiser, and the next plane is tangent near it, which takes far fewer planes.
 """
 
 import time
@@ -30,9 +30,9 @@ from rankwise.solvers.base import (
     within,
 )
 
-NEXT_PLANE = 0.1  # how far from the best point towards the model's minimiser the next plane touches
-PLANES = 2.0  # how much less exact than at the best point the values and slopes of planes may be
-IDLE = 50  # a plane that has not held the model up for so many iterations is dropped
+NEXT_PLANE = 0.1  # point of the next tangent plane, as a share of the way from the best point to the model's minimiser
+PLANES = 2.0  # rounding errors of planes, compared with those at the best point
+IDLE = 50  # a plane that was not active at the model's minimum for this many iterations is dropped
 
 
 class Ray(Protocol):
@@ -42,7 +42,7 @@ class Ray(Protocol):
 
 
 class Lined(Function, Protocol):
-    """An objective whose slopes along a ray cost no product with X."""
+    """An objective whose slopes on a ray take no product with X."""
 
     def along(self, start: Floats, direction: Floats) -> Ray: ...
 
@@ -89,12 +89,12 @@ class Bundle:
             elif stopped:
                 message = "stopped by the callback"
             elif len(history) >= self.max_iter:
-                message = f"max_iter = {self.max_iter} planes were not enough: relative gap {share:.3g}"
+                message = f"max_iter = {self.max_iter} planes were not enough: the relative gap is {share:.3g}"
         result = Result(best.point, best.value, norm, len(history), done, message, history)
         return replace(result, gap=gap + _rounding(best) + CORNER * value_at_zero, gap_estimate=gap)
 
     def _next(self, objective: Lined, best: Expansion, proposed: Floats) -> tuple[Expansion, Expansion]:
-        """The best point from now on, and the point where the next plane touches."""
+        """The new best point, and the point of the next tangent plane."""
         if not self.line_search:
             touched: Expansion = objective.at(proposed)
             return (touched if touched.value < best.value else best), touched
@@ -110,16 +110,16 @@ bmrm = partial(Bundle, line_search=False)
 
 
 def _rounding(best: Expansion) -> float:
-    """What rounding may have added to the bound: the planes in use touch near the best point, and are as exact."""
+    """A bound on the rounding error of the lower bound: active planes are tangent near the best point."""
     if not hasattr(best, "certificate"):
         return 0.0
     in_gradient, in_value = best.certificate.errors()
-    furthest = 2.0 * (2.0 * max(best.value, 0.0)) ** 0.5  # |w| ≤ √2f, both where a plane touches and at the optimum
+    furthest = 2.0 * (2.0 * max(best.value, 0.0)) ** 0.5  # |w| ≤ √2f, at the tangent point and at the optimum
     return float(PLANES * (in_gradient * furthest + in_value))
 
 
 def _minimum_on(ray: Ray) -> float:
-    """Where a convex function of t ≥ 0 is least: its slope's root. Five digits will do."""
+    """The minimiser of a convex function of t ≥ 0, the root of its slope, to five digits."""
     low, high = 0.0, 1.0
     if ray.slope(low) >= 0:
         return 0.0
@@ -129,10 +129,10 @@ def _minimum_on(ray: Ray) -> float:
 
 
 class _Planes:
-    """The planes a·w + b, and how much each of them holds the model up."""
+    """The planes a·w + b, and their dual variables, the shares."""
 
     def __init__(self, size: int) -> None:
-        # R is a sum of losses, none negative: the plane 0 is the first.
+        # R is not negative, so the first plane is 0.
         self.normals, self.heights = np.zeros((1, size)), np.zeros(1)
         self.shares, self.idle = np.ones(1), np.zeros(1, np.int64)
         self.products = np.zeros((1, 1))
@@ -159,10 +159,10 @@ class _Planes:
 
 
 def simplex_minimum(products: Floats, heights: Floats, start: Floats) -> Floats:
-    """The s ≥ 0, Σs = 1 that minimises ½ s·P s - h·s, by an active set from `start`.
+    """The s ≥ 0, Σs = 1 that minimises ½ s·P s - h·s, by an active-set method from `start`.
 
-    Of our own because it must start from the last solution, of which one new plane changes little: a handful of solves
-    with the few planes in use, where a general solver begins anew every time.
+    A new plane changes the last solution little, so starting from it takes a few solves with the few active planes; a
+    general solver would start from scratch every time.
     """
     scale = max(float(np.abs(np.diag(products)).max()), float(np.abs(heights).max()), 1e-300)
     P, h = products / scale, heights / scale
@@ -172,7 +172,7 @@ def simplex_minimum(products: Floats, heights: Floats, start: Floats) -> Floats:
         wanted = _on_face(P, h, used)
         negative = wanted < 0
         if negative.any():
-            # Go as far towards it as the simplex allows, and leave the planes behind that are used up on the way.
+            # Move towards it up to the boundary of the simplex, and remove the planes whose shares become 0.
             now = shares[used]
             length = float(np.min(now[negative] / (now[negative] - wanted[negative])))
             moved = np.maximum(now + length * (wanted - now), 0.0)
@@ -195,7 +195,7 @@ def _on_face(P: Floats, h: Floats, used: list[int]) -> Floats:
     """The minimiser with Σs = 1 over these coordinates, of any sign."""
     n = len(used)
     system = np.ones((n + 1, n + 1))
-    system[:n, :n] = P[np.ix_(used, used)] + 1e-14 * np.eye(n)  # planes may depend on each other
+    system[:n, :n] = P[np.ix_(used, used)] + 1e-14 * np.eye(n)  # planes may be linearly dependent
     system[n, n] = 0.0
     right = np.append(h[used], 1.0)
     try:

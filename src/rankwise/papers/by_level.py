@@ -1,8 +1,8 @@
-"""One level against all above it by two pointers: PRSVM+ and direct counting, O(l k) per product.
+"""Sums of each level against all higher ones, by two pointers: PRSVM+ and direct counting, O(l k) per product.
 
-Take the levels from the lowest up. With the level and all higher documents sorted by score, go down the higher ones:
-the partners in the level with s_i - s_j < t are a run from its top that only grows, and so does their sum. `above`
-goes up the level. Then the level is left out and the next one is the lowest.
+Levels are processed from the lowest up. With the level and all higher documents sorted by score, go down the higher
+documents: their partners in the level, with s_i - s_j < t, are a run from its top that only grows. `above` goes up the
+level instead. Then the level is removed, and the next one is the lowest.
 """
 
 import numpy as np
@@ -62,7 +62,7 @@ def _sweep(upward: bool, threshold: float, documents: tuple[Ints, Ints, Floats, 
 
 @kernel
 def _split(places: Ints, levels: Ints, lowest: int) -> tuple[Ints, Ints, int]:
-    """The places of the lowest level; those of all others, moved up within `places`; the lowest level of these."""
+    """The places of the lowest level; the others, moved to the front of `places`; the lowest level of these."""
     level = np.empty(places.size, places.dtype)
     n_level = n_higher = 0
     next_lowest = np.iinfo(np.int32).max
@@ -81,7 +81,7 @@ def _split(places: Ints, levels: Ints, lowest: int) -> tuple[Ints, Ints, int]:
 def _meet(
     sign: float, threshold: float, scores: Floats, mine: Ints, theirs: Ints, values: Floats, sums: Floats
 ) -> None:
-    """Add to the sums of each of `mine` the values of its active partners among `theirs`."""
+    """For each of `mine`, add the values of its active partners among `theirs` to its sums."""
     total = np.zeros(values.shape[1])
     entering = 0
     for place in mine:

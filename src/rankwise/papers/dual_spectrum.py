@@ -1,8 +1,9 @@
-"""The structure of a RankSVM's dual: how few dimensions hold the matrix of its alphas (Zhang et al., 2015, figure 1).
+"""The structure of the dual of RankSVM: how few dimensions the matrix of its alphas has (Zhang et al., 2015, figure 1).
 
-    alpha[i, j] > 0 where the pair (i preferred to j) supports the model; one block per query
+    alpha[i, j] > 0 if the pair (i preferred to j) is a support vector; one block per query
 
-A block's energy in its first r dimensions is the share of σ_1² + … + σ_r² (or of the σ themselves) in the whole sum.
+The energy of a block in its first r dimensions is the share of σ_1² + … + σ_r² (or of the σ themselves) in the sum of
+all.
 """
 
 from dataclasses import dataclass
@@ -27,12 +28,12 @@ DIMENSIONS = ("documents", "block")
 
 @dataclass(frozen=True)
 class DualSpectrum:
-    """The singular values of alpha, query by query. Queries without a positive alpha are not in it.
+    """The singular values of alpha per query. Queries without a positive alpha are left out.
 
-    query_ids  the ids
-    documents  how many documents each has
-    block      the most dimensions alpha can have there: the documents preferred to another in some pair of positive
-               alpha, or those another is preferred to, whichever are fewer
+    query_ids  the ids of the queries
+    documents  the number of documents of each query
+    block      the largest possible rank of alpha in each query: the number of its nonzero rows (documents preferred to
+               another) or of its nonzero columns, whichever is smaller
     singular   for each query its singular values, largest first
     """
 
@@ -42,28 +43,28 @@ class DualSpectrum:
     singular: list[Floats]
 
     def dimensions(self, energy: float = 0.9, of: str = "squares") -> Ints:
-        """For each query the fewest dimensions that hold `energy` (1: all but rounding) of the squares or values."""
+        """For each query the fewest dimensions with a share `energy` (1: up to rounding) of the squares or values."""
         if not 0 < energy <= 1:
-            raise ValueError(f"energy must lie above 0 and be at most 1, got {energy!r}")
+            raise ValueError(f"energy must be above 0 and at most 1; got {energy!r}")
         if of not in ENERGIES:
-            raise ValueError(f"of is {of!r}: there are {', '.join(map(repr, ENERGIES))}")
+            raise ValueError(f"of must be one of {', '.join(map(repr, ENERGIES))}; got {of!r}")
         return np.array([_dimensions(values, energy, ENERGIES[of]) for values in self.singular], dtype=np.int64)
 
     def shares(self, energy: float = 0.9, of: str = "squares", among: str = "documents") -> Floats:
         """For each query, `dimensions` divided by the number of its documents or by the size of its block."""
         if among not in DIMENSIONS:
-            raise ValueError(f"among is {among!r}: there are {', '.join(map(repr, DIMENSIONS))}")
+            raise ValueError(f"among must be one of {', '.join(map(repr, DIMENSIONS))}; got {among!r}")
         shares: Floats = self.dimensions(energy, of) / (self.documents if among == "documents" else self.block)
         return shares
 
     def histogram(self, energy: float = 0.9, of: str = "squares", among: str = "documents") -> Ints:
-        """Figure 1: how many queries need a share in (0, 10 %], (10, 20 %], …, (90, 100 %] of the dimensions."""
+        """Figure 1: the number of queries that need a share in (0, 10 %], (10, 20 %], …, (90, 100 %] of dimensions."""
         shares = self.shares(energy, of, among)
         tenth = np.ceil(np.round(10 * shares, 9)).astype(np.int64) - 1  # a share of 0.3 is not 0.30000000000000004
         return np.bincount(tenth, minlength=10)
 
     def plot(self, path: str | Path | None = None, of: str = "squares", among: str = "documents") -> "Figure":
-        """Figure 1 as a matplotlib figure, written to `path` where one is given."""
+        """Figure 1 as a matplotlib figure, written to `path` unless it is None."""
         try:
             matplotlib = import_module("matplotlib.figure")
         except ImportError:
@@ -88,9 +89,9 @@ def dual_spectrum(alpha: ArrayLike | SparseMatrix, qid: QueryIds | None = None) 
     if matrix.shape != (n, n):
         raise ValueError(f"alpha must be square, one row and one column per document, got shape {matrix.shape}")
     queries = Queries(qid, n)
-    found = matrix.tocoo()
-    if (queries.codes[found.row] != queries.codes[found.col]).any():
-        raise ValueError("alpha joins documents of different queries: are its rows in the order of qid?")
+    entries = matrix.tocoo()
+    if (queries.codes[entries.row] != queries.codes[entries.col]).any():
+        raise ValueError("alpha has pairs of documents from different queries: are its rows in the order of qid?")
     rows = np.arange(n) if queries.rows is None else queries.rows
     kept, blocks, spectra = [], [], []
     for q in range(len(queries)):
@@ -102,7 +103,7 @@ def dual_spectrum(alpha: ArrayLike | SparseMatrix, qid: QueryIds | None = None) 
             blocks.append(min(block.shape))
             spectra.append(np.linalg.svd(block, compute_uv=False))
     if not kept:
-        raise ValueError("alpha is 0 everywhere: there is no pair to look at")
+        raise ValueError("alpha is 0 everywhere: it must be positive for at least one pair")
     return DualSpectrum(queries.ids[kept], queries.sizes[kept], np.array(blocks), spectra)
 
 

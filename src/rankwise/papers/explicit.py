@@ -1,4 +1,4 @@
-"""Every preference pair listed once, and looked at in every sum: PRSVM's scheme, O(pairs) in time and memory."""
+"""All preference pairs in a list, which every sum goes through: PRSVM's scheme, O(pairs) in time and memory."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Newton's method whose steps are found by MINRES on Hessian products (Chapelle and Keerthi's PRSVM)."""
+"""Newton's method with steps by MINRES, which needs Hessian products only (Chapelle and Keerthi's PRSVM)."""
 
 from functools import partial
 
@@ -30,7 +30,7 @@ def minres_step(expansion: Expansion) -> ModelStep:
     step = -minres(hessian, gradient, rtol=TOLERANCE, maxiter=max(100, 2 * size))[0]
     predicted = -float(gradient @ step) - 0.5 * float(step @ multiply(step))
     left = gradient + hessian @ step
-    attainable = predicted + 0.5 * float(left @ left)  # H ⪰ 1, so this bounds what the model still allows
+    attainable = predicted + 0.5 * float(left @ left)  # H ⪰ I, so this bounds the decrease that the model allows
     return ModelStep(on_device_of(expansion.gradient, step), 0.0, predicted, attainable, products)
 
 

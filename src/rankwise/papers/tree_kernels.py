@@ -1,8 +1,8 @@
-"""Order-statistic trees over plain arrays: every node knows the sum of the values in its subtree.
+"""Order-statistic trees in arrays: every node has the sum of the values in its subtree.
 
-Three are search trees that differ only in how they come back into balance after a new node: red-black, AVL and AA.
-Equal keys share a node. The selection tree is an array, one leaf per level, and needs no balancing.
-Node 0 is none: its sum and its rank are 0, and its right child is the root.
+Three are search trees that differ only in how they are balanced after an insertion: red-black, AVL and AA. Equal keys
+share a node. The selection tree is an array, one leaf per level, and needs no balancing.
+Node 0 stands for no node: its sum and its rank are 0; its right child is the root.
 """
 
 from typing import NamedTuple
@@ -15,24 +15,24 @@ from rankwise.foundation.jit import kernel
 RED_BLACK, AVL, AA, SELECTION = range(4)
 BLACK, RED = 0, 1
 LEFT, RIGHT = 0, 1
-DEEPEST = 128  # a red-black tree of 2^62 nodes is no deeper
+DEEPEST = 128  # the depth of a red-black tree of 2^62 nodes is less
 
 
 class Tree(NamedTuple):
     kind: int
     child: Ints
     key: Floats
-    own: Floats  # a row a node: the values of its own key
-    total: Floats  # and those of its subtree
-    rank: Ints  # a red-black tree's colour, an AVL tree's height, an AA tree's level: 1 for a new node in all three
-    size: Ints  # of one number: the nodes in use; the leaves of a selection tree
+    own: Floats  # one row per node: the sum of the values of its own key
+    total: Floats  # one row per node: the sum over its subtree
+    rank: Ints  # colour (red-black), height (AVL) or level (AA): 1 for a new node in all three
+    size: Ints  # one number: the nodes in use, or the leaves of a selection tree
     path: Ints  # from node 0 to the node just inserted
 
 
 def new_tree(kind: int, capacity: int, n_columns: int) -> Tree:
     """A tree of up to `capacity` nodes, to be cleared before use.
 
-    One row of memory a node, since every step of a walk reads all of it: key, two children, rank, sums.
+    All of a node (key, two children, rank, sums) is in one row of memory, because every step of a search reads all.
     """
     numbers = np.empty((capacity + 1, 3 + 2 * n_columns))
     links = numbers.view(np.int32)
@@ -46,7 +46,7 @@ Documents = tuple[Ints, Ints, Ints, Floats, Floats]  # starts, numbers of levels
 
 @kernel
 def sweep(tree: Tree, upward: bool, bounds: tuple[float, float], documents: Documents, v: Floats, out: Floats) -> None:
-    """The sums of whole queries: documents enter while within bounds[0] by place; sum those within bounds[1] by key."""
+    """The sums of whole queries: insert the documents within bounds[0] by place; sum those within bounds[1] by key."""
     starts, n_levels, order, places, keys = documents
     sign, step = (-1.0, 1) if upward else (1.0, -1)
     for q in range(n_levels.size):
@@ -113,7 +113,7 @@ def insert(tree: Tree, key: float, v: Floats, row: int) -> None:
 
 @kernel
 def add_sum(tree: Tree, sign: float, key: float, bound: float, out: Floats, row: int) -> None:
-    """Add to out[row] the values at all keys with sign * (key - theirs) < bound; in a selection tree, bound is 0."""
+    """Add the values of all keys k with sign * (key - k) < bound to out[row]; in a selection tree, bound is 0."""
     if tree.kind == SELECTION:
         node = _leaf(tree, key)
         beyond = 1 if sign > 0 else -1
@@ -122,7 +122,7 @@ def add_sum(tree: Tree, sign: float, key: float, bound: float, out: Floats, row:
                 _add(out, row, tree.total, node + beyond)
             node >>= 1
         return
-    far = RIGHT if sign > 0 else LEFT  # once a node is within the bound, so is all on this side of it
+    far = RIGHT if sign > 0 else LEFT  # if a node is within the bound, so is its subtree on this side
     node = tree.child[0, RIGHT]
     while node != 0:
         if sign * (key - tree.key[node]) < bound:
@@ -151,7 +151,7 @@ def _add(to: Floats, i: int, of: Floats, j: int) -> None:
 
 @kernel
 def _lift(tree: Tree, parent: int, node: int, side: int) -> int:
-    """Rotate: the child on that side takes the node's place under `parent`. Returns it."""
+    """Rotate: the child on that side takes the node's place under `parent`. Returns this child."""
     child, own, total = tree.child, tree.own, tree.total
     lifted: int = child[node, side]
     inner = child[lifted, 1 - side]
@@ -167,7 +167,7 @@ def _lift(tree: Tree, parent: int, node: int, side: int) -> int:
 
 @kernel
 def _balance_red_black(tree: Tree, depth: int) -> None:
-    """No red node has a red child, and every way down passes equally many black nodes."""
+    """Restore the invariant: no red node has a red child, and all paths to leaves have equally many black nodes."""
     child, rank, path = tree.child, tree.rank, tree.path
     while rank[path[depth - 1]] == RED:
         node, parent, grandparent = path[depth], path[depth - 1], path[depth - 2]
@@ -188,7 +188,7 @@ def _balance_red_black(tree: Tree, depth: int) -> None:
 
 @kernel
 def _balance_avl(tree: Tree, depth: int) -> None:
-    """The heights of two siblings differ by one at most."""
+    """Restore the invariant: the heights of two siblings differ by at most one."""
     child, height, path = tree.child, tree.rank, tree.path
     while depth > 0:
         node = path[depth]
@@ -215,12 +215,14 @@ def _height(tree: Tree, node: int) -> int:
 
 @kernel
 def _balance_aa(tree: Tree, depth: int) -> None:
-    """A left child is one level lower than its parent; a right child may be level with it, its own right one not."""
+    """Restore the invariant: a left child is one level below its parent; a right child may have the same level, but its
+    own right child may not.
+    """
     child, level, path = tree.child, tree.rank, tree.path
     while depth > 0:
         node, parent = path[depth], path[depth - 1]
         if level[child[node, LEFT]] == level[node]:
             node = _lift(tree, parent, node, LEFT)
-        if level[child[child[node, RIGHT], RIGHT]] == level[node]:  # above a new node there is a right child by now
+        if level[child[child[node, RIGHT], RIGHT]] == level[node]:  # a node above the new one now has a right child
             level[_lift(tree, parent, node, RIGHT)] += 1
         depth -= 1

@@ -1,9 +1,9 @@
 """The papers' sweeps with an order-statistic tree, O(l log k) per product (Lee and Lin, Airola et al.).
 
-With z = -level, a pair (i, j) is active if s_i - s_j < t and z_i - z_j < 0. Take the documents in descending order of
-one of the two and keep in a tree, by the other, those that satisfy the first condition; what i needs is the sum over
-the keys that satisfy the second. Trees by label go through the scores, the tree by score goes through the labels.
-`above` is the same upward, with both differences turned round.
+With z = -level, a pair (i, j) is active if s_i - s_j < t and z_i - z_j < 0. The documents are visited in descending
+order of one of s and z, and those that satisfy its condition are inserted into a tree by the other; the sum for i is
+over the keys that satisfy the other condition. Trees by label visit documents by score, the tree by score visits them
+by label. `above` is the same in ascending order, with both differences negated.
 """
 
 from functools import partial
@@ -31,7 +31,7 @@ class Engine:
 
 
 class Ranking:
-    """The documents of each query in the order of `places`, to be kept in a tree by `keys`."""
+    """The documents of each query in the order of `places`, to be inserted into a tree by `keys`."""
 
     def __init__(self, engine: Engine, scores: Floats) -> None:
         self.engine = engine

@@ -1,4 +1,4 @@
-"""Solvers: called with (objective, start, callback), they minimise anything with `.at(w)` and know no ranking."""
+"""Solvers: called with (objective, start, callback), most of them minimise anything with `.at(w)`."""
 
 from rankwise.foundation.functions import Expansion, Function
 from rankwise.solvers.automatic import WORTH_SAMPLING, cheapest

@@ -1,4 +1,4 @@
-"""What "auto" and "smoothing" stand for: the solver that suits the size of X and the loss."""
+"""The solvers "auto" and "smoothing", whose methods depend on the size of X and on the loss."""
 
 from dataclasses import replace
 
@@ -13,19 +13,20 @@ from rankwise.solvers.smoothing import Smoothing
 from rankwise.solvers.trust_region import TrustRegion
 
 PRODUCTS = 30  # Hessian products that a step of the trust region solver typically takes
-MATRIX_GAIN = 4  # how much cheaper an operation is inside a matrix product, the sums over pairs beside it included
-STEPS = 10  # of Newton's method, typically
-SMALL = 1e8  # operations that take so little time that saving them is not worth a choice
-MATRICES = 3  # of d × d numbers, that a factorisation holds at a time
-WORTH_SAMPLING = 8  # times the rows of a sample, from where on it saves more than it costs
+MATRIX_GAIN = 4  # how much cheaper an operation is in a matrix product, including the sums over pairs for it
+STEPS = 10  # steps that Newton's method typically takes
+SMALL = 1e8  # operations that take so little time that a Hessian is always formed
+MATRICES = 3  # d × d matrices that a factorisation needs at a time
+WORTH_SAMPLING = 8  # a sample pays if there are at least this many times its rows
 
 
 def cheapest(n_rows: int, n_features: int, n_stored: int) -> Newton | TrustRegion:
-    """The solver of "auto" for a smooth loss: Newton's method while writing out the Hessian costs less than it saves.
+    """The solver of "auto" for a smooth loss: Newton's method, if forming the Hessian is cheaper than products with it.
 
-    Writing it out and factorising it takes n d² + d³/3 operations, all in matrix products; a product takes 2 operations
-    for every stored value of X, and `PRODUCTS` of them make a step. With much data, only a sample's is written out.
-    Else conjugate gradients, until their products have cost as much as some `STEPS` with the Hessian would have.
+    Forming and factorising the Hessian takes n d² + d³/3 operations, all in matrix products. A product with it takes 2
+    operations per stored value of X, and a step takes `PRODUCTS` of them. With many rows, only the Hessian of a sample
+    is formed. If products are cheaper: conjugate gradients, until they have taken as long as `STEPS` steps with an
+    explicit Hessian.
     """
     sampled = n_rows >= WORTH_SAMPLING * sample_size(n_features)
     rows = sample_size(n_features) if sampled else n_rows
@@ -38,7 +39,7 @@ def cheapest(n_rows: int, n_features: int, n_stored: int) -> Newton | TrustRegio
 
 
 def automatic_name(loss: Loss) -> str:
-    """The solver that "auto" stands for where the loss has a corner; "auto" where it has none."""
+    """The solver that "auto" uses if the loss has a corner; "auto" if it has none."""
     if loss.smooth:
         return "auto"
     return "smoothing" if loss.pieces == hinge().pieces else "bundle"
@@ -47,13 +48,13 @@ def automatic_name(loss: Loss) -> str:
 def automatic(
     loss: Loss, X: Features, tol: float, random_state: int, stopping: str, max_iter: int = Newton.max_iter
 ) -> Newton | TrustRegion:
-    """The cheapest solver of a smooth loss, with the dual to turn to near separability."""
+    """The cheapest solver of a smooth loss, with the dual as its rescue near separability."""
     solver = cheapest(X.shape[0], X.shape[1], stored(X))
     return replace(solver, tol=tol, max_iter=max_iter, stopping=stopping, rescue=_rescue(loss, X, tol, random_state))
 
 
 def smoothing(loss: Loss, X: Features, tol: float, random_state: int, max_iter: int = Smoothing.max_iter) -> Smoothing:
-    """Smoothing by the cheapest solver."""
+    """Smoothing, with the cheapest solver for its smooth problems."""
     smooth = cheapest(X.shape[0], X.shape[1], stored(X))
     inner = Newton(inner="cg", precondition="sampled") if isinstance(smooth, TrustRegion) else smooth
     return Smoothing(tol, max_iter, inner, rescue=_rescue(loss, X, tol, random_state))

@@ -1,8 +1,8 @@
-"""What a solver sees, when it may stop, and what it returns. Nothing here knows about ranking.
+"""What all solvers share: where they start, when they stop, and what they return. Nothing here depends on ranking.
 
-The objectives are f(w) = ½|w|² + something convex, so f is 1-strongly convex and ½|∇f(w)|² is a proven bound on
-f(w) - min f. Where the columns of X differ in scale that bound is far too large, and the decrease that the quadratic
-model at w predicts, ½ ∇f·H⁻¹∇f, estimates the same gap closely. Solvers stop by either; `Result` reports both.
+The objectives are f(w) = ½|w|² plus a convex function, so f is 1-strongly convex and ½|∇f(w)|² is a proven bound on
+f(w) - min f. If the columns of X differ in scale, this bound is far too large; the decrease that the quadratic model at
+w predicts, ½ ∇f·H⁻¹∇f, is then a better estimate of the gap. Solvers stop by either; `Result` reports both.
 """
 
 import time
@@ -17,15 +17,15 @@ from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
 
 RULES = ("gap", "gradient")
-CORNER = 16 * float(np.finfo(float).eps)  # share of f(0): covers pairs that only rounding makes seem satisfied
-AT_ROUNDING = 10.0  # times its rounding error: a gradient so small cannot be made much smaller
-VISIBLE = 0.1  # share of the value up to which its rounding error leaves something to estimate
-NEGLIGIBLE = 1e-9  # share of the value that rounding may take where there is nothing to gain
-STALLED = 100  # steps without a smaller value or gradient: only rounding is left
+CORNER = 16 * float(np.finfo(float).eps)  # share of f(0): covers pairs that seem satisfied only because of rounding
+AT_ROUNDING = 10.0  # a gradient of at most this many times its rounding error cannot be made much smaller
+VISIBLE = 0.1  # an estimate is of use if the rounding error of the value is at most this share of it
+NEGLIGIBLE = 1e-9  # rounding error, as a share of the value, that is accepted if w = 0 is optimal
+STALLED = 100  # after this many steps without a smaller value or gradient, only rounding errors are left
 SMALLEST = 1e-150  # the square of a gradient below this underflows
-SHRINKS = 0.1  # what a model predicts, as a share of what it allowed before the last step
-NOTHING = 1e-12  # share of the value below which an estimate is rounding
-SOUND = 0.8, 1.25  # an estimate counts where the last step gained between so many times the predicted decrease
+SHRINKS = 0.1  # a right model predicts, after its step, at most this share of the decrease it allowed before
+NOTHING = 1e-12  # an estimate below this share of the value is rounding
+SOUND = 0.8, 1.25  # a model is trusted if the decrease was between these multiples of the predicted one
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,16 @@ class Step:
     detail: str = ""
 
 
-Callback = Callable[[Step], object]  # a true answer stops the solver
+Callback = Callable[[Step], object]  # a true return value stops the solver
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where a solver begins, with what is known already.
+    """The starting point of a solver, with what is already known there.
 
-    expansion  of its objective, at the point where it begins
+    expansion  the expansion of the objective at the starting point
     at_zero    |∇f(0)| and f(0)
-    hessian    to take the first step with, if it is not to be that of the expansion: one from a point nearby saves
-               computing it
+    hessian    the Hessian at a nearby point, for the first step; None: it is computed from the expansion
     """
 
     expansion: Expansion
@@ -57,7 +56,7 @@ class Start:
     hessian: AnyFloats | None = None
 
     def times(self, factor: float) -> "Start":
-        """The same for the objective with C times a factor."""
+        """The same start for the objective with C multiplied by `factor`."""
         hessian = self.hessian
         if hessian is not None:
             hessian = factor * hessian
@@ -70,13 +69,13 @@ class Start:
 
 @dataclass(frozen=True, repr=False)
 class Result(Tabular):
-    """Where a solver ended; `to_frame()` is its history, one row per step.
+    """The result of a solver; `to_frame()` returns its history, one row per step.
 
-    gap           a proven bound on value - optimum, rounding included; inf where rounding leaves none; None where
-                  the solver has none
-    gap_estimate  what value - optimum is estimated to be; None where the solver has no estimate
-    dual          the proof of the gap, where the solver works in the dual
-    end           for a solver of a problem nearby to start from; it holds what the objective does
+    gap           a proven bound on value - optimum, rounding included; inf if rounding errors are too large for one;
+                  None if the solver proves none
+    gap_estimate  an estimate of value - optimum; None if the solver has none
+    dual          the dual solution that proves the gap, if the solver works in the dual
+    end           a start for the solver of a similar problem; it keeps the data of the objective in memory
     """
 
     point: AnyFloats
@@ -104,7 +103,7 @@ class Result(Tabular):
 
 
 class Journal:
-    """Keeps the history of one run and says when it is over.
+    """Keeps the history of one run and decides when to stop.
 
     rule "gap"       f(w) - min f ≤ tol · min(f(w), f(0) - min f), by the proven bound or by an estimate
     rule "gradient"  |∇f(w)| ≤ tol · |∇f(0)|, as in the papers: it says nothing about the distance to the optimum
@@ -124,18 +123,18 @@ class Journal:
             raise ValueError(f"stopping must be 'gap' or 'gradient', got {rule!r}")
         self.began = time.perf_counter() if began is None else began
         self.callback, self.tol, self.rule = callback, tol, rule
-        self.stalls = stalls  # whether to stop where neither value nor gradient falls any more
+        self.stalls = stalls  # whether to stop when neither value nor gradient decreases any more
         self.history: list[Step] = []
         self.message = ""
         self.converged = False
         self.estimate = np.inf
-        self.least, self.progress = (np.inf, np.inf), 0  # value and gradient so far, and the step that reached either
+        self.least, self.progress = (np.inf, np.inf), 0  # least value and gradient, and the last step to improve one
         begin = begun(objective, start)
         self.norm_at_zero, self.value_at_zero = begin.at_zero
         self._start = begin.expansion
 
     def begin(self) -> Expansion:
-        """The expansion where the solver starts; it is not kept, as it takes memory."""
+        """The expansion at the starting point; to save memory, no reference to it is kept."""
         start = self._start
         del self._start
         return start
@@ -148,58 +147,60 @@ class Journal:
         """Whether a gap of that size is within the tolerance."""
         return gap <= self.tol * self.scale(value, gap)
 
-    def seems_near(self, here: Expansion, estimate: float) -> bool:
-        """Whether an estimate would end the run and the gradient would not, so that it is worth a second look."""
-        proven = half_square(length_of(here.gradient))
-        return self.rule == "gap" and self.near(here.value, SHRINKS * estimate) and not self.near(here.value, proven)
+    def seems_near(self, current: Expansion, estimate: float) -> bool:
+        """Whether the run would end by an estimate alone, without a proof by the gradient."""
+        proven = half_square(length_of(current.gradient))
+        return (
+            self.rule == "gap" and self.near(current.value, SHRINKS * estimate) and not self.near(current.value, proven)
+        )
 
-    def beyond_proof(self, here: Expansion) -> bool:
-        """Whether only an estimate can tell more: of the gradient rounding alone is left, but not of the value."""
-        if not isinstance(here, Certified):
+    def beyond_proof(self, current: Expansion) -> bool:
+        """Whether a proof is out of reach: the gradient is mostly rounding error, while the value is not."""
+        if not isinstance(current, Certified):
             return True
-        in_gradient, in_value = here.certificate.errors()
-        return bool(length_of(here.gradient) <= AT_ROUNDING * in_gradient and in_value <= VISIBLE * here.value)
+        in_gradient, in_value = current.certificate.errors()
+        return bool(length_of(current.gradient) <= AT_ROUNDING * in_gradient and in_value <= VISIBLE * current.value)
 
     def enough(self, value: float) -> float | None:
-        """The decrease still possible at which to stop; None where the gradient decides."""
+        """The remaining decrease at which to stop; None if the stopping rule is the gradient's."""
         return self.tol * self.scale(value, 0.0) if self.rule == "gap" else None
 
-    def goes_on(self, here: Expansion, detail: str = "", estimate: float = np.inf) -> bool:
-        """Write down where the solver stands; False when there is nothing left to do."""
-        norm = length_of(here.gradient)
+    def goes_on(self, current: Expansion, detail: str = "", estimate: float = np.inf) -> bool:
+        """Record a step; False if the run is over."""
+        norm = length_of(current.gradient)
         self.estimate = estimate
-        step = Step(len(self.history), here.value, norm, time.perf_counter() - self.began, detail)
+        step = Step(len(self.history), current.value, norm, time.perf_counter() - self.began, detail)
         self.history.append(step)
-        if here.value < self.least[0] or norm < self.least[1]:
-            self.least, self.progress = (min(here.value, self.least[0]), min(norm, self.least[1])), step.iteration
+        if current.value < self.least[0] or norm < self.least[1]:
+            self.least, self.progress = (min(current.value, self.least[0]), min(norm, self.least[1])), step.iteration
         stopped = self.callback is not None and bool(self.callback(step))
         if self.rule == "gradient":
             self.converged = norm <= self.tol * self.norm_at_zero
         else:
-            self.converged = self.near(here.value, min(half_square(norm), estimate))
+            self.converged = self.near(current.value, min(half_square(norm), estimate))
         if stopped and not self.converged:
             self.message = "stopped by the callback"
         elif self.stalls and step.iteration - self.progress >= STALLED and not self.converged:
             self.message = "rounding allows no further decrease"
         return not (self.converged or self.message)
 
-    def bounded(self, here: Expansion, gap: float) -> float:
-        """A bound on the gap with what pairs may add that only rounding makes seem satisfied."""
-        return gap + CORNER * self.value_at_zero + self.unseen(here)
+    def bounded(self, current: Expansion, gap: float) -> float:
+        """A bound on the gap that includes pairs that seem satisfied only because of rounding."""
+        return gap + CORNER * self.value_at_zero + self.unseen(current)
 
-    def unseen(self, here: Expansion) -> float:
-        """What pairs may add that only rounding makes seem satisfied, by their curvature."""
-        return certificate_of(here).unseen() * self.value_at_zero
+    def unseen(self, current: Expansion) -> float:
+        """A bound, by the curvature, on the loss of pairs that seem satisfied only because of rounding."""
+        return certificate_of(current).unseen() * self.value_at_zero
 
-    def result(self, here: Expansion, message: str = "", hessian: AnyFloats | None = None) -> Result:
+    def result(self, current: Expansion, message: str = "", hessian: AnyFloats | None = None) -> Result:
         last = self.history[-1]
-        gap = self.bounded(here, here.certificate.gap()) if isinstance(here, Certified) else None
+        gap = self.bounded(current, current.certificate.gap()) if isinstance(current, Certified) else None
         estimate = min(self.estimate, half_square(last.gradient_norm))
         if self.converged:
-            message = self._reason(here.value, last.gradient_norm, gap, estimate)
+            message = self._reason(current.value, last.gradient_norm, gap, estimate)
         return Result(
-            here.point,
-            here.value,
+            current.point,
+            current.value,
             last.gradient_norm,
             last.iteration,
             self.converged,
@@ -207,11 +208,11 @@ class Journal:
             self.history,
             gap=gap,
             gap_estimate=estimate,
-            end=Start(here, (self.norm_at_zero, self.value_at_zero), hessian),
+            end=Start(current, (self.norm_at_zero, self.value_at_zero), hessian),
         )
 
     def _reason(self, value: float, norm: float, gap: float | None, estimate: float) -> str:
-        """Why the solver stopped, in words."""
+        """The message of a run that converged."""
         if self.rule == "gradient":
             return f"converged (relative gradient {norm / max(self.norm_at_zero, 1e-300):.2g} ≤ {self.tol:g})"
         if gap is not None and self.near(value, gap):
@@ -220,12 +221,12 @@ class Journal:
 
 
 def gap_scale(value: float, value_at_zero: float, gap: float) -> float:
-    """What a gap is compared with: the value, or all that can be gained where that is less (C is small)."""
+    """The scale of a gap: the value, or the largest possible decrease from w = 0 if that is less (for small C)."""
     return max(min(abs(value), value_at_zero - value + gap), 0.0)
 
 
 def within(tol: float, gap: float, rounding: float, value: float, value_at_zero: float) -> bool:
-    """Whether a gap is within the tolerance and known well enough; rounding may be all there is where w = 0 is best."""
+    """Whether a gap is within the tolerance, rounding included, or the rounding negligible (if w = 0 is optimal)."""
     scale = gap_scale(value, value_at_zero, gap)
     return gap + rounding <= tol * scale or (gap <= tol * scale and rounding <= NEGLIGIBLE * value)
 
@@ -241,87 +242,87 @@ def relative(gap: float, scale: float) -> float:
 
 
 def check_range(at_zero: Expansion) -> tuple[float, float]:
-    """|∇f(0)| and f(0), both in the range that doubles can work with, or one sentence."""
+    """|∇f(0)| and f(0); an error if their squares overflow or underflow."""
     largest = float(abs(at_zero.gradient).max()) if at_zero.gradient.shape[0] else 0.0
     norm = length_of(at_zero.gradient)
     if not np.isfinite(norm * norm + at_zero.value):
-        raise ValueError("the objective overflows at w = 0: scale the features, or take a smaller C")
+        raise ValueError("the objective overflows at w = 0: scale the features, or use a smaller C")
     if 0 < largest < SMALLEST:
-        raise ValueError(f"the gradient at w = 0 is only {largest:.3g}: scale the features up, or take a larger C")
+        raise ValueError(f"the gradient at w = 0 is only {largest:.3g}: scale the features up, or use a larger C")
     return norm, at_zero.value
 
 
 def begun(objective: Function, start: AnyFloats | Start | None) -> Start:
-    """Where to begin: what `start` knows already, or the expansion at that point."""
+    """`start` itself, or the expansion at that point, or at 0 if it is None."""
     if isinstance(start, Start):
         return start
-    with np.errstate(over="ignore", invalid="ignore"):  # reported in a sentence
+    with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
         at_zero = objective.at(origin(objective))
     point = point_of(objective, start)
     return Start(objective.at(point) if bool((point != 0).any()) else at_zero, check_range(at_zero))
 
 
 def origin(objective: Function) -> AnyFloats:
-    """0, where the objective's points are stored."""
+    """The point 0, on the device of the objective's points."""
     return objective.zero if isinstance(objective, Located) else np.zeros(objective.size)
 
 
 def is_cold(start: AnyFloats | Start | None) -> bool:
-    """Whether a start is no better than 0."""
+    """Whether a start is missing or 0."""
     point = start.expansion.point if isinstance(start, Start) else start
     return point is None or not bool((point != 0).any())
 
 
 def point_of(objective: Function, start: AnyFloats | Start | None) -> AnyFloats:
-    """A copy of `start` where the objective's points are stored, or the origin."""
+    """A copy of `start` on the device of the objective's points, or the origin if it is None."""
     zero = origin(objective)
     start = start.expansion.point if isinstance(start, Start) else start
     return zero if start is None else zero + on_device_of(zero, start)
 
 
-ROUNDING = 1e-9  # below this share of the value, a difference of values is mostly rounding
+ROUNDING = 1e-9  # a difference of values below this share of them is mostly rounding
 
 
-def decrease(here: Expansion, there: Expansion) -> float:
-    """f(here) - f(there). Near the optimum the values agree in all digits that count; the gradients still tell."""
-    by_values = here.value - there.value
-    if not abs(by_values) <= ROUNDING * max(abs(here.value), abs(there.value)):
+def decrease(current: Expansion, trial: Expansion) -> float:
+    """f(current) - f(trial). If the values agree in nearly all digits, the gradients give the difference."""
+    by_values = current.value - trial.value
+    if not abs(by_values) <= ROUNDING * max(abs(current.value), abs(trial.value)):
         return by_values
-    return -0.5 * float((here.gradient + there.gradient) @ (there.point - here.point))
+    return -0.5 * float((current.gradient + trial.gradient) @ (trial.point - current.point))
 
 
 def went_as_predicted(predicted: float, gained: float) -> bool:
-    """Whether a full step gained about what the model predicted.
+    """Whether a full step decreased f by about what the model predicted.
 
-    Where it did not, the model was wrong about the pairs that become active or inactive, and so may its estimate of the
-    gap be. A step that meets no curvature at all gains twice what was predicted.
+    If it did not, pairs became active or inactive on the way, which the model does not know; its estimate of the gap
+    may then be wrong too. Along a step without curvature, f decreases by twice the predicted amount.
     """
     low, high = SOUND
     return low * predicted <= gained <= high * predicted
 
 
 def agrees(before: float, now: float, value: float) -> bool:
-    """Whether the model at a new point predicts at most a tenth of what the model `before` the step allowed.
+    """Whether the decrease predicted `now` is at most a tenth of that which the model `before` the step allowed.
 
-    A model that is right about the pairs predicts much less after its step. Where it does not, the step has come to
-    where other pairs are active, and much more may be gained in the end than either model says.
+    If a model is right about the active pairs, much less remains after its step. Otherwise other pairs are active at
+    the new point, and f may decrease by much more than either model predicts.
     """
     return now <= max(SHRINKS * before, NOTHING * abs(value))
 
 
 def certificate_of(expansion: Expansion) -> Certificate:
-    """What is proven of f at its point."""
+    """The certificate of an expansion; an error if it has none."""
     if not isinstance(expansion, Certified):
         raise lacking(expansion, "dual", "certificate")
     return expansion.certificate
 
 
 def require(given: object, solver: str, *needs: str) -> None:
-    """One sentence instead of an AttributeError in the middle of a solve."""
+    """Raise TypeError, before the solve begins, if an object lacks an attribute that the solver needs."""
     for need in needs:
         if not hasattr(given, need):
             raise lacking(given, solver, need)
 
 
 def lacking(given: object, solver: str, need: str) -> TypeError:
-    return TypeError(f"solver {solver!r} needs an objective that offers {need!r}, and {given!r} does not")
+    return TypeError(f"solver {solver!r} needs an objective that offers {need!r}; {given!r} does not")

@@ -1,7 +1,7 @@
-"""From the argument `solver` to a solver that can do the work.
+"""From the argument `solver` to a solver that can handle the problem.
 
-A solver is anything called with (objective, start, callback) that returns a `Result`. What it needs of the problem it
-declares in the attribute `needs`, words of `NEEDS`; a solver without that attribute is taken to need NumPy arrays.
+A solver is anything called with (objective, start, callback) that returns a `Result`. Its attribute `needs` lists what
+it requires of the problem, as keys of `NEEDS`; a solver without that attribute is assumed to need NumPy arrays.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ class Solver(Protocol):
     ) -> Result: ...
 
 
-Entry = Callable[..., object]  # a solver, or a class or function that makes one from `OPTIONS`
+Entry = Callable[..., object]  # a solver, or a class or function that makes one from some of `OPTIONS`
 OPTIONS = ("tol", "max_iter", "random_state", "stopping", "loss", "X")
 
 SOLVERS: Registry[Entry] = Registry(
@@ -48,31 +48,31 @@ SOLVERS: Registry[Entry] = Registry(
     extension="rankwise.papers",
 )
 
-NEEDS: dict[str, tuple[Callable[[Loss, Features], bool], str]] = {  # need -> whether it is met, and what to say if not
+NEEDS: dict[str, tuple[Callable[[Loss, Features], bool], str]] = {  # need -> whether it is met, error message if not
     "smooth loss": (
         lambda loss, X: loss.smooth,
-        "needs a smooth loss, and {loss} has a corner: take 'auto', 'smoothing' or 'bundle'",
+        "needs a smooth loss, and {loss} has a corner: use 'auto', 'smoothing' or 'bundle'",
     ),
-    "hinge loss": (lambda loss, X: loss.pieces == hinge().pieces, "is for the hinge loss: for {loss} take 'auto'"),
+    "hinge loss": (lambda loss, X: loss.pieces == hinge().pieces, "is for the hinge loss: for {loss} use 'auto'"),
     "dual loss": (
         lambda loss, X: bounded(loss),
-        "is for the losses hinge, squared_hinge and huber: for {loss} take 'auto'",
+        "is for the losses hinge, squared_hinge and huber: for {loss} use 'auto'",
     ),
-    "NumPy arrays": (lambda loss, X: library_of(X) is None, "takes arrays of NumPy only: for others take 'auto'"),
+    "NumPy arrays": (lambda loss, X: library_of(X) is None, "takes arrays of NumPy only: for other arrays use 'auto'"),
     "single pairs": (
         lambda loss, X: not is_stored(X),
-        "looks at single rows, which must be in memory: take 'auto', or data.read()",
+        "uses single rows, which must be in memory: use 'auto', or pass data.read()",
     ),
 }
 
 
 def register_solver(name: str, solver: Entry | str, *, replace: bool = False) -> None:
-    """Let `name` stand for a solver wherever one is chosen: `RankSVM(solver=name)`.
+    """Register `name` for a solver: `RankSVM(solver=name)`.
 
-    solver   called with (objective, start, callback), returns a `Result`; or a class or function that makes one from
-             those of the arguments tol, max_iter, random_state, stopping, loss and X that it names; or the place where
-             it is defined, "package.module:name"
-    replace  whether the name may be one that is registered already
+    solver   called with (objective, start, callback), returns a `Result`; or a class or function that makes one, called
+             with those of tol, max_iter, random_state, stopping, loss and X that are among its parameters; or the place
+             where it is defined, "package.module:name"
+    replace  whether to replace a solver that is registered under this name
     """
     if not isinstance(solver, str) and not callable(solver):
         raise TypeError(f"a solver is called with (objective, start, callback); got {solver!r}")
@@ -80,7 +80,7 @@ def register_solver(name: str, solver: Entry | str, *, replace: bool = False) ->
 
 
 def needs_of(solver: str | Entry) -> tuple[str, ...]:
-    """What a solver, the class that makes it, or the solver of that name declares to need."""
+    """The declared needs of a solver, of the class that makes it, or of the solver of that name."""
     entry = SOLVERS[solver] if isinstance(solver, str) else solver
     kind = entry.func if isinstance(entry, partial) else entry
     needs: tuple[str, ...] = getattr(kind, "needs", ("NumPy arrays",))
@@ -100,9 +100,9 @@ def make_solver(
     random_state: int = 0,
     stopping: str = "gap",
 ) -> Solver:
-    """The solver of that name with these options; an object has options of its own and is returned as it is.
+    """The solver of that name with these options; an object has its own options and is returned as it is.
 
-    What cannot work is refused here, before anything is computed.
+    An error, before anything is computed, if the solver cannot handle the loss or X.
     """
     if isinstance(solver, str):
         name = SOLVERS.spelling(solver)
@@ -121,7 +121,7 @@ def make_solver(
 
 
 def _made(name: str, given: dict[str, object]) -> Solver:
-    """The solver of that name, made with those of the options given that it has."""
+    """The solver of that name, made with those of the given options that it has."""
     entry = SOLVERS[name]
     parameters = signature(entry).parameters
     if given["stopping"] != "gap" and "stopping" not in parameters:
@@ -129,6 +129,6 @@ def _made(name: str, given: dict[str, object]) -> Solver:
             f"stopping={given['stopping']!r} is for solvers of smooth losses: solver {name!r} stops by its gap"
         )
     required = {key for key, one in parameters.items() if one.default is Parameter.empty}
-    if not required <= set(OPTIONS):  # it needs an objective: this is the solver itself
+    if not required <= set(OPTIONS):  # it requires an objective, so this is the solver itself
         return cast(Solver, entry)
     return cast(Solver, entry(**{key: value for key, value in given.items() if key in parameters}))

@@ -1,4 +1,4 @@
-"""Conjugate gradients on the quadratic model of f at a point, and what they may be preconditioned by."""
+"""Conjugate gradients on the quadratic model of f at a point, and their preconditioners."""
 
 import math
 from collections.abc import Callable
@@ -12,12 +12,12 @@ from rankwise.solvers.base import lacking
 from rankwise.solvers.equations import scaled_inverse
 
 RESIDUAL = 0.1  # the papers' rule: stop at this share of the gradient's norm
-ENERGY = 0.25  # ours: stop when k times the last gain is at most this share of the total gain of all k products
-EXACT_ENERGY = 0.02  # and the share near the optimum; smaller ones cost products that another step uses better
-MOST_PRODUCTS = 100, 2000  # of a step: at least, at most, and twice the number of features between them
-STALE = 6  # products per step from which on the sample's Hessian is computed again
+ENERGY = 0.25  # our rule: stop when k times the last gain is at most this share of the total gain of all k products
+EXACT_ENERGY = 0.02  # the share near the optimum; with a smaller one, a step would waste products
+MOST_PRODUCTS = 100, 2000  # bounds on the limit of products per step, which is twice the number of features
+STALE = 6  # if a step takes this many products, the sample's Hessian is computed again
 
-SAMPLED_LEAST = 0.01  # taken for the least eigenvalue of M⁻¹H where M comes from a sample: likely, not proven
+SAMPLED_LEAST = 0.01  # assumed least eigenvalue of M⁻¹H if M comes from a sample: likely, not proven
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,13 @@ Preconditioner = Callable[[Expansion, int], Inverse]
 
 @dataclass(frozen=True)
 class ModelStep:
-    """An approximate minimiser of the model: the step, its length in the norm of M, the decrease that the model
-    predicts for it, a bound on the largest decrease that the model allows, and the number of Hessian products.
+    """An approximate minimiser of the model.
+
+    step        from the current point to it
+    length      of the step, in the norm of M
+    predicted   decrease that the model predicts for the step
+    attainable  upper bound on the largest decrease that the model allows
+    products    number of Hessian products
     """
 
     step: AnyFloats
@@ -48,19 +53,19 @@ class ModelStep:
 
 
 def conjugate_gradients(
-    here: Expansion, precondition: "Inverse", radius: float = math.inf, enough: float | None = 0.0
+    current: Expansion, precondition: "Inverse", radius: float = math.inf, enough: float | None = 0.0
 ) -> ModelStep:
     """Minimise the model within |s| ≤ radius in the norm of M, whose inverse is `precondition` (Steihaug).
 
     M itself is not needed: M step and M direction follow the recurrences of step and direction, with the residual in
-    place of the preconditioned one. The k-th product adds gain_k to the predicted decrease. Where the columns of X
-    differ in scale, a small residual says little about the decrease that is left, and the gains do (Nash and Sofer);
-    the nearer the optimum the more exact, so that the steps' errors shrink faster than the steps.
-    Where the predicted decrease is at most `enough`, the iterations go on until what is left is too, by the bound of
-    Gauss and Radau's rule (`reach`). `enough` None: the papers' rule on the residual.
+    place of the preconditioned one. The k-th product adds gain_k to the predicted decrease. If the columns of X differ
+    in scale, a small residual says little about the remaining decrease, but the gains do (Nash and Sofer). Near the
+    optimum the iterations are more exact, so that the errors of the steps shrink faster than the steps.
+    If the predicted decrease is at most `enough`, the iterations continue until the remaining decrease is too, by the
+    bound of Gauss-Radau quadrature (`reach`). If `enough` is None, the papers' rule on the residual is used.
     """
-    step, M_step = 0.0 * here.gradient, 0.0 * here.gradient
-    residual = -here.gradient
+    step, M_step = 0.0 * current.gradient, 0.0 * current.gradient
+    residual = -current.gradient
     direction, M_direction = precondition(residual), residual
     square = float(residual @ direction)
     goal = RESIDUAL**2 * square
@@ -71,12 +76,12 @@ def conjugate_gradients(
         if enough is None:
             solved = square <= goal
         else:
-            share = min(max(EXACT_ENERGY, math.sqrt(predicted / max(abs(here.value), 1e-300))), ENERGY)
+            share = min(max(EXACT_ENERGY, math.sqrt(predicted / max(abs(current.value), 1e-300))), ENERGY)
             roughly = products * gain <= share * predicted
             solved = roughly and not predicted <= enough < predicted + 0.5 * reach * square
         if solved:
             break
-        curved = here.hessian(direction)
+        curved = current.hessian(direction)
         bend = float(direction @ curved)
         if not 0 < bend < math.inf:
             break
@@ -105,54 +110,54 @@ def conjugate_gradients(
 
 
 def _narrowed(reach: float, length: float, ratio: float, least: float) -> float:
-    """The factor of the squared residual in the upper bound on the squared error, one product later.
+    """Update `reach`, the factor of the squared residual in the upper bound on the squared error, after a product.
 
     Meurant and Tichý's recurrence, for a preconditioned matrix with no eigenvalue below `least`; `length` is the step
-    of conjugate gradients and `ratio` that of the squared residuals.
+    length of conjugate gradients and `ratio` the quotient of successive squared residuals.
     """
     excess = max(reach - length, 0.0)
     return excess / max(least * excess + ratio, 1e-300)
 
 
 def _to_boundary(dd: float, sd: float, ss: float, radius: float) -> float:
-    """The positive length at which s + length · d leaves the ball, in the form that does not cancel."""
+    """The positive length at which s + length · d leaves the ball, computed without cancellation."""
     a, b, c = dd, sd, ss - radius * radius
     root = math.sqrt(max(b * b - a * c, 0.0))
-    if min(a, abs(b) + root) <= 0:  # lengths whose squares underflow: no step, and the region is given up
+    if min(a, abs(b) + root) <= 0:  # the squares underflow: no step, so that the trust region vanishes
         return 0.0
     return (root - b) / a if b < 0 else -c / (b + root)
 
 
 def make_preconditioner(kind: str | None, objective: Function) -> Preconditioner:
-    """For each point, the inverse of something like the Hessian there; also given the products of the last step."""
+    """A function of an expansion and of the products of the last step that returns an approximate inverse Hessian."""
     if kind is None:
-        return lambda here, products: Inverse(lambda v: v, 1.0)
+        return lambda current, products: Inverse(lambda v: v, 1.0)
     if kind == "diagonal":
-        return lambda here, products: _by_diagonal(here.hessian_diagonal())
+        return lambda current, products: _by_diagonal(current.hessian_diagonal())
     if not isinstance(objective, Sampleable):
         raise lacking(objective, "with a sampled preconditioner", "sampled")
     return Sample(objective.sampled(sample_size(objective.size), seed=0))
 
 
 def _by_diagonal(diagonal: AnyFloats) -> Inverse:
-    diagonal = diagonal.clip(1.0, None)  # as it is without rounding: pieces of opposite curvature may cancel
+    diagonal = diagonal.clip(1.0, None)  # at least 1 but for rounding: pieces of opposite curvature may cancel
     return Inverse(partial(mul, 1.0 / diagonal), 1.0 / float(diagonal.max()))
 
 
 def sample_size(n_features: int) -> int:
-    """Rows enough to see every direction many times over."""
+    """The number of rows of a sample: many times the number of features."""
     return max(5000, 150 * n_features)
 
 
 class Sample:
-    """Preconditions by the Hessian of a sample, kept as long as it does well."""
+    """The Hessian of a sample as preconditioner; it is computed again when a step takes many products."""
 
     def __init__(self, objective: Function) -> None:
         self.objective = objective
         self.inverse: Inverse | None = None
 
-    def __call__(self, here: Expansion, products: int) -> Inverse:
+    def __call__(self, current: Expansion, products: int) -> Inverse:
         if self.inverse is None or products >= STALE:
-            matrix = self.objective.at(here.point).hessian_matrix()
+            matrix = self.objective.at(current.point).hessian_matrix()
             self.inverse = Inverse(scaled_inverse(matrix), SAMPLED_LEAST)
         return self.inverse

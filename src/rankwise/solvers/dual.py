@@ -3,9 +3,9 @@
     max  Σ alpha_p - ½|w|² - ½ Σ ridge_p alpha_p²,   w = Σ alpha_p d_p,   0 ≤ alpha_p ≤ most_p
 
 hinge: most = C ω, ridge = 0; squared hinge: most = ∞, ridge = 1 / (2 C ω); huber: most = C ω, ridge = width / (C ω).
-A pass goes over the pairs in random order and maximises over one alpha at a time; pairs that seem stuck at a bound are
-left out until the others are done (shrinking). The gap between f(w) and the dual's value is computed over all pairs, so
-it certifies what is returned.
+A pass visits the pairs in random order and maximises over one alpha at a time. Pairs that seem fixed at a bound are
+left out until the others have converged (shrinking). The gap between f(w) and the value of the dual is computed over
+all pairs, so it certifies the result.
 """
 
 from dataclasses import dataclass, replace
@@ -35,20 +35,20 @@ from rankwise.solvers.base import (
     within,
 )
 
-BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the order of a pass, and the matrix in the end
-LISTABLE = 5_000_000  # pairs that are listed unasked
-LOOSE = 0.1  # pairs left out come back when the slopes of the others lie this close together,
-CLOSER = 0.1  # and then when they lie this much closer
-ROUNDED = 1e-3, 10  # a gap of this share of the tolerance for so many passes: only rounding stands in the way
+BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the order of a pass, and the final matrix
+LISTABLE = 5_000_000  # most pairs that "auto" lists
+LOOSE = 0.1  # pairs left out return when the slopes of the others differ by at most this,
+CLOSER = 0.1  # and the next time by this factor less
+ROUNDED = 1e-3, 10  # with a gap below this share of the tolerance for so many passes, only rounding is left
 
 
 @dataclass(frozen=True)
 class DualCoordinateAscent:
     """Stops when f(w) - dual ≤ tol · min(f(w), f(0) - dual), a certified gap.
 
-    Starts at alpha = 0: a start in w is of no use to it.
+    It always starts at alpha = 0; `start` is ignored, because a point w has no alpha.
 
-    `Result.dual` is the sparse matrix alpha[i, j], its rows and columns the rows of the objective's X.
+    `Result.dual` is the sparse matrix alpha[i, j], whose rows and columns are the rows of the objective's X.
     """
 
     needs: ClassVar = ("NumPy arrays", "single pairs", "dual loss")
@@ -58,7 +58,7 @@ class DualCoordinateAscent:
     random_state: int = 0
 
     def worth_listing(self, objective: Objective) -> bool:
-        """Whether the pairs are few enough to list them unasked."""
+        """Whether the pairs are few enough for "auto" to list them."""
         most = objective.most_pairs
         return most <= LISTABLE and most * BYTES_A_PAIR <= memory_at_hand()
 
@@ -67,18 +67,18 @@ class DualCoordinateAscent:
     ) -> Result:
         require(objective, "dual", "rows", "risk", "C")
         ascent = Ascent(objective, np.random.default_rng(self.random_state))
-        journal = Journal(objective, None, 0.0, callback, stalls=False)  # the gap alone says when it is over
-        here, settled = journal.begin(), 0
+        journal = Journal(objective, None, 0.0, callback, stalls=False)  # tol 0: only the gap below ends the run
+        current, settled = journal.begin(), 0
         while True:
-            gap = max(here.value - ascent.value, 0.0)
-            scale = journal.scale(here.value, gap)
+            gap = max(current.value - ascent.value, 0.0)
+            scale = journal.scale(current.value, gap)
             small = gap <= self.tol * scale
-            rounding = _rounding(ascent, here) + journal.unseen(here) if small else np.inf
-            done = within(self.tol, gap, rounding, here.value, journal.value_at_zero)
+            rounding = _rounding(ascent, current) + journal.unseen(current) if small else np.inf
+            done = within(self.tol, gap, rounding, current.value, journal.value_at_zero)
             settled += gap <= ROUNDED[0] * self.tol * scale
             last = len(journal.history) >= self.max_iter
             share = relative(gap, scale)
-            journal.goes_on(here, f"relative gap {share:.2g}, {ascent.n_active} pairs active")
+            journal.goes_on(current, f"relative gap {share:.2g}, {ascent.n_active} pairs active")
             if done:
                 journal.message = converged_by("certified", gap, scale, self.tol)
             elif not journal.message and small and (settled > ROUNDED[1] or last):
@@ -87,32 +87,32 @@ class DualCoordinateAscent:
             elif not journal.message and last:
                 journal.message = f"max_iter = {self.max_iter} passes were not enough: the relative gap is {share:.3g}"
             if journal.message:
-                result = replace(journal.result(here), message=journal.message, converged=done)
-                proven = journal.bounded(here, gap + _rounding(ascent, here))
+                result = replace(journal.result(current), message=journal.message, converged=done)
+                proven = journal.bounded(current, gap + _rounding(ascent, current))
                 return replace(result, gap=proven, gap_estimate=gap, dual=ascent.matrix())
             ascent.go()
             with np.errstate(over="ignore", invalid="ignore"):
-                there = objective.at(ascent.w)
-            if np.isfinite(there.value):
-                here = there
+                trial = objective.at(ascent.w)
+            if np.isfinite(trial.value):
+                current = trial
             else:
                 journal.message = "the objective overflows: scale the features"
 
 
-def _rounding(ascent: "Ascent", here: Expansion) -> float:
-    """A bound on what rounding may have hidden of the gap."""
-    return ascent.rounding() + certificate_of(here).errors()[1]
+def _rounding(ascent: "Ascent", current: Expansion) -> float:
+    """A bound on the rounding error of the gap."""
+    return ascent.rounding() + certificate_of(current).errors()[1]
 
 
 class Ascent:
-    """The dual problem and where its maximisation stands."""
+    """The dual problem and the state of its maximisation."""
 
     def __init__(self, objective: Objective, random: np.random.Generator) -> None:
         from rankwise.objective.row_kernels import squared_distances
 
         slope, curvature = _limits(objective.loss)
         risk = objective.risk if isinstance(objective.risk, ListedRisk) else objective.pairwise
-        better, worse, weights, asked = listed(risk)
+        better, worse, weights, margins = listed(risk)
         costs = objective.C * weights
         most = costs * slope if slope else np.full(costs.size, np.inf)
         ridge = 1.0 / (costs * curvature) if curvature else np.zeros(costs.size)
@@ -121,7 +121,7 @@ class Ascent:
         bends = np.empty(costs.size)
         squared_distances(self.rows, better, worse, np.zeros(objective.size), bends)
         bends += ridge
-        self.problem = (better, worse, asked, most, ridge, bends)
+        self.problem = (better, worse, margins, most, ridge, bends)
         self.alpha = np.zeros(costs.size)
         self.w = np.zeros(objective.size)
         self.order = np.arange(costs.size)
@@ -130,7 +130,7 @@ class Ascent:
         self.close = LOOSE
 
     def go(self) -> None:
-        """As many looks at active pairs as there are pairs: one pass, or many where most are left out."""
+        """Visit as many active pairs as there are pairs: one pass, or several if some pairs are left out."""
         from rankwise.solvers.dual_kernels import ascend
 
         looks = 0
@@ -144,27 +144,27 @@ class Ascent:
                 self.n_active, self.range = self.order.size, (-np.inf, np.inf)
                 self.close *= CLOSER
                 break
-        self.w = self.features.transposed_dot(self._marginals())  # rounding does not pile up
+        self.w = self.features.transposed_dot(self._marginals())  # so that rounding errors do not accumulate
 
     @property
     def value(self) -> float:
-        """The dual's value, a lower bound on f."""
-        _, _, asked, _, ridge, _ = self.problem
+        """The value of the dual, a lower bound on min f."""
+        _, _, margins, _, ridge, _ = self.problem
         with np.errstate(over="ignore", invalid="ignore"):
-            value = float(self.alpha @ (asked - 0.5 * ridge * self.alpha)) - 0.5 * float(self.w @ self.w)
-        return value if np.isfinite(value) else -np.inf  # where it overflows there is no bound
+            value = float(self.alpha @ (margins - 0.5 * ridge * self.alpha)) - 0.5 * float(self.w @ self.w)
+        return value if np.isfinite(value) else -np.inf  # no bound if it overflows
 
     def rounding(self) -> float:
         """A bound on the rounding error of `value`: in the sum over alpha, and in w as a sum of rows."""
-        _, _, asked, _, ridge, _ = self.problem
+        _, _, margins, _, ridge, _ = self.problem
         in_w = ROUNDING * length_of(self.features.absolute_transposed_dot(np.abs(self._marginals())))
         with np.errstate(over="ignore", invalid="ignore"):
-            in_sum = ROUNDING * float(self.alpha @ (np.abs(asked) + 0.5 * ridge * self.alpha))
+            in_sum = ROUNDING * float(self.alpha @ (np.abs(margins) + 0.5 * ridge * self.alpha))
             error = in_sum + in_w * (length_of(self.w) + 0.5 * in_w)
         return error if np.isfinite(error) else np.inf
 
     def matrix(self) -> SparseMatrix:
-        """alpha[i, j], i preferred to j; block diagonal where a query's rows lie together."""
+        """alpha[i, j], where i is preferred to j; block diagonal if rows are stored query by query."""
         better, worse = self.problem[:2]
         support = self.alpha > 0
         n = self.features.n_rows
@@ -172,7 +172,7 @@ class Ascent:
         return sparse.csr_array((self.alpha[support], where), shape=(n, n))
 
     def _marginals(self) -> Floats:
-        """For each document, Σ_j alpha_ij - Σ_j alpha_ji: w is their sum with the rows."""
+        """m_i = Σ_j alpha_ij - Σ_j alpha_ji for each document i, so that w = Xᵀ m."""
         better, worse = self.problem[:2]
         n = self.features.n_rows
         given, taken = np.bincount(better, self.alpha, n), np.bincount(worse, self.alpha, n)
@@ -180,18 +180,18 @@ class Ascent:
 
 
 def listed(risk: ListedRisk | PairwiseRisk) -> tuple[Ints, Ints, Floats, Floats]:
-    """Every pair of some weight: better, worse, its weight, and the difference of scores asked of it."""
-    if isinstance(risk, ListedRisk):  # a list already
+    """All pairs of positive weight: better, worse, weights, and required margins."""
+    if isinstance(risk, ListedRisk):
         ends, signs = risk.differences.indices, risk.differences.data
-        better, worse, weights, asked = ends[signs > 0], ends[signs < 0], risk.weights, risk.margins
+        better, worse, weights, margins = ends[signs > 0], ends[signs < 0], risk.weights, risk.margins
     else:
         better, worse = _list(risk.preferences)
         weights = _weights(risk.preferences, better, worse)
-        asked = np.ones(better.size) if risk.margins is None else risk.margins[better] - risk.margins[worse]
+        margins = np.ones(better.size) if risk.margins is None else risk.margins[better] - risk.margins[worse]
     counts = weights > 0
     if counts.all():
-        return better, worse, weights, asked
-    return better[counts], worse[counts], weights[counts], asked[counts]
+        return better, worse, weights, margins
+    return better[counts], worse[counts], weights[counts], margins[counts]
 
 
 def _list(preferences: Preferences) -> tuple[Ints, Ints]:
@@ -201,7 +201,7 @@ def _list(preferences: Preferences) -> tuple[Ints, Ints]:
     if n_pairs * BYTES_A_PAIR > memory_at_hand():
         raise ValueError(
             f"solver 'dual' lists every pair, and {n_pairs:,} pairs take about {n_pairs * BYTES_A_PAIR / 1e6:,.0f} MB, "
-            "more memory than is at hand: take another solver"
+            "more memory than is available: use solver='auto'"
         )
     lists = [list_pairs(one) for one in preferences.layouts]
     return np.concatenate([better for better, _ in lists]), np.concatenate([worse for _, worse in lists])
@@ -217,15 +217,15 @@ def _weights(preferences: Preferences, better: Ints, worse: Ints) -> Floats:
 
 
 def bounded(loss: Loss) -> bool:
-    """Whether the dual of the loss is the one above."""
+    """Whether the dual of the loss has the form given in the module's docstring."""
     first, *others = loss.pieces
     corner = (first.threshold, first.constant) == (1.0, 0.0) and (first.slope > 0) != (first.curvature > 0)
-    straightened = len(others) == 1 and others[0].curvature == -first.curvature  # as huber is beyond its width
+    straightened = len(others) == 1 and others[0].curvature == -first.curvature  # linear in the end, as huber is
     return corner and (not others or straightened)
 
 
 def _limits(loss: Loss) -> tuple[float, float]:
-    """The largest slope of the loss, and its curvature where the slope is less."""
+    """The largest slope of the loss (0: unbounded), and its curvature where the slope is less."""
     if not bounded(loss):
-        raise ValueError(f"solver 'dual' is for the losses hinge, squared_hinge and huber: for {loss} take another")
+        raise ValueError(f"solver 'dual' is for the losses hinge, squared_hinge and huber: for {loss} use 'auto'")
     return sum(piece.slope for piece in loss.pieces), loss.pieces[0].curvature

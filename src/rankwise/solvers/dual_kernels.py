@@ -13,20 +13,20 @@ from rankwise.objective.row_kernels import add_row, row_dot
 def ascend(
     rows: Any, problem: Any, active: Ints, range_before: tuple[float, float], alpha: Floats, w: Floats
 ) -> tuple[int, float, float]:
-    """Maximise over each alpha of `active` in turn, w following; what is stuck at a bound is moved to the end.
+    """Maximise over each alpha of `active` in turn and update w; pairs fixed at a bound are moved to the end.
 
-    The dual rises with alpha where `excess` is negative. A pair at its lower bound with an excess above the largest of
-    the last pass, or at its upper bound with one below the smallest, is left out from now on. Returns how many pairs
-    stay active, and the smallest and the largest excess of those that may still move.
+    The dual increases with alpha if `excess` is negative. A pair at its lower bound with an excess above the largest of
+    the last pass, or at its upper bound with one below the smallest, is left out from now on. Returns the number of
+    pairs that stay active, and the smallest and largest excess among them (0 for those that cannot move).
     """
-    better, worse, asked, most, ridge, curvature = problem
+    better, worse, margins, most, ridge, curvature = problem
     smallest_before, largest_before = range_before
     smallest, largest = np.inf, -np.inf
     n_active, at = active.size, 0
     while at < n_active:
         pair = active[at]
         i, j = better[pair], worse[pair]
-        excess = row_dot(rows, i, w) - row_dot(rows, j, w) - asked[pair] + ridge[pair] * alpha[pair]
+        excess = row_dot(rows, i, w) - row_dot(rows, j, w) - margins[pair] + ridge[pair] * alpha[pair]
         low, high = alpha[pair] <= 0.0, alpha[pair] >= most[pair]
         if (low and excess > largest_before) or (high and excess < smallest_before):
             n_active -= 1

@@ -1,4 +1,4 @@
-"""Systems of linear equations with a positive definite matrix, by Cholesky's factors, where the matrix lies."""
+"""Linear systems with a positive definite matrix, solved by Cholesky factorisation on the device of the matrix."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,21 +14,21 @@ Inverse = Callable[[AnyFloats], AnyFloats]
 
 
 def inverse(matrix: AnyArray) -> Inverse:
-    """v -> matrix⁻¹ v, for vectors; LinAlgError where the matrix is not positive definite."""
+    """v -> matrix⁻¹ v, for vectors; LinAlgError if the matrix is not positive definite."""
     return _INVERSES[library_of(matrix)](matrix)
 
 
 def scaled_inverse(matrix: AnyArray) -> Inverse:
-    """The same for a Hessian, whose diagonal is positive: it is scaled to a diagonal of ones first.
+    """v -> H⁻¹ v for a Hessian H = I + a positive semidefinite matrix, which is scaled to a diagonal of 1 first.
 
-    The factorisation's error then depends on how nearly dependent the columns of X are, not on their scales. Rounding
-    can still make it indefinite: multiples of the identity are added, ten times larger each time.
+    The error of the factorisation then depends on how nearly dependent the columns of X are, not on their scales. If
+    rounding makes the matrix indefinite, multiples of the identity are added, ten times larger each time.
     """
     diagonal = matrix.reshape(-1)[:: matrix.shape[0] + 1]
-    diagonal[:] = diagonal.clip(1.0, None)  # as it is without rounding: in float32, a difference of large sums
+    diagonal[:] = diagonal.clip(1.0, None)  # at least 1 but for rounding
     scale = 1.0 / diagonal**0.5
     if not bool((scale > 0).all()) or not bool((scale < np.inf).all()):
-        raise ValueError("the Hessian overflows: scale the features, or take a smaller C")
+        raise ValueError("the Hessian overflows: scale the features, or use a smaller C")
     scaled = matrix * scale[:, None] * scale
     lift = 0.0
     while lift <= 1.0:
@@ -39,7 +39,7 @@ def scaled_inverse(matrix: AnyArray) -> Inverse:
             more = max(10 * lift, scaled.shape[0] * float(np.finfo(float).eps))
             scaled.reshape(-1)[:: scaled.shape[0] + 1] += more - lift
             lift = more
-    return lambda v: scale * (scale * v)  # the diagonal alone: a descent direction all the same
+    return lambda v: scale * (scale * v)  # the diagonal only: still a descent direction
 
 
 def _by_scipy(matrix: Floats) -> Inverse:

@@ -1,4 +1,4 @@
-"""How far to go along a direction."""
+"""The line search of Newton's method."""
 
 import math
 
@@ -8,31 +8,31 @@ from rankwise.foundation.devices import AnyFloats, length_of
 from rankwise.foundation.functions import E, Expandable, Ray, Searchable
 from rankwise.solvers.base import decrease
 
-DECREASE = 1e-4  # Armijo's share of the slope
-ENOUGH = 0.25  # share of the slope that a full step must gain; where the model is right it gains half of it
-ROUGHLY = 0.01  # relative exactness of the minimum on the way
-SHORTEST = 1e-300  # where the curvature at w = 0 says nothing, a step is too long by the square of the features' size
+DECREASE = 1e-4  # Armijo's constant
+ENOUGH = 0.25  # a full step is accepted if it gains this share of the slope; with a right model it gains half of it
+ROUGHLY = 0.01  # relative accuracy of the minimum on the ray
+SHORTEST = 1e-300  # with a useless curvature at w = 0, a step is too long by the square of the features' size
 
 
-def line_search(objective: Expandable[E], here: E, direction: AnyFloats) -> tuple[E | None, float]:
-    """The full step if it gains what a right model promises, else the minimum on the way there.
+def line_search(objective: Expandable[E], current: E, direction: AnyFloats) -> tuple[E | None, float]:
+    """The full step if it decreases f about as the model predicts, else the minimum on the ray up to there.
 
-    Where pairs become active on the way, f bends up again long before a full step, at a place that backtracking from
-    the far end finds badly: steps a tenth as long as they could be made it ten times as many. Slopes along the way cost
-    no product with X.
+    If pairs become active on the way, f increases again long before a full step. Backtracking alone then ends at steps
+    a tenth as long as the best, so that ten times as many are needed. Slopes on the ray take no product with X.
+    Returns the new expansion, or None if no step decreases f, and the length of the step.
     """
-    slope = float(here.gradient @ direction)
+    slope = float(current.gradient @ direction)
     if not slope < 0:
         return None, 1.0
-    there = _at(objective, here, direction, 1.0)
-    if decrease(here, there) >= -ENOUGH * slope:
-        return there, 1.0
-    length = _minimum_on(objective.along(here.point, direction)) if isinstance(objective, Searchable) else 1.0
-    return _backtracked(objective, here, direction, slope, length)
+    trial = _at(objective, current, direction, 1.0)
+    if decrease(current, trial) >= -ENOUGH * slope:
+        return trial, 1.0
+    length = _minimum_on(objective.along(current.point, direction)) if isinstance(objective, Searchable) else 1.0
+    return _backtracked(objective, current, direction, slope, length)
 
 
 def _minimum_on(ray: Ray) -> float:
-    """Where a convex function that falls at t = 0 is least among t ≤ 1, roughly."""
+    """The approximate minimiser over 0 ≤ t ≤ 1 of a convex function that decreases at t = 0."""
     if not ray.slope(1.0) > 0:
         return 1.0
     low, high = 0.1, 1.0
@@ -43,28 +43,30 @@ def _minimum_on(ray: Ray) -> float:
     while low < 0.1 * high:
         middle = math.sqrt(low) * math.sqrt(high)  # their product may underflow
         low, high = (low, middle) if ray.slope(middle) > 0 else (middle, high)
-    from scipy import optimize  # only here: it takes long to import
+    from scipy import optimize  # slow to import, and rarely needed
 
     return float(optimize.brentq(ray.slope, low, high, xtol=ROUGHLY * high, rtol=ROUGHLY, disp=False))
 
 
 def _backtracked(
-    objective: Expandable[E], here: E, direction: AnyFloats, slope: float, length: float
+    objective: Expandable[E], current: E, direction: AnyFloats, slope: float, length: float
 ) -> tuple[E | None, float]:
-    """Backtracking from a length, each time to the minimum of the parabola through what is known."""
-    # Where the Hessian says little (a narrow loss at w = 0) a step may be too long by many orders of magnitude.
-    shortest = max(SHORTEST, float(np.finfo(float).eps) * length_of(here.point) / max(length_of(direction), SHORTEST))
+    """Backtrack from a length, each time to the minimum of a parabola through both values and the slope."""
+    # If the Hessian is no guide (a narrow loss at w = 0), a step may be too long by many orders of magnitude.
+    shortest = max(
+        SHORTEST, float(np.finfo(float).eps) * length_of(current.point) / max(length_of(direction), SHORTEST)
+    )
     while length > shortest:
-        there = _at(objective, here, direction, length)
-        gained = decrease(here, there)
+        trial = _at(objective, current, direction, length)
+        gained = decrease(current, trial)
         if gained >= -DECREASE * length * slope:
-            return there, length
+            return trial, length
         excess = -gained - length * slope
         shorter = -0.5 * length * slope / excess if np.isfinite(excess) else 0.0
         length *= float(np.clip(shorter, 0.1, 0.5))
     return None, length
 
 
-def _at(objective: Expandable[E], here: E, direction: AnyFloats, length: float) -> E:
+def _at(objective: Expandable[E], current: E, direction: AnyFloats, length: float) -> E:
     with np.errstate(over="ignore", invalid="ignore"):  # too long a step is shortened
-        return objective.at(here.point + length * direction)
+        return objective.at(current.point + length * direction)

@@ -1,8 +1,8 @@
-"""Newton's method with a line search. With the Hessian written out and factorised, nothing is faster for few features;
-the inner solve can also be iterative, by products with the Hessian alone (Chapelle and Keerthi's PRSVM).
+"""Newton's method with a line search. For few features the Hessian is formed and factorised, which is fastest; the
+inner solve can also be iterative, with Hessian products only (Chapelle and Keerthi's PRSVM).
 
 Near separability few pairs are active and they change at every step. A trust region then shrinks to steps that change
-only a few of them, while a line search crosses many: this is why "auto" prefers it.
+only a few of them, while a line search can cross many; this is why "auto" prefers it on all but large data.
 """
 
 from collections.abc import Callable
@@ -29,18 +29,18 @@ from rankwise.solvers.line_search import line_search
 from rankwise.solvers.stuck import Detour, Rescue, can_help, near_separable, rescued
 
 INNERS = ("cholesky", "cg")
-LOOSELY, STAGE = 0.1, 50  # tolerance and steps for each C of a detour
+LOOSELY, STAGE = 0.1, 50  # tolerance and most steps for each C of a detour
 InnerSolve = Callable[[Expansion], ModelStep]
 
 
 @dataclass(frozen=True)
 class Newton:
-    """inner         "cholesky" of the Hessian matrix, "cg" on Hessian products, or a function of an expansion that
+    """inner         "cholesky" of the Hessian matrix, "cg" with Hessian products, or a function of an expansion that
                   returns a `ModelStep`
     precondition  of "cg": None, "diagonal", or "sampled", the Hessian of a sample of the rows
-    patience      of "cg": the number of products after which the Hessian is written out instead; None: never
-    detours       how often to go by way of smaller C where steps are cut short
-    rescue        a solver to turn to where the line search fails near separability; None: give up there
+    patience      of "cg": the number of products after which the Hessian is formed instead; None: never
+    detours       how often to solve a sequence of smaller C first if steps are cut short
+    rescue        the solver that continues if the line search fails near separability; None: stop there
     """
 
     needs: ClassVar = ("smooth loss",)
@@ -58,42 +58,42 @@ class Newton:
         self, objective: Function, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result:
         journal = Journal(objective, start, self.tol, callback, self.stopping)
-        here = journal.begin()
-        require(here, "newton", "hessian_matrix" if self.inner == "cholesky" else "hessian")
+        current = journal.begin()
+        require(current, "newton", "hessian_matrix" if self.inner == "cholesky" else "hessian")
         model = Model(self, objective, start.hessian if isinstance(start, Start) else None)
-        return self.follow(model, journal, here)
+        return self.follow(model, journal, current)
 
     @property
     def stage(self) -> "Newton":
-        """The same for a stage of a detour, whose optimum need not be exact."""
+        """The solver for one C of a detour, whose optimum need not be exact."""
         most = min(STAGE, self.max_iter)
         return replace(self, tol=LOOSELY, max_iter=most, stopping="gap", detours=0, rescue=None)
 
-    def follow(self, model: "Model", journal: Journal, here: Expansion, detail: str = "") -> Result:
-        """Go on from `here`: steps to the minimum of the model, each with a line search, until the journal ends it."""
+    def follow(self, model: "Model", journal: Journal, current: Expansion, detail: str = "") -> Result:
+        """Continue from `current`: steps towards the minimum of the model, by line searches, until the journal ends."""
         objective, detour = model.objective, Detour(self.stage, self.detours, journal)
-        estimate, sound = np.inf, False  # the gap at most by the last model, and whether its step went as it predicted
+        estimate, sound = np.inf, False  # of the gap, by the last model, and whether its step went as predicted
         while True:
-            step, estimate = _looked_at_again(model, journal, here, estimate)
-            if not journal.goes_on(here, detail, estimate):
-                return journal.result(here, hessian=model.hessian)
+            step, estimate = _looked_at_again(model, journal, current, estimate)
+            if not journal.goes_on(current, detail, estimate):
+                return journal.result(current, hessian=model.hessian)
             if len(journal.history) + detour.steps > self.max_iter:
-                return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
-            step = step or model.minimum(here)
-            there, length = detour.instead(objective, here, *line_search(objective, here, step.step))
-            if there is None:
-                return self._at_rest(objective, journal, here, step.attainable if sound else np.inf)
-            sound = length == 1.0 and went_as_predicted(step.predicted, decrease(here, there))
+                return journal.result(current, f"max_iter = {self.max_iter} iterations were not enough")
+            step = step or model.minimum(current)
+            trial, length = detour.instead(objective, current, *line_search(objective, current, step.step))
+            if trial is None:
+                return self._at_rest(objective, journal, current, step.attainable if sound else np.inf)
+            sound = length == 1.0 and went_as_predicted(step.predicted, decrease(current, trial))
             estimate = step.attainable if sound else np.inf
-            here, detail = there, f"step {length:.3g}" + (f", {step.products} products" if step.products else "")
+            current, detail = trial, f"step {length:.3g}" + (f", {step.products} products" if step.products else "")
 
-    def _at_rest(self, objective: Function, journal: Journal, here: Expansion, attainable: float) -> Result:
-        """Where the line search finds no decrease, only rounding is left, or another solver."""
+    def _at_rest(self, objective: Function, journal: Journal, current: Expansion, attainable: float) -> Result:
+        """The result if the line search finds no decrease: because of rounding, or that of the rescue."""
         journal.estimate = attainable
         journal.converged = (
-            journal.rule == "gap" and journal.near(here.value, attainable) and journal.beyond_proof(here)
+            journal.rule == "gap" and journal.near(current.value, attainable) and journal.beyond_proof(current)
         )
-        result = journal.result(here, "the line search failed: rounding allows no further decrease")
+        result = journal.result(current, "the line search failed: rounding allows no further decrease")
         left = self.max_iter - result.iterations
         hopeful = left > 0 and near_separable(result.value, journal.value_at_zero) and journal.rule == "gap"
         if result.converged or not hopeful or self.rescue is None or not can_help(objective, self.rescue):
@@ -103,25 +103,25 @@ class Newton:
 
 
 def _looked_at_again(
-    model: "Model", journal: Journal, here: Expansion, estimate: float
+    model: "Model", journal: Journal, current: Expansion, estimate: float
 ) -> tuple[ModelStep | None, float]:
-    """The next step if it is known already, and what to believe of an estimate that would end the run.
+    """The next step, if it is known already, and the estimate, or inf if it must not end the run.
 
-    A proof is better: where little is left to do, a step with the last Hessian makes the gradient small enough for one.
-    Where rounding allows none, the model at the new point must agree.
+    A proof is preferred: near the optimum, a step with the last Hessian makes the gradient small enough for one. If
+    rounding rules out a proof, the model at the new point must confirm the estimate.
     """
-    if not journal.seems_near(here, estimate):
+    if not journal.seems_near(current, estimate):
         return None, estimate
-    if not journal.beyond_proof(here):
-        return model.as_before(here), np.inf
-    step = model.minimum(here, journal.enough(here.value))
-    return step, estimate if agrees(estimate, step.predicted, here.value) else np.inf
+    if not journal.beyond_proof(current):
+        return model.as_before(current), np.inf
+    step = model.minimum(current, journal.enough(current.value))
+    return step, estimate if agrees(estimate, step.predicted, current.value) else np.inf
 
 
 class Model:
     """The quadratic model of an objective at the points of one run, and how it is minimised.
 
-    hessian  the matrix to take the first step with; None: that of the first point
+    hessian  the matrix for the first step; None: that of the first point
     """
 
     def __init__(self, options: Newton, objective: Function, hessian: AnyFloats | None = None) -> None:
@@ -141,39 +141,39 @@ class Model:
 
     @property
     def written_out(self) -> bool:
-        """Whether the Hessian is factorised: from the start, or because products have cost as much by now."""
+        """Whether the Hessian is formed: always, or because products have taken as long as `patience` allows."""
         patience = self.options.patience
         return self.options.inner == "cholesky" or (patience is not None and self.products >= patience)
 
-    def matrix(self, here: Expansion) -> AnyFloats:
-        """The Hessian there, not computed twice in a row; for the first step, the one that was given."""
+    def matrix(self, current: Expansion) -> AnyFloats:
+        """The Hessian at `current`, not computed twice in a row; for the first step, the one passed to the model."""
         given, self._first = self._first, False
-        if self.hessian is None or not (given or self._hessian_at is here):
-            self._hessian_at, self.hessian = here, here.hessian_matrix()
+        if self.hessian is None or not (given or self._hessian_at is current):
+            self._hessian_at, self.hessian = current, current.hessian_matrix()
             self.fresh = True
         return self.hessian
 
-    def as_before(self, here: Expansion) -> ModelStep | None:
-        """The minimum with the Hessian of an earlier point, if there is one; what it allows is not known."""
+    def as_before(self, current: Expansion) -> ModelStep | None:
+        """The step with the Hessian of an earlier point, if there is one; its attainable decrease is unknown."""
         if self._inverse is None and self.hessian is not None:
             self._inverse = scaled_inverse(self.hessian)
         if self._inverse is None:
             return None
-        step = -self._inverse(here.gradient)
-        return ModelStep(step, 0.0, -0.5 * float(here.gradient @ step), np.inf, 0)
+        step = -self._inverse(current.gradient)
+        return ModelStep(step, 0.0, -0.5 * float(current.gradient @ step), np.inf, 0)
 
-    def minimum(self, here: Expansion, enough: float | None = 0.0) -> ModelStep:
-        """Of the model; where it predicts a decrease of at most `enough`, as exact as it takes to be sure of that."""
+    def minimum(self, current: Expansion, enough: float | None = 0.0) -> ModelStep:
+        """The minimum of the model; if it predicts a decrease of at most `enough`, exact enough to be sure of that."""
         if self.written_out:
-            self._inverse = scaled_inverse(self.matrix(here))
-            step = -self._inverse(here.gradient)
-            predicted = -0.5 * float(here.gradient @ step)
+            self._inverse = scaled_inverse(self.matrix(current))
+            step = -self._inverse(current.gradient)
+            predicted = -0.5 * float(current.gradient @ step)
             return ModelStep(step, 0.0, predicted, predicted, 0)
         if callable(self.options.inner):
-            return self.options.inner(here)
+            return self.options.inner(current)
         if self._preconditioner is None:
             self._preconditioner = make_preconditioner(self.options.precondition, self.objective)
-        model_step = conjugate_gradients(here, self._preconditioner(here, self.last), enough=enough or 0.0)
+        model_step = conjugate_gradients(current, self._preconditioner(current, self.last), enough=enough or 0.0)
         self.last = model_step.products
         self.products += model_step.products
         return model_step

@@ -1,12 +1,12 @@
-"""The hinge by way of smooth problems: its corner is rounded over a width that shrinks.
+"""The hinge loss by a sequence of smooth problems: Huber losses whose width shrinks.
 
-At the optimum of width h a pair in the rounded corner has u = h alpha / C. When h shrinks, alpha changes little, so u
-shrinks along with h: one linear system predicts the next optimum, and a Newton step or two correct it. The slopes of
-the rounded hinge are dual feasible for the hinge itself, which gives the certificate at any w:
+At the optimum for width h, a pair in the rounded corner, 0 < u < h, has u = h alpha / C. When h shrinks, alpha changes
+little, so u is about proportional to h: one linear system predicts the next optimum, and one or two Newton steps
+correct it. The slopes of the Huber loss are dual feasible for the hinge, which gives a certificate at any w:
 
     f(w) - min f ≤ slack + ½|∇f_h(w)|²,     slack = C Σ (u - u²/h) over the pairs in the corner
 
-A better point lies on the ray through w: scaling w up satisfies pairs that the rounded corner left just unsatisfied.
+The ray from 0 through w has better points: a longer w satisfies pairs that are just unsatisfied in the rounded corner.
 """
 
 import time
@@ -44,28 +44,29 @@ from rankwise.solvers.line_search import line_search
 from rankwise.solvers.newton import Model, Newton
 from rankwise.solvers.stuck import Detour, Rescue, can_help, near_separable, rescued
 
-NARROW = 0.1  # the first width where there is a start
-NARROWER = 0.5, 0.8  # a width as a share of the last one: at least, at most
-SETTLED = 0.3  # a width is left when the decrease still possible there is this share of the slack
-ALMOST = 0.7  # of the tolerance, that an estimate must meet before the certificate is computed
-DETOURS = 3  # by way of smaller C
-PATIENCE = 60  # steps, after which a rescue takes over
-LATE = 4.0  # the ray through w is searched where the slack is at most this many times the tolerance,
-SHORT = 0.01  # or where making w longer by this share would gain more than the slack
-WIDER = 4.0  # times the step in which the minimum on the ray is looked for
-ROUGHLY = 0.02  # relative exactness of how much longer w should be
-SEARCH = 6  # points of the ray that are then looked at
-POLISH = 20  # steps at the last width, so that the gradient in the certificate vanishes
-EXACT = 1e-14  # share of the value below which a decrease is rounding
-SAMPLE_TOLERANCE = 1e-2  # how far a sample's own problem is solved
+NARROW = 0.1  # the first width of a warm start
+NARROWER = 0.5, 0.8  # least and greatest ratio of a width to the last one
+SETTLED = 0.3  # a width is done when the remaining decrease is at most this share of the slack
+ALMOST = 0.7  # share of the tolerance that an estimate must meet before the certificate is computed
+DETOURS = 3  # most detours by smaller C
+PATIENCE = 60  # steps after which a rescue takes over
+LATE = 4.0  # the ray through w is searched if the slack is at most this many times the tolerance,
+SHORT = 0.01  # or if lengthening w by this share would gain more than the slack
+LONGER = 4.0  # factor by which the search on the ray goes further until it is past the minimum
+ROUGHLY = 0.02  # relative precision of the length found
+SEARCH = 6  # steps of the search on the ray
+POLISH = 20  # most steps at the last width, to make the gradient in the certificate negligible
+EXACT = 1e-14  # a decrease below this share of the value is rounding
+SAMPLE_TOLERANCE = 1e-2  # of the solution on a sample
 
 
 @dataclass(frozen=True)
 class Smoothing:
-    """Stops when f(w) - bound ≤ tol · min(f(w), f(0) - bound), for the unsmoothed objective. `inner` says how the
-    smooth problems are solved, the first of them `width` wide.
+    """Stops when f(w) - bound ≤ tol · min(f(w), f(0) - bound), for the objective with the hinge.
 
-    Near separability `rescue` takes over after `PATIENCE` steps; on other data smoothing goes on.
+    inner   the solver of the smooth problems
+    width   of the first smooth problem
+    rescue  the solver that takes over after `PATIENCE` steps if the data are nearly separable
     """
 
     needs: ClassVar = ("hinge loss",)
@@ -83,28 +84,28 @@ class Smoothing:
         run = _Run(objective, self, callback, start)
         w, width = run.start(start), self.width if is_cold(start) else min(self.width, NARROW)
         smooth, model = run.smoothed(width)
-        here = smooth.at(w)
+        current = smooth.at(w)
         while True:
-            here = run.minimise(smooth, model, here)
-            if run.over(here, width):
+            current = run.minimise(smooth, model, current)
+            if run.over(current, width):
                 break
             if run.almost:
-                here = run.polish(smooth, model, here)
-                if run.over(here, width, polished=True):
+                current = run.polish(smooth, model, current)
+                if run.over(current, width, polished=True):
                     break
             if self.rescue is not None and run.stuck:
                 rescue = replace(self.rescue, max_iter=self.max_iter - run.iterations)
                 return rescued(run.result(), rescue, objective, run.at_zero, callback)
             narrower = run.factor
-            predicted, hessian = run.predicted(model, here, width, narrower)
+            predicted, hessian = run.predicted(model, current, width, narrower)
             width *= narrower
             smooth, model = run.smoothed(width, hessian)
-            here = run.lower(smooth, here, predicted)
+            current = run.lower(smooth, current, predicted)
         return run.result()
 
 
 class _Run:
-    """The best point and the best bound seen so far; they need not come from the same width."""
+    """The best point and the best bound so far, which need not come from the same width."""
 
     def __init__(
         self, objective: Objective, options: Smoothing, callback: Callback | None, start: AnyFloats | Start | None
@@ -114,11 +115,11 @@ class _Run:
         self.point = origin(objective)
         self.norms = start.at_zero if isinstance(start, Start) else begun(objective, None).at_zero
         self.at_zero = self.norms[1]
-        self.best: ObjectiveExpansion | None = None  # the unsmoothed expansion at `point`
+        self.best: ObjectiveExpansion | None = None  # the expansion with the hinge at `point`
         self.value, self.bound = self.at_zero, 0.0  # neither |w|² nor a loss is negative
         self.estimate, self.rounding, self.norm = np.inf, 0.0, 0.0
         self.floor = 0.0  # the part of the rounding that a smaller gradient would not remove
-        self.left, self.slack = np.inf, np.inf  # decrease still possible at this width, and slack at the last
+        self.left, self.slack = np.inf, np.inf  # remaining decrease at this width, and slack at the last
         self.iterations = 0
         self.history: list[Step] = []
         self.message = ""
@@ -145,13 +146,13 @@ class _Run:
 
     @property
     def stuck(self) -> bool:
-        """Whether the rescue is to take over."""
+        """Whether the rescue should take over."""
         late = self.patience <= self.iterations - self.detour.steps and self.iterations < self.options.max_iter
         return late and near_separable(self.value, self.at_zero)
 
     @property
     def almost(self) -> bool:
-        """Whether the estimate promises a certificate at this width."""
+        """Whether, by the estimate, a certificate is within reach at this width."""
         return self.near(self.estimate, ALMOST)
 
     @property
@@ -160,7 +161,7 @@ class _Run:
         return float(np.clip(wanted, *NARROWER))
 
     def start(self, start: AnyFloats | Start | None) -> AnyFloats:
-        """Where to begin: at the optimum of a sample, where there is one."""
+        """The starting point: `start`, or if there is a sample and no start, the optimum of the sample."""
         if self.options.inner.precondition == "sampled":
             self.sample = self.objective.sampled(sample_size(self.objective.size), seed=0)
             if is_cold(start):
@@ -168,72 +169,72 @@ class _Run:
         return point_of(self.objective, start)
 
     def smoothed(self, width: float, hessian: AnyFloats | None = None) -> tuple[Objective, Model]:
-        """The objective with the corner rounded, and its quadratic model, for which a Hessian may be known roughly."""
+        """The objective with the Huber loss of this width, and its quadratic model, with a Hessian if one is known."""
         smooth = self.objective.smoothed(width)
         model = Model(self.options.inner, smooth, hessian)
         if self.sample is not None:
             model.precondition_by(Sample(self.sample.smoothed(width)))
         return smooth, model
 
-    def minimise(self, smooth: Objective, model: Model, here: ObjectiveExpansion) -> ObjectiveExpansion:
-        """The optimum at this width, only as exact as the slack to be expected there asks for."""
+    def minimise(self, smooth: Objective, model: Model, current: ObjectiveExpansion) -> ObjectiveExpansion:
+        """The optimum at this width, only as exact as its expected slack requires."""
         expected, sound, steps = self.factor**2 * self.slack, False, 0
         self.detour.blocked = 0
         while self.iterations < self.options.max_iter and not self.stuck:
-            precise = max(0.1 * self.options.tol * self.scale(self.gap), EXACT * here.value)
-            enough = max(SETTLED * min(expected, here.value), precise)
-            believed = model.as_before(here) if sound or not steps else None
+            precise = max(0.1 * self.options.tol * self.scale(self.gap), EXACT * current.value)
+            enough = max(SETTLED * min(expected, current.value), precise)
+            believed = model.as_before(current) if sound or not steps else None
             if believed is not None and believed.predicted <= enough:
                 self.left = believed.predicted
                 break
-            step, steps = model.minimum(here, enough), steps + 1
+            step, steps = model.minimum(current, enough), steps + 1
             self.left = step.attainable
-            if step.attainable <= enough and (sound or half_square(length_of(here.gradient)) <= enough):
+            if step.attainable <= enough and (sound or half_square(length_of(current.gradient)) <= enough):
                 break
-            there, length = self._advance(smooth, here, step.step)
-            if there is None:
+            trial, length = self._advance(smooth, current, step.step)
+            if trial is None:
                 break
-            sound = length == 1.0 and went_as_predicted(step.predicted, decrease(here, there))
-            here = there
-        return here
+            sound = length == 1.0 and went_as_predicted(step.predicted, decrease(current, trial))
+            current = trial
+        return current
 
-    def polish(self, smooth: Objective, model: Model, here: ObjectiveExpansion) -> ObjectiveExpansion:
-        """Steps at the same width until the gradient no longer spoils the certificate."""
+    def polish(self, smooth: Objective, model: Model, current: ObjectiveExpansion) -> ObjectiveExpansion:
+        """Steps at the same width until the gradient is negligible in the certificate."""
         for taken in range(POLISH):
-            if self.near(half_square(length_of(here.gradient)), 0.1) or self.iterations >= self.options.max_iter:
+            if self.near(half_square(length_of(current.gradient)), 0.1) or self.iterations >= self.options.max_iter:
                 break
             enough = 0.1 * self.options.tol * self.scale(self.gap)
-            step = (model.as_before(here) if not taken else None) or model.minimum(here, enough)
+            step = (model.as_before(current) if not taken else None) or model.minimum(current, enough)
             self.left = step.attainable
-            there = self._advance(smooth, here, step.step)[0]
-            if there is None:
+            trial = self._advance(smooth, current, step.step)[0]
+            if trial is None:
                 break
-            here = there
-        return here
+            current = trial
+        return current
 
     def _advance(
-        self, smooth: Objective, here: ObjectiveExpansion, direction: AnyFloats
+        self, smooth: Objective, current: ObjectiveExpansion, direction: AnyFloats
     ) -> tuple[ObjectiveExpansion | None, float]:
         before = self.detour.steps
-        there, length = self.detour.instead(smooth, here, *line_search(smooth, here, direction))
+        trial, length = self.detour.instead(smooth, current, *line_search(smooth, current, direction))
         self.iterations += 1 + self.detour.steps - before
-        return there, length
+        return trial, length
 
-    def over(self, here: ObjectiveExpansion, width: float, polished: bool = False) -> bool:
-        """Look at the unsmoothed objective and the bound at a width's optimum; True when it is enough."""
+    def over(self, current: ObjectiveExpansion, width: float, polished: bool = False) -> bool:
+        """Evaluate the objective with the hinge, and its bound, at the optimum of a width; True if the run is over."""
         self.width = width
-        hinge, left = here.with_loss(self.objective.loss), self.left
+        hinge, left = current.with_loss(self.objective.loss), self.left
         self.last = hinge.value
         self._keep(hinge)
-        self.norm = length_of(here.gradient)
-        self.slack = max(hinge_slack(here, hinge.value), 0.0)
+        self.norm = length_of(current.gradient)
+        self.slack = max(hinge_slack(current, hinge.value), 0.0)
         self._keep_scaled(hinge)
         bound = hinge.value - self.slack - half_square(self.norm)
-        # Away from the optimum the slack is off by more than what is left there: then it is not believed.
+        # Far from the optimum of this width, the slack is not what it is there: no estimate then.
         settled = left <= SETTLED * (self.slack if not polished else self.options.tol * self.scale(self.gap))
         self.estimate = max(self.value - (hinge.value - self.slack - left), left) if settled else np.inf
         if polished or self.near(self.value - bound):
-            in_gradient, in_value = here.certificate.errors()
+            in_gradient, in_value = current.certificate.errors()
             self.floor = half_square(in_gradient) + in_value
             rounding = in_gradient * self.norm + self.floor
             self.bound, self.rounding = max((self.bound, self.rounding), (bound - rounding, rounding))
@@ -241,11 +242,11 @@ class _Run:
         return self._written(width, polished)
 
     def _keep(self, hinge: ObjectiveExpansion) -> None:
-        if hinge.value <= self.value:  # where features are tiny all values are equal, and 0 is the worst of the points
+        if hinge.value <= self.value:  # with tiny features all values are equal: prefer any other point to 0
             self.value, self.point, self.best = hinge.value, hinge.point, hinge
 
     def _keep_scaled(self, hinge: ObjectiveExpansion) -> None:
-        """The best point on the ray from 0 through this one, where it may decide: late, or where w is but too short."""
+        """Try the best point on the ray from 0 through this one, if it may help: near the end, or if w is too short."""
         slope = float(hinge.gradient @ hinge.point)
         if not (self.near(self.slack, LATE) or -SHORT * slope > self.slack):
             return
@@ -261,7 +262,7 @@ class _Run:
         self.history.append(step)
         stopped = self.callback is not None and bool(self.callback(step))
         rounded = polished and self.floor > 0.5 * (self.value - self.bound)
-        if self.certified:  # rounding is bounded apart, as in the other solvers
+        if self.certified:  # rounding is bounded separately, as in the other solvers
             gap = self.gap if self.near(self.gap) else max(self.gap - self.rounding, 0.0)
             self.message = converged_by("certified", gap, self.scale(gap), tol)
         elif rounded and half_square(self.norm) <= self.floor <= VISIBLE * self.value and self.near(self.estimate):
@@ -269,27 +270,30 @@ class _Run:
         elif stopped:
             self.message = "stopped by the callback"
         elif max(self.iterations, len(self.history)) >= self.options.max_iter:
-            self.message = f"max_iter = {self.options.max_iter} steps were not enough: relative gap {share:.3g}"
+            self.message = f"max_iter = {self.options.max_iter} steps were not enough: the relative gap is {share:.3g}"
         elif rounded or width < EXACT:
             self.message = f"rounding allows no smaller relative gap than {share:.3g}"
         return bool(self.message)
 
     def predicted(
-        self, model: Model, here: ObjectiveExpansion, width: float, narrower: float
+        self, model: Model, current: ObjectiveExpansion, width: float, narrower: float
     ) -> tuple[AnyFloats, AnyFloats | None]:
-        """The optimum at a narrower width and the Hessian there, if the same pairs stay in the corner."""
-        linear, fresh = here.with_loss(losses.beyond(width)), model.fresh
-        hessian = model.matrix(here) if model.written_out and model.hessian is None else model.hessian
-        narrowed = _Narrowed(here, hessian, 1.0 / narrower, linear.gradient - here.point)
-        step = model.minimum(narrowed).step
-        return here.point + step, model.hessian if fresh else None  # predicted twice in a row, it would be too far off
+        """The optimum at a narrower width and the Hessian at it, if the same pairs stay in the corner.
 
-    def lower(self, smooth: Objective, here: ObjectiveExpansion, predicted: AnyFloats) -> ObjectiveExpansion:
-        """Where to go on at the next width: at the point predicted, unless the last one is better."""
-        there = smooth.at(predicted)
-        if there.value <= self.last:
-            return there
-        return min(here.with_loss(smooth.loss), there, key=lambda one: one.value)
+        A Hessian predicted twice in a row would be too far off: then there is none.
+        """
+        linear, fresh = current.with_loss(losses.beyond(width)), model.fresh
+        hessian = model.matrix(current) if model.written_out and model.hessian is None else model.hessian
+        narrowed = _Narrowed(current, hessian, 1.0 / narrower, linear.gradient - current.point)
+        step = model.minimum(narrowed).step
+        return current.point + step, model.hessian if fresh else None
+
+    def lower(self, smooth: Objective, current: ObjectiveExpansion, predicted: AnyFloats) -> ObjectiveExpansion:
+        """The expansion at the point predicted for the next width, or at the last one if that is lower."""
+        trial = smooth.at(predicted)
+        if trial.value <= self.last:  # the hinge is an upper bound on what it is at the last point
+            return trial
+        return min(current.with_loss(smooth.loss), trial, key=lambda one: one.value)
 
     def result(self) -> Result:
         return Result(
@@ -300,7 +304,7 @@ class _Run:
             self.message.startswith("converged"),
             self.message,
             self.history,
-            gap=self.gap + CORNER * self.at_zero,  # the value too may be off by that
+            gap=self.gap + CORNER * self.at_zero,  # the value may have this error
             gap_estimate=self.estimate,
             end=None if self.best is None else Start(self.best, self.norms),
         )
@@ -308,8 +312,10 @@ class _Run:
 
 @dataclass(frozen=True)
 class _Narrowed:
-    """What is known at a narrower width, if the same pairs are in the corner: their share of the gradient and of the
-    Hessian grows by `ratio`; `linear` is the share of the pairs beyond the corner.
+    """The expansion at a narrower width, if the same pairs stay in the corner.
+
+    ratio   factor by which their part of the gradient and of the Hessian grows
+    linear  part of the gradient of the pairs beyond the corner
     """
 
     of: ObjectiveExpansion
@@ -343,19 +349,19 @@ class _Narrowed:
 
 
 def _minimum_near_one(ray: Ray, width: float) -> float:
-    """Where a convex function of t is least, among t from ½ to 4; 1 where it is not there.
+    """The minimiser of a convex function of t between ½ and 4; 1 if it is not found there.
 
-    At the optimum of a width that is mostly near 1 + width / 2, so that is where the search begins.
+    At the optimum of a width it is mostly near 1 + width / 2: the search begins there.
     """
-    slope = cache(ray.slope)  # each is a pass over the scores
+    slope = cache(ray.slope)  # each slope takes a pass over the scores
     if slope(1.0) >= 0:
         low, high = 0.5, 1.0
     else:
         low, high = 1.0, 1.0 + 0.5 * width
         while slope(high) < 0 and high < 4.0:
-            low, high = high, 1.0 + WIDER * (high - 1.0)
+            low, high = high, 1.0 + LONGER * (high - 1.0)
     if not slope(low) < 0 < slope(high):
         return 1.0
-    from scipy import optimize  # only here: it takes long to import
+    from scipy import optimize  # slow to import, and rarely needed
 
     return float(optimize.brentq(slope, low, high, xtol=ROUGHLY * abs(high - low), maxiter=SEARCH, disp=False))

@@ -1,9 +1,9 @@
 """Ridge regression by one eigendecomposition: w(α) = (A + αI)⁻¹ b for every α, with A = ZᵀZ and b = Zᵀt.
 
-Rows can be left out after the fact. Without a block of rows F = Z_q, t_q the solution is (A - FᵀF + αI)⁻¹ (b - Fᵀt_q),
-and it is had for all α in one of two ways. `reduced`: A - FᵀF is made tridiagonal, and every α is then a sweep along
-its two diagonals; O(d³) a block. `left_out`: in the basis of A's eigenvectors the block's own equations are solved,
-(I - F D Fᵀ) e = t_q - F D c with D = (Λ + αI)⁻¹; O(l² d) a block of l rows and an α.
+Rows can be left out afterwards. Without a block of rows F = Z_q, t_q the solution is (A - FᵀF + αI)⁻¹ (b - Fᵀt_q).
+There are two ways to compute it for all α. `reduced`: A - FᵀF is made tridiagonal, and every α then takes a sweep along
+its two diagonals; O(d³) per block. `left_out`: in the basis of A's eigenvectors, the system of the block is solved,
+(I - F D Fᵀ) e = t_q - F D c with D = (Λ + αI)⁻¹; O(l² d) per block of l rows and per α.
 """
 
 from dataclasses import dataclass
@@ -14,32 +14,32 @@ from scipy import linalg
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.threads import enough_blas_threads
 
-BATCH = 1 << 20  # numbers worked on in one array operation
-MOST_CONDITION = 1e12  # of the equations for what is left out: at least three digits remain
-CALLS = 5e5  # operations that take as long as the array calls for one block
+BATCH = 1 << 20  # numbers per array operation
+MOST_CONDITION = 1e12  # largest condition number of the system for left-out rows: at least three digits remain
+CALLS = 5e5  # operations that take as long as the overhead of the array calls for one block
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """A = basis · diag(values) · basisᵀ, and `right` = basisᵀ b; columns of no weight may be missing."""
+    """A = basis · diag(values) · basisᵀ, and `right` = basisᵀ b; eigenvectors with `right` = 0 may be missing."""
 
     values: Floats
     basis: Floats
     right: Floats
 
     def solutions(self, alphas: Floats) -> Floats:
-        """w(α) for every α, a column each."""
+        """w(α), one column per α."""
         solutions: Floats = self.basis @ (self.right[:, None] * self.gains(alphas))
         return solutions
 
     def gains(self, alphas: Floats) -> Floats:
-        """(Λ + αI)⁻¹, a column for every α."""
+        """The diagonal of (Λ + αI)⁻¹, one column per α."""
         gains: Floats = 1.0 / (self.values[:, None] + alphas)
         return gains
 
 
 def decompose(A: Floats, b: Floats) -> Spectrum:
-    """The spectrum of A = ZᵀZ and b = Zᵀt; what is within rounding of 0 is taken for 0, and so is b there."""
+    """The spectrum of A = ZᵀZ and b = Zᵀt; eigenvalues within rounding error of 0, and their `right`, are set to 0."""
     with enough_blas_threads(A.shape[0]):
         values, basis = linalg.eigh(A, check_finite=False, driver="evd")
     rounding = A.shape[0] * np.finfo(float).eps * values.max(initial=0.0)
@@ -48,8 +48,10 @@ def decompose(A: Floats, b: Floats) -> Spectrum:
 
 
 def left_out(spectrum: Spectrum, F: Floats, alphas: Floats, targets: Floats | None = None) -> Floats:
-    """D (c - Fᵀe) with (I - F D Fᵀ) e = t - F D c, a column for every α: the solutions without the rows F and their
-    targets t, all in the basis. Without targets: with F D Fᵀ e = F D c, as a dual spectrum needs it.
+    """The solutions without the rows F and their targets t, in the basis, one column per α.
+
+    These are D (c - Fᵀe) with (I - F D Fᵀ) e = t - F D c. Without targets, F D Fᵀ e = F D c is solved instead, as a
+    spectrum of the dual needs it.
     """
     out = np.empty((spectrum.values.size, alphas.size))
     at_once = max(1, BATCH // max(F.size, 1))
@@ -64,7 +66,7 @@ def left_out(spectrum: Spectrum, F: Floats, alphas: Floats, targets: Floats | No
 
 
 def reduction_pays(n_rows: Array, n_features: int, n_alphas: int) -> Array:
-    """For blocks of so many rows, whether `reduced` takes fewer operations than `left_out`."""
+    """For blocks of these numbers of rows, whether `reduced` takes fewer operations than `left_out`."""
     d, n = float(n_features), n_rows.astype(np.float64)
     by_reduction = 4 / 3 * d**3 + 2 * n * d * d + 2 * n_alphas * d * (d + n)
     by_block = n_alphas * (2 * n**2 * d + n**3) + 4 * n * d * d + CALLS
@@ -75,7 +77,7 @@ def reduction_pays(n_rows: Array, n_features: int, n_alphas: int) -> Array:
 def downdated(
     spectrum: Spectrum, factors: Floats, middle: Floats, targets: Floats, probes: Floats, alphas: Floats
 ) -> Floats:
-    """p·w with (A - FᵀMF + αI) w = b - FᵀM t, for many (F, t, p) of few rows and one M; a column for every α.
+    """p·w with (A - FᵀMF + αI) w = b - FᵀM t, for many (F, t, p) of few rows and one M; one column per α.
 
     factors (items, rows, d), targets (items, rows) and probes (items, d), all in the basis. NaN for an item whose
     equations at the smallest α have a condition number above `MOST_CONDITION`.

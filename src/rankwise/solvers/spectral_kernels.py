@@ -1,4 +1,4 @@
-"""(G + αI) w = b for one symmetric G and many α: Householder's reduction to a tridiagonal, then a sweep for every α."""
+"""(G + αI) w = b for one symmetric G and many α: Householder reduction to tridiagonal form, then a sweep per α."""
 
 import numpy as np
 
@@ -10,14 +10,14 @@ EPS = float(np.finfo(np.float64).eps)
 
 @kernel
 def reduced(N: Floats, Xy: Floats, Zt: Floats, blocks: Ints, alphas: Floats, out: Floats) -> None:
-    """out_q = X_q (A - Z_qᵀZ_q + αI)⁻¹ (b - Z_qᵀ t_q) for blocks of rows q, a column for every α.
+    """out_q = X_q (A - Z_qᵀZ_q + αI)⁻¹ (b - Z_qᵀ t_q) for blocks of rows q, one column per α.
 
-    N = [[A, b], [bᵀ, ·]]; Xy and Zt hold X and Z with one column more, y and t; a row of `blocks` is the first row of a
-    block and the one after its last.
+    N = [[A, b], [bᵀ, ·]]; Xy and Zt are X and Z with a further column, y and t; a row of `blocks` holds the first row
+    of a block and the row after its last.
     """
     d = N.shape[0] - 1
     floor = EPS * (np.trace(N) - N[d, d])
-    W = np.zeros((d + 1, alphas.size))  # the last row stays 0: y is no feature
+    W = np.zeros((d + 1, alphas.size))  # the last row stays 0: y is not a feature
     for q in range(blocks.shape[0]):
         first, last = blocks[q]
         rest = N - np.dot(Zt[first:last].T, Zt[first:last])
@@ -27,9 +27,9 @@ def reduced(N: Floats, Xy: Floats, Zt: Floats, blocks: Ints, alphas: Floats, out
 
 @kernel
 def shifted_solutions(G: Floats, b: Floats, alphas: Floats, floor: float) -> Floats:
-    """(G + αI)⁻¹ b, a column for every α; overwrites G and b. Pivots below `floor` are rounding, and lifted to it.
+    """(G + αI)⁻¹ b, one column per α; overwrites G and b. Pivots below `floor` are rounding errors and set to it.
 
-    G may be larger than b: what is beyond is not looked at.
+    G may be larger than b; further rows and columns are ignored.
     """
     betas = np.zeros(b.size)
     tridiagonalise(G, b, betas)
@@ -40,10 +40,10 @@ def shifted_solutions(G: Floats, b: Floats, alphas: Floats, floor: float) -> Flo
 
 @kernel(fastmath=REORDER)
 def tridiagonalise(G: Floats, b: Floats, betas: Floats) -> None:
-    """G = Q T Qᵀ, b = Q b': T's diagonals and b' replace those of G and b, the reflectors' vectors its lower columns.
+    """G = Q T Qᵀ, b = Q b': the diagonals of T and b' overwrite those of G and b, the reflectors G's lower columns.
 
-    Only G's lower triangle is read. Reflector k is I - beta v vᵀ with v = (1, G[k + 2:, k]) from row k + 1 on. Rows are
-    taken as views, for the compiler trusts a loop from 0 not to count from the end and can then vectorise it.
+    Only the lower triangle of G is read. Reflector k is I - beta v vᵀ with v = (1, G[k + 2:, k]) from row k + 1 on.
+    Rows are views, so that loops start at 0: the compiler then knows that no index is negative, and can vectorise.
     """
     n = b.size
     spare_v, spare_p = np.empty(n), np.empty(n)
@@ -94,7 +94,7 @@ def _symmetric_dot(G: Floats, v: Floats, out: Floats) -> None:
 
 @kernel(fastmath=REORDER)
 def _sweep(T: Floats, b: Floats, alphas: Floats, floor: float) -> Floats:
-    """(T + αI)⁻¹ b for the tridiagonal part of T, by its LDLᵀ factors, a column for every α."""
+    """(T + αI)⁻¹ b for the tridiagonal part of T, by its LDLᵀ factors, one column per α."""
     n = b.size
     W, pivots = np.empty((n, alphas.size)), np.empty((n, alphas.size))
     for i in range(n):
@@ -123,7 +123,7 @@ def _reflect(G: Floats, betas: Floats, W: Floats) -> None:
             vi, w = G[i, k], W[i]
             for a in range(along.size):
                 along[a] += vi * w[a]
-        along *= betas[k]  # 0 where nothing was to be reflected
+        along *= betas[k]  # 0 if the reflector is the identity
         W[k + 1] -= along
         for i in range(k + 2, n):
             vi, w = G[i, k], W[i]

@@ -3,10 +3,11 @@
     w_k ← (w_k - η_t rate_k ℓ'(w·d) d_k) / (1 + η_t λ rate_k / reads_k)^times,      λ = 1 / (C · pairs)
     rate_k = min(1, reads_k) / (|ℓ'(0)| E d_k² + λ),    η_t = min(1 / (1/η₀ + μ (t + 1)), η₀ / √(1 + t/τ))
 
-d = x_i - x_j is a pair drawn uniformly, or by its weight; over queries, ℓ' d is averaged over all pairs of a query. A
-step reads feature k `times` times, reads_k on average, and touches no other. The rates make features of any unit alike.
-η falls like 1/√t and in the end like 1/(μt), μ = λ min rate; for a pair of great length it is cut, lest its margin be
-thrown past its goal. The answer is the average of the iterates, the t-th weighing t.
+d = x_i - x_j is a pair drawn with a probability proportional to its weight; over queries, ℓ' d is averaged over all
+pairs of a query. A step reads feature k `times` times, reads_k on average, and changes only the features that it reads.
+The rates make steps independent of the units of features. η decreases like 1/√t and in the end like 1/(μt), with
+μ = λ min rate; for a pair of great length it is reduced, so that the margin does not overshoot its goal. The result is
+the average of the iterates, the t-th with weight t.
 """
 
 from dataclasses import dataclass, replace
@@ -21,23 +22,23 @@ from rankwise.solvers.base import Callback, Journal, Result, Start, agrees, decr
 from rankwise.solvers.conjugate import ModelStep, conjugate_gradients, make_preconditioner
 from rankwise.solvers.stochastic_draws import Draws, Pairs, Queries
 
-WIDTHS = 0.1, 0.01  # over which the hinge's corner is rounded, to estimate how far the optimum is
-EARLIEST = 4  # epochs; before, two values may be near by chance
-STEADY = 1 << 10  # τ is an epoch, and so many steps at least
+WIDTHS = 0.1, 0.01  # of the Huber losses in place of the hinge, to estimate the distance to the optimum
+EARLIEST = 4  # first epoch to estimate it; before, two values may be close by chance
+STEADY = 1 << 10  # least value of τ, which otherwise is the number of steps of an epoch
 ROUNDING = 1e-12  # a variance below this share of the second moment is rounding
 
 
 @dataclass(frozen=True)
 class StochasticState:
-    """Where a run stands, whole: `update` goes on from it. Begin with `StochasticState.at(zeros)`.
+    """The complete state of a run, from which `update` continues. The first one is `StochasticState.at(zeros)`.
 
     point     the last iterate
     average   Σ t w_t / Σ t over the iterates so far
-    steps     their number
+    steps     the number of iterates
     settling  τ
-    pairs     the number (or weight) of the pairs of all rows given so far
-    length    their number times their mean length, as `Draws.measure` has it
-    uses      Σ over all rows of how often they would be read in that many draws
+    pairs     the number (or total weight) of the pairs of all rows so far
+    length    `pairs` times the mean length of a pair, see `Draws.measure`
+    uses      the sum of `Draws.uses` over all rows so far
     moments   for each feature, Σ uses, Σ uses · x and Σ uses · x² over the rows that store it
     """
 
@@ -57,10 +58,10 @@ class StochasticState:
 
 @dataclass(frozen=True)
 class Stochastic:
-    """An epoch is as many pairs as there are documents, or as many queries as there are with a pair.
+    """An epoch has as many pairs as there are documents, or as many queries as have pairs.
 
-    When the objective changed by at most `tol` of itself since half as many epochs, conjugate gradients estimate how
-    far it is from the optimum: it stops when that is within `tol`, as the other solvers do, and else goes on.
+    When the objective has changed by at most a share `tol` of itself since half as many epochs, conjugate gradients
+    estimate its distance to the optimum; the run stops when that is within `tol`, as with the other solvers.
     """
 
     needs: ClassVar = ("NumPy arrays", "single pairs")
@@ -77,57 +78,57 @@ class Stochastic:
         require(objective, "sgd", "rows", "pairwise", "loss", "C")
         kind = _kind(self.over)
         journal = Journal(objective, start, self.tol, callback, stalls=False)
-        here = journal.begin()
-        goes_on = journal.goes_on(here)
+        current = journal.begin()
+        goes_on = journal.goes_on(current)
         if goes_on:
-            walk = Walk(StochasticState.at(here.point), kind(objective), self.random_state)
+            walk = Walk(StochasticState.at(current.point), kind(objective), self.random_state)
         while goes_on:
             if len(journal.history) > self.max_iter:
-                return journal.result(here, f"max_iter = {self.max_iter} epochs were not enough")
+                return journal.result(current, f"max_iter = {self.max_iter} epochs were not enough")
             state = walk.epoch()
-            here = objective.at(state.average if self.average else state.point)
-            estimate = self._estimate(objective, journal, here)
-            goes_on = journal.goes_on(here, f"{state.steps} steps", estimate)
-        return journal.result(here)
+            current = objective.at(state.average if self.average else state.point)
+            estimate = self._estimate(objective, journal, current)
+            goes_on = journal.goes_on(current, f"{state.steps} steps", estimate)
+        return journal.result(current)
 
-    def _estimate(self, objective: Objective, journal: Journal, here: Expansion) -> float:
-        """How far the optimum is, once the values have settled: before, it is not worth products with the Hessian.
+    def _estimate(self, objective: Objective, journal: Journal, current: Expansion) -> float:
+        """The estimated gap; inf while the values still change, because Hessian products would be wasted then.
 
-        Where the error falls like a power of the epochs, the change since half of them is about the error left.
+        If the error decreases like a power of the epochs, the change since half of them is about the remaining error.
         """
         epoch = len(journal.history)
         then = journal.history[epoch // 2].value
-        if epoch < EARLIEST or epoch % (epoch // EARLIEST) or abs(then - here.value) > self.tol * abs(here.value):
+        if epoch < EARLIEST or epoch % (epoch // EARLIEST) or abs(then - current.value) > self.tol * abs(current.value):
             return np.inf
         if objective.loss.smooth:
-            return _attainable(objective, here, journal)
-        return min(_attainable_rounded(objective.smoothed(width), here, journal) for width in WIDTHS)
+            return _attainable(objective, current, journal)
+        return min(_attainable_rounded(objective.smoothed(width), current, journal) for width in WIDTHS)
 
 
-def _attainable_rounded(smooth: Objective, here: Expansion, journal: Journal) -> float:
-    """The decrease of the hinge that a rounded one allows."""
-    there = smooth.at(here.point)
-    # The slack is a difference of nearly equal values: its rounding is added.
-    slack = max(hinge_slack(there, here.value), 0.0) + there.certificate.errors()[1]
-    return slack + _attainable(smooth, there, journal)
+def _attainable_rounded(smooth: Objective, current: Expansion, journal: Journal) -> float:
+    """The remaining decrease of the objective with the hinge, estimated by a Huber loss."""
+    smoothed = smooth.at(current.point)
+    # The slack is a difference of nearly equal values, so its rounding error is added.
+    slack = max(hinge_slack(smoothed, current.value), 0.0) + smoothed.certificate.errors()[1]
+    return slack + _attainable(smooth, smoothed, journal)
 
 
-def _model(objective: Objective, here: Expansion, journal: Journal) -> ModelStep:
+def _model(objective: Objective, current: Expansion, journal: Journal) -> ModelStep:
     """The minimum of the quadratic model of a smooth objective."""
-    inverse = make_preconditioner("diagonal", objective)(here, 0)
-    return conjugate_gradients(here, inverse, enough=journal.enough(here.value))
+    inverse = make_preconditioner("diagonal", objective)(current, 0)
+    return conjugate_gradients(current, inverse, enough=journal.enough(current.value))
 
 
-def _attainable(objective: Objective, here: Expansion, journal: Journal) -> float:
-    """The decrease that the model allows, if a step shows it to be right."""
-    model = _model(objective, here, journal)
-    if not journal.near(here.value, model.attainable):
+def _attainable(objective: Objective, current: Expansion, journal: Journal) -> float:
+    """The largest decrease that the model allows; inf if its step shows that the model is wrong."""
+    model = _model(objective, current, journal)
+    if not journal.near(current.value, model.attainable):
         return model.attainable
-    there = objective.at(here.point + model.step)
-    if not went_as_predicted(model.predicted, decrease(here, there)):
+    trial = objective.at(current.point + model.step)
+    if not went_as_predicted(model.predicted, decrease(current, trial)):
         return np.inf
-    now = _model(objective, there, journal).predicted
-    return model.attainable if agrees(model.attainable, now, here.value) else np.inf
+    now = _model(objective, trial, journal).predicted
+    return model.attainable if agrees(model.attainable, now, current.value) else np.inf
 
 
 def update(
@@ -138,7 +139,7 @@ def update(
     over: str = "pairs",
     random_state: int = 0,
 ) -> StochasticState:
-    """Go on with new queries: `objective` is theirs alone. The same queries given twice count twice."""
+    """Continue with new queries, those of `objective`. Queries that are passed twice count twice."""
     draws = _kind(over)(objective)
     if not draws.n_pairs:
         return state
@@ -149,7 +150,7 @@ def update(
 
 
 class Walk:
-    """Epochs over one set of rows, from a state that has not seen them."""
+    """Epochs over one set of rows, from a state that does not include them yet."""
 
     def __init__(self, state: StochasticState, draws: Draws, seed: int) -> None:
         self.draws, self.seed = draws, seed
@@ -188,5 +189,5 @@ def _weight(steps: int) -> float:
 def _kind(over: str) -> type[Draws]:
     kinds: dict[str, type[Draws]] = {"pairs": Pairs, "queries": Queries}
     if over not in kinds:
-        raise ValueError(f"over is {over!r}: stochastic steps go over 'pairs' or 'queries'")
+        raise ValueError(f"over must be 'pairs' or 'queries'; got {over!r}")
     return kinds[over]

@@ -1,7 +1,7 @@
-"""What stochastic steps go over: pairs drawn by weight, or queries drawn by the weight of their pairs.
+"""Random draws for stochastic steps: pairs by their weight, or queries by the total weight of their pairs.
 
-Both give the same expected step. Both know how often a step reads each row (`uses`), and how long each of their steps
-may be: `lengths` estimate Σ_k rate_k d_k² for a pair, and for a query the largest eigenvalue of its mean over pairs.
+Both have the same expected step. Both know how often a step reads each row (`uses`), and the largest stable length of
+each step: `lengths` estimate Σ_k rate_k d_k² for a pair; for a query, the largest eigenvalue of its mean over pairs.
 """
 
 from abc import ABC, abstractmethod
@@ -15,21 +15,21 @@ from rankwise.objective.rows import Rows
 from rankwise.pairs.sampling import PairSampler
 
 BLOCK = 1 << 16  # pairs drawn at a time
-SAMPLE = 1 << 12  # pairs looked at for their mean length
-FEW = 32  # queries looked at for theirs
-POWERS = 8  # of a matrix, to see its largest eigenvalue
+SAMPLE = 1 << 12  # pairs from which their mean length is estimated
+FEW = 32  # queries likewise
+POWERS = 8  # iterations of the power method for the largest eigenvalue
 TINY = float(np.finfo(float).tiny)
 
 
-Scales = tuple[Floats, Floats]  # per feature, its rate and how it fades
+Scales = tuple[Floats, Floats]  # rate and fade (rate · λ / reads), one per feature
 Schedule = tuple[int, float, float, float]  # t, η₀, τ and μ of `rankwise.solvers.stochastic`
 
 
 class Draws(ABC):
-    """steps    an epoch's
-    n_pairs  the number (or weight) of all pairs
-    uses     for each row, n_pairs times how often a step reads it
-    share    of a step that would lift a margin from 0 to 1, how much is taken at first
+    """steps    the number of steps per epoch
+    n_pairs  the number (or total weight) of all pairs
+    uses     for each row, n_pairs times the expected number of times that a step reads it
+    share    length of the first steps, as a share of the step that raises a margin from 0 to 1
     """
 
     steps: int
@@ -61,14 +61,14 @@ class Draws(ABC):
 
     @abstractmethod
     def measure(self, rate: Floats, centre: Floats, random: np.random.Generator) -> float:
-        """Settle the lengths; their mean, long ones weighing more: it is they that disturb the others."""
+        """Compute `lengths`; returns their mean, each weighted by itself, because long ones limit the step."""
 
     @abstractmethod
     def walk(self, schedule: Schedule, scales: Scales, w: Floats, total: Floats, random: np.random.Generator) -> None:
-        """An epoch from w on, in place; t times the t-th iterate is added to `total`."""
+        """One epoch from w, in place; t times the t-th iterate is added to `total`."""
 
 
-_ADJACENT = {"all": False, "adjacent": True}  # the scopes that pairs can be drawn from
+_ADJACENT = {"all": False, "adjacent": True}  # the argument `adjacent` of `PairSampler` by scope
 
 
 class Pairs(Draws):
@@ -85,7 +85,7 @@ class Pairs(Draws):
         self.uses = self.sampler.degree()
 
     def measure(self, rate: Floats, centre: Floats, random: np.random.Generator) -> float:
-        self.lengths = self.pull * self.norms(rate, centre)  # the sum of two rows' is that of their pair, on average
+        self.lengths = self.pull * self.norms(rate, centre)  # per row; the sum of two is that of their pair on average
         better, worse, _, costs, _ = self._drawn(SAMPLE, random)
         return _own_mean(costs * (self.lengths[better] + self.lengths[worse]), np.ones(SAMPLE))
 
@@ -98,18 +98,18 @@ class Pairs(Draws):
             pair_steps(self.rows, drawn, self.pieces, (t + done, *others), scales, w, total)
 
     def _drawn(self, n: int, random: np.random.Generator) -> tuple[Ints, Ints, Floats, Floats, Floats]:
-        """Pairs, the difference of scores asked of each, what each costs, and the longest step that each bears."""
+        """Better and worse rows of pairs, their required margins, their costs, and the longest stable steps."""
         better, worse = self.sampler.draw(n, random)
         risk = self.objective.pairwise
-        margins, products = risk.margins, risk.preferences.products
-        asked = np.ones(n) if margins is None else margins[better] - margins[worse]
+        by_document, products = risk.margins, risk.preferences.products
+        margins = np.ones(n) if by_document is None else by_document[better] - by_document[worse]
         costs = np.ones(n) if products is None else np.einsum("pr,pr->p", products[0][better], products[1][worse])
         lengths = costs * (self.lengths[better] + self.lengths[worse])
-        return better, worse, asked, costs, 1.0 / np.maximum(lengths, TINY)
+        return better, worse, margins, costs, 1.0 / np.maximum(lengths, TINY)
 
 
 class Queries(Draws):
-    """A step takes the whole gradient of a query, by pair sums: O(l_q log l_q), and its rows once each way."""
+    """A step uses the whole gradient of a query, by pair sums: O(l_q log l_q), and two products with its rows."""
 
     share = 1.0
 
@@ -155,7 +155,7 @@ class Queries(Draws):
         return risk, self.objective.rows.select(rows, 1), rows.start
 
     def _main_axis(self, q: int, root: Floats, random: np.random.Generator) -> float:
-        """The largest eigenvalue of query q's mean of (root d)(root d)ᵀ, nearly."""
+        """An estimate of the largest eigenvalue of the mean of (root d)(root d)ᵀ over the pairs of query q."""
         risk, features, _ = self._query(q)
         graph = risk.preferences.active(np.zeros(features.n_rows))
         v, length = random.normal(size=features.n_features), 0.0
@@ -169,5 +169,5 @@ class Queries(Draws):
 
 
 def _own_mean(lengths: Floats, weights: Floats) -> float:
-    """The mean of lengths, each weighed by itself."""
+    """The mean of the lengths, each weighted by itself."""
     return float(weights @ lengths**2) / max(float(weights @ lengths), TINY)

@@ -1,8 +1,8 @@
-"""Steps over single pairs that touch nothing but the features stored in the two rows.
+"""Stochastic steps that change only the weights of the features stored in the rows they read.
 
-The regulariser shrinks a weight each time its feature is read, the more the seldomer that is: on average all weights
-shrink alike. The weighted sum of the iterates is kept as mass · w + rest, where mass is the sum of their weights: a
-change δ of w leaves that sum alone if rest becomes rest - mass δ.
+The regulariser shrinks a weight each time its feature is read, and more if the feature is read rarely, so that on
+average all weights shrink alike. The weighted sum of the iterates is stored as mass · w + rest, where mass is the sum
+of their weights: when w changes by δ, rest changes by -mass δ, so that the sum stays the same.
 """
 
 from typing import Any
@@ -16,14 +16,14 @@ from rankwise.objective.row_kernels import columns, feature, row_dot, values
 
 @kernel
 def step_length(t: int, first: float, settling: float, slowest: float) -> float:
-    """η of step t = 0, 1, ...: falls like 1/√t once `settling` steps are made, and like 1/(slowest · t) in the end."""
+    """η of step t = 0, 1, ...: decreases like 1/√t after `settling` steps, and like 1/(slowest · t) in the end."""
     falling: float = first / np.sqrt(1.0 + t / settling)
     return min(1.0 / (1.0 / first + slowest * (t + 1)), falling)
 
 
 @kernel
 def loss_slope(pieces: Floats, margin: float) -> float:
-    """The loss's derivative by the margin; `pieces` has the rows (threshold, slope, curvature)."""
+    """The derivative of the loss with respect to the margin; `pieces` has rows (threshold, slope, curvature)."""
     total = 0.0
     for p in range(pieces.shape[0]):
         if margin < pieces[p, 0]:
@@ -33,18 +33,18 @@ def loss_slope(pieces: Floats, margin: float) -> float:
 
 @kernel
 def pair_steps(rows: Any, drawn: Any, pieces: Floats, schedule: Any, scales: Any, w: Floats, total: Floats) -> None:
-    """A step on each pair in turn; `total` gathers t times the t-th iterate.
+    """A step on each pair in turn; t times the t-th iterate is added to `total`.
 
-    drawn     better, worse, the difference of scores asked of each pair, its cost, and the longest step it bears
-    schedule  t and the rest of what `step_length` takes
-    scales    rate and fade, one a feature each
+    drawn     better, worse, the required margin of each pair, its cost, and its longest stable step
+    schedule  the arguments of `step_length`
+    scales    rate and fade, one each per feature
     """
-    better, worse, asked, costs, longest = drawn
+    better, worse, margins, costs, longest = drawn
     t, first, settling, slowest = schedule
     mass = 0.0
     for pair in range(better.size):
         i, j = better[pair], worse[pair]
-        excess = row_dot(rows, i, w) - row_dot(rows, j, w) - asked[pair]
+        excess = row_dot(rows, i, w) - row_dot(rows, j, w) - margins[pair]
         length = min(step_length(t, first, settling, slowest), longest[pair])
         change = -length * costs[pair] * loss_slope(pieces, 1.0 + excess)
         if change != 0.0:
@@ -59,7 +59,7 @@ def pair_steps(rows: Any, drawn: Any, pieces: Floats, schedule: Any, scales: Any
 
 @kernel
 def query_step(rows: Any, first: int, changes: Floats, length: float, scales: Any, sums: Any) -> None:
-    """One step by all rows of a query, from row `first` on; sums = (mass, w, rest)."""
+    """One step with all rows of a query, from row `first` on; sums = (mass, w, rest)."""
     mass, w, rest = sums
     for i in range(changes.size):
         shift(rows, first + i, changes[i], scales, mass, w, rest)

@@ -1,7 +1,7 @@
-"""What to do where a solver hardly advances: near separability few pairs are unsatisfied, and other ones at every step.
+"""What solvers do if they hardly progress: near separability few pairs are active, and they differ at every step.
 
-A detour by way of smaller C comes first. Then a *rescue* takes over, if the pairs are few enough to list them: ascent
-in the dual, which is at its best there.
+First they take a *detour*: they solve the problem for smaller C first. Then a *rescue* takes over, if the pairs are few
+enough to list them: ascent in the dual, which works best near separability.
 """
 
 import time
@@ -16,14 +16,14 @@ from rankwise.foundation.functions import E, Expandable, Function, Scalable
 from rankwise.objective.objective import Objective
 from rankwise.solvers.base import CORNER, Callback, Result, Step, converged_by, gap_scale
 
-CUT_SHORT = 0.02  # share of a full step
-BLOCKED = 3  # steps cut short, after which there is a detour
-SHARES = 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0  # of C
-SEPARABLE = 0.05  # share of f(0) below which few pairs are left unsatisfied; above it the dual is far slower
+CUT_SHORT = 0.02  # a step below this share of the full step is cut short
+BLOCKED = 3  # steps cut short after which a detour is taken
+SHARES = 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0  # of C, on a detour
+SEPARABLE = 0.05  # with f below this share of f(0), few pairs are active; above it the dual is far slower
 
 
 class Run(Protocol):
-    """What is written down of the steps so far."""
+    """The record of the steps so far."""
 
     began: float
     callback: Callback | None
@@ -41,39 +41,39 @@ class Rescue(Protocol):
     @property
     def tol(self) -> float: ...
     def worth_listing(self, objective: Objective) -> bool:
-        """Whether the pairs are few enough to list them unasked."""
+        """Whether the pairs are few enough to list them."""
         ...
 
     def __call__(self, objective: Objective, start: None, callback: Callback | None) -> Result: ...
 
 
 class Detour:
-    """By way of smaller C, where pairs that become active cut steps short again and again.
+    """A path over smaller C, for problems in which pairs that become active cut steps short again and again.
 
-    At the optimum of a smaller C fewer of them are beyond their margin, and from one C to the next few change. Such a
-    path takes some steps for every power of ten, and is worth it only where the direct way is blocked.
+    From one C to the next, few pairs become active or inactive. Such a path takes several steps per C, so it pays only
+    if direct steps fail.
     """
 
     def __init__(self, stage: Stage, times: int, run: Run) -> None:
-        """stage  solves the problem of each C: see `Newton.stage`
-        times  how many detours there may be
-        run    whose callback hears of it
+        """stage  solves the problem for each C: see `Newton.stage`
+        times  the largest number of detours
+        run    its callback is called with the steps of the detour
         """
         self.stage, self.left, self.run = stage, times, run
         self.blocked = self.steps = 0
 
-    def instead(self, objective: Expandable[E], here: E, there: E | None, length: float) -> tuple[E | None, float]:
-        """The end of such a path where it is time for one and it leads lower, else what is given."""
+    def instead(self, objective: Expandable[E], current: E, trial: E | None, length: float) -> tuple[E | None, float]:
+        """The end of a path, with length 0, if steps are blocked and its value is lower; else `trial` and `length`."""
         self.blocked += length < CUT_SHORT
-        if not self.left or (there is not None and self.blocked < BLOCKED) or not isinstance(objective, Scalable):
-            return there, length
+        if not self.left or (trial is not None and self.blocked < BLOCKED) or not isinstance(objective, Scalable):
+            return trial, length
         self.left, self.blocked = self.left - 1, 0
-        w = 0.0 * here.point
+        w = 0.0 * current.point
         for share in SHARES:
             result = self.stage(objective.times(share), w, self._tell)
             w, self.steps = result.point, self.steps + result.iterations
         end = objective.at(w)
-        return (end, 0.0) if end.value < (there or here).value else (there, length)
+        return (end, 0.0) if end.value < (trial or current).value else (trial, length)
 
     def _tell(self, step: Step) -> object:
         run = self.run
@@ -85,7 +85,7 @@ class Detour:
 
 
 def can_help(objective: Function, rescue: Rescue | None) -> TypeGuard[Objective]:
-    """Whether there is another solver to turn to, and few enough pairs for it."""
+    """Whether there is a rescue, and few enough pairs for it."""
     return rescue is not None and isinstance(objective, Objective) and rescue.worth_listing(objective)
 
 
@@ -94,7 +94,7 @@ def near_separable(value: float, at_zero: float) -> bool:
 
 
 def rescued(one: Result, rescue: Rescue, objective: Objective, at_zero: float, callback: Callback | None) -> Result:
-    """The better point of `one` and of what `rescue` finds, with the better of the two bounds."""
+    """The better of the points of `one` and of `rescue`, with the better of the two bounds."""
 
     def later(step: Step) -> Step:
         return replace(step, iteration=one.iterations + step.iteration, seconds=spent + step.seconds)
@@ -121,7 +121,7 @@ def rescued(one: Result, rescue: Rescue, objective: Objective, at_zero: float, c
 
 
 def _better(one: Result, other: Result, rounding: float) -> Result:
-    """The one of smaller value, or, where rounding may be all the difference, of the smaller bound on its gap."""
+    """The result of smaller value; if the values differ by rounding only, that with the smaller bound on its gap."""
     if abs(one.value - other.value) > rounding:
         return one if one.value < other.value else other
     gaps = [np.inf if result.gap is None else result.gap for result in (one, other)]

@@ -1,5 +1,6 @@
 """Truncated Newton in a trust region: the step minimises the quadratic model within |s| ≤ Δ by conjugate gradients
-(Steihaug), and Δ follows how well the model predicted the decrease (Lin and Moré's rule, with Lee and Lin's constants).
+(Steihaug), and Δ is adapted to how well the model predicted the decrease (Lin and Moré's rule, Lee and Lin's
+constants).
 """
 
 import math
@@ -29,16 +30,16 @@ from rankwise.solvers.stuck import Rescue
 
 ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # Lee and Lin's η0, η1, η2
 SHRINK, HALVE, GROW = 0.25, 0.5, 4.0  # and σ1, σ2, σ3
-ROOM = 2.0  # times the length of the first step, for the radius
-PATIENCE = 8  # steps; a sample that represents the data needs fewer
-SAMPLE_TOLERANCE = 1e-3  # how far the sample's own problem is solved
+ROOM = 2.0  # the first radius with a sample, in expected lengths of the first step
+PATIENCE = 8  # steps after which Newton's method takes over from a sample; a representative one needs fewer
+SAMPLE_TOLERANCE = 1e-3  # of the solution on the sample
 
 
 @dataclass(frozen=True)
 class TrustRegion:
     """precondition: None, "diagonal", or "sampled": the Hessian of a sample of the rows, factorised.
 
-    The region is then a ball in the preconditioner's norm. With a sample, the sample's own optimum is the start.
+    The region is a ball in the norm of the preconditioner. With a sample, a cold start begins at the sample's optimum.
     """
 
     needs: ClassVar = ("smooth loss",)
@@ -47,7 +48,7 @@ class TrustRegion:
     max_iter: int = 1000
     precondition: str | None = None
     stopping: str = "gap"
-    rescue: Rescue | None = None  # of the Newton's method that takes over from a sample
+    rescue: Rescue | None = None  # for Newton's method, which takes over if a sample does not represent the data
 
     def __call__(
         self, objective: Function, start: AnyFloats | Start | None = None, callback: Callback | None = None
@@ -57,49 +58,49 @@ class TrustRegion:
         if isinstance(preconditioner, Sample) and is_cold(start):
             start = Newton(SAMPLE_TOLERANCE)(preconditioner.objective).point
         journal = Journal(objective, start, self.tol, callback, self.stopping, began)
-        here = journal.begin()
-        require(here, "trust-region", "hessian")
-        precondition = preconditioner(here, 0)
-        radius = math.sqrt(max(float(here.gradient @ precondition(here.gradient)), 0.0))
-        if isinstance(preconditioner, Sample):  # the step is about that long, and what it allows is known only inside
+        current = journal.begin()
+        require(current, "trust-region", "hessian")
+        precondition = preconditioner(current, 0)
+        radius = math.sqrt(max(float(current.gradient @ precondition(current.gradient)), 0.0))
+        if isinstance(preconditioner, Sample):  # the step is about that long; only inside the region is there a bound
             radius *= ROOM
         model: ModelStep | None = None
         detail, estimate, sound = "", np.inf, False
         while True:
-            if journal.seems_near(here, estimate):
-                model = conjugate_gradients(here, precondition, radius, journal.enough(here.value))
-                estimate = SHRINKS * estimate if agrees(estimate, model.predicted, here.value) else np.inf
-            if not journal.goes_on(here, detail, estimate):
-                return journal.result(here)
+            if journal.seems_near(current, estimate):
+                model = conjugate_gradients(current, precondition, radius, journal.enough(current.value))
+                estimate = SHRINKS * estimate if agrees(estimate, model.predicted, current.value) else np.inf
+            if not journal.goes_on(current, detail, estimate):
+                return journal.result(current)
             if len(journal.history) > self.max_iter:
-                return journal.result(here, f"max_iter = {self.max_iter} iterations were not enough")
-            model = model or conjugate_gradients(here, precondition, radius, journal.enough(here.value))
-            there = objective.at(here.point + model.step)
-            gained = decrease(here, there)
+                return journal.result(current, f"max_iter = {self.max_iter} iterations were not enough")
+            model = model or conjugate_gradients(current, precondition, radius, journal.enough(current.value))
+            trial = objective.at(current.point + model.step)
+            gained = decrease(current, trial)
             ratio = gained / model.predicted if model.predicted > 0 else -1.0
             if len(journal.history) == 1:
                 radius = min(radius, model.length)
-            radius = _next_radius(radius, model.length, ratio, float(here.gradient @ model.step), gained)
+            radius = _next_radius(radius, model.length, ratio, float(current.gradient @ model.step), gained)
             estimate = np.inf
             if ratio > ACCEPT:
-                here, sound = there, went_as_predicted(model.predicted, gained)
+                current, sound = trial, went_as_predicted(model.predicted, gained)
                 estimate = model.attainable if sound else np.inf
-                precondition = preconditioner(here, model.products)
-            elif radius <= np.finfo(float).eps * max(1.0, length_of(here.point)):
+                precondition = preconditioner(current, model.products)
+            elif radius <= np.finfo(float).eps * max(1.0, length_of(current.point)):
                 journal.estimate = model.attainable if sound else np.inf
-                journal.converged = self.stopping == "gap" and journal.near(here.value, journal.estimate)
-                return journal.result(here, "the trust region vanished: rounding allows no further decrease")
+                journal.converged = self.stopping == "gap" and journal.near(current.value, journal.estimate)
+                return journal.result(current, "the trust region vanished: rounding allows no further decrease")
             else:
-                journal.progress = len(journal.history)  # the radius halves at least: this cannot go on for long
+                journal.progress = len(journal.history)  # not stalled: the radius is at least halved each time
             detail, model = f"{model.products} products, radius {radius:.3g}", None
             if isinstance(preconditioner, Sample) and len(journal.history) >= PATIENCE:
-                # Near separability few pairs are left, and a sample sees too few of them: all rows from here on.
+                # Near separability few pairs are active, and a sample has too few of them: use all rows from now on.
                 newton = Newton(self.tol, self.max_iter, stopping=self.stopping, rescue=self.rescue)
-                return newton.follow(Model(newton, objective), journal, here, detail)
+                return newton.follow(Model(newton, objective), journal, current, detail)
 
 
 def _next_radius(radius: float, length: float, ratio: float, slope: float, gained: float) -> float:
-    """Lin and Moré: interpolate the decrease along the step, and keep the radius within the bounds of its class."""
+    """Lin and Moré's rule: interpolate the decrease along the step, and bound the radius depending on the ratio."""
     if not math.isfinite(gained):
         return SHRINK * min(radius, length)
     excess = -gained - slope
