@@ -5,14 +5,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import optimize, sparse
 
-from rankwise import make_ranking
+from rankwise import RankSVM, make_ranking
 from rankwise.foundation.functions import Certified, Located, Sampleable, Scalable, Searchable
 from rankwise.objective import losses
 from rankwise.objective.building import build
 from rankwise.solvers import SOLVERS as REGISTERED
-from rankwise.solvers import Newton, Smoothing, Start, TrustRegion, cheapest
+from rankwise.solvers import Newton, Smoothing, Start, TrustRegion, cheapest, make_solver
+from rankwise.solvers.span import InSpan
 
 RNG = np.random.default_rng(0)
 SOLVERS = {name: REGISTERED[name] for name in ("newton", "newton-cg", "newton-minres", "trust-region")}  # need no more
@@ -169,3 +170,29 @@ def test_smoothing_begins_far_from_the_optimum():
     result = Smoothing(tol=1e-6)(objective)
     assert result.converged
     assert result.gap <= 1e-6 * result.value
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_few_rows_with_many_features_are_solved_in_their_span(loss, form):
+    """The same optimum as in all features, of which there are ten times as many."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 400)) * (rng.random((40, 400)) < 0.3)
+    y, q = rng.integers(0, 3, 40), np.arange(40) // 10
+    options = {"loss": loss, "C": 0.05, "tol": 1e-6}
+    auto = RankSVM(**options).fit(form(X), y, q)
+    other = RankSVM(solver="newton-cg" if loss != "hinge" else "bundle", max_iter=10_000, **options).fit(form(X), y, q)
+    assert auto.result_.converged
+    assert auto.result_.value == pytest.approx(other.result_.value, rel=3e-6)
+    assert np.linalg.norm(auto.coef_ - other.coef_) <= 3e-3 * np.linalg.norm(other.coef_)
+    assert isinstance(make_solver("auto", losses.parse(loss), form(X), tol=1e-6), InSpan)
+
+
+def test_what_rounding_in_the_span_leaves_is_solved_in_all_features():
+    """Columns of scales 1e±8: coordinates of the span mix them, and lose the small ones."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(30, 90)) * 10.0 ** rng.uniform(-8, 8, 90)
+    y, q = rng.integers(0, 3, 30), np.arange(30) // 10
+    auto = RankSVM(C=1e-3, tol=1e-6).fit(X, y, q).result_
+    newton = RankSVM(C=1e-3, tol=1e-6, solver="newton").fit(X, y, q).result_
+    assert auto.value <= newton.value + 2e-6 * newton.value
