@@ -156,7 +156,7 @@ def test_an_impossible_tolerance_ends(solver):
 
 def test_cheapest():
     assert cheapest(10_000, 46, 460_000) == Newton()
-    assert cheapest(200, 300, 60_000) == Newton(), "small: not worth saving"
+    assert cheapest(100_000, 30, 3_000_000) == Newton(), "the Hessian takes as long as two products"
     assert cheapest(2_270_000, 136, 136 * 2_270_000) == TrustRegion(precondition="sampled")
     for shape in ((100_000, 1_000, 100_000_000), (1_000_000, 1_000_000, 30_000_000), (100, 20_000, 2_000_000)):
         assert cheapest(*shape).inner == "cg"
@@ -185,7 +185,20 @@ def test_few_rows_with_many_features_are_solved_in_their_span(loss, form):
     assert auto.result_.converged
     assert auto.result_.value == pytest.approx(other.result_.value, rel=3e-6)
     assert np.linalg.norm(auto.coef_ - other.coef_) <= 3e-3 * np.linalg.norm(other.coef_)
-    assert isinstance(make_solver("auto", losses.parse(loss), form(X), tol=1e-6), InSpan)
+    solver = make_solver("auto", losses.parse(loss), form(X), tol=1e-6)
+    assert isinstance(solver if loss == "hinge" else solver.then, InSpan)
+
+
+def test_products_that_take_longer_than_the_span_hand_over_to_it():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(30, 200)) ** 3, rng.integers(0, 3, 30)
+    objective = build(X, y, None, loss=losses.squared_hinge(), C=1.0)
+    explicit, seen = Newton(tol=1e-8), []
+    solver = Newton(tol=1e-8, inner="cg", patience=3, then=InSpan(explicit, explicit))
+    result, expected = solver(objective, None, lambda step: seen.append(step.iteration)), explicit(objective)
+    assert result.converged
+    assert result.value == pytest.approx(expected.value, rel=1e-7)
+    assert seen == [step.iteration for step in result.history] == sorted(seen)
 
 
 def test_what_rounding_in_the_span_leaves_is_solved_in_all_features():

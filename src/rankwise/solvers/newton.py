@@ -7,18 +7,20 @@ only a few of them, while a line search can cross many; this is why "auto" prefe
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import Expansion, Function
+from rankwise.objective.objective import Objective
 from rankwise.solvers.base import (
     Callback,
     Journal,
     Result,
     Start,
     agrees,
+    continued,
     decrease,
     require,
     went_as_predicted,
@@ -33,12 +35,23 @@ LOOSELY, STAGE = 0.1, 50  # tolerance and most steps for each C of a detour
 InnerSolve = Callable[[Expansion], ModelStep]
 
 
+class Successor(Protocol):
+    """A solver that continues where another one stops."""
+
+    def within(self, max_iter: int) -> Self:
+        """The same with at most so many steps."""
+        ...
+
+    def __call__(self, objective: Objective, start: Start | None, callback: Callback | None) -> Result: ...
+
+
 @dataclass(frozen=True)
 class Newton:
     """inner         "cholesky" of the Hessian matrix, "cg" with Hessian products, or a function of an expansion that
                   returns a `ModelStep`
     precondition  of "cg": None, "diagonal", or "sampled", the Hessian of a sample of the rows
     patience      of "cg": the number of products after which the Hessian is formed instead; None: never
+    then          the solver that continues after so many products, instead of forming the Hessian
     detours       how often to solve a sequence of smaller C first if steps are cut short
     rescue        the solver that continues if the line search fails near separability; None: stop there
     """
@@ -53,6 +66,7 @@ class Newton:
     stopping: str = "gap"
     detours: int = 1
     rescue: Rescue | None = None
+    then: Successor | None = None
 
     def __call__(
         self, objective: Function, start: AnyFloats | Start | None = None, callback: Callback | None = None
@@ -77,6 +91,9 @@ class Newton:
             step, estimate = _looked_at_again(model, journal, current, estimate)
             if not journal.goes_on(current, detail, estimate):
                 return journal.result(current, hessian=model.hessian)
+            if self.then is not None and model.written_out and isinstance(objective, Objective):
+                then = self.then.within(self.max_iter - len(journal.history) - detour.steps + 1)
+                return _continued_by(then, objective, journal.result(current), journal.callback)
             if len(journal.history) + detour.steps > self.max_iter:
                 return journal.result(current, f"max_iter = {self.max_iter} iterations were not enough")
             step = step or model.minimum(current)
@@ -116,6 +133,10 @@ def _looked_at_again(
         return model.as_before(current), np.inf
     step = model.minimum(current, journal.enough(current.value))
     return step, estimate if agrees(estimate, step.predicted, current.value) else np.inf
+
+
+def _continued_by(then: Successor, objective: Objective, result: Result, callback: Callback | None) -> Result:
+    return continued(result, lambda tell: then(objective, result.end, tell), callback)
 
 
 class Model:

@@ -99,7 +99,7 @@ class Smoothing:
             narrower = run.factor
             predicted, hessian = run.predicted(model, current, width, narrower)
             width *= narrower
-            smooth, model = run.smoothed(width, hessian)
+            smooth, model = run.smoothed(width, hessian, model.products)
             current = run.lower(smooth, current, predicted)
         return run.result()
 
@@ -168,10 +168,14 @@ class _Run:
                 return Smoothing(SAMPLE_TOLERANCE)(self.sample).point
         return point_of(self.objective, start)
 
-    def smoothed(self, width: float, hessian: AnyFloats | None = None) -> tuple[Objective, Model]:
-        """The objective with the Huber loss of this width, and its quadratic model, with a Hessian if one is known."""
+    def smoothed(self, width: float, hessian: AnyFloats | None = None, products: int = 0) -> tuple[Objective, Model]:
+        """The objective with the Huber loss of this width, and its quadratic model, with a Hessian if one is known.
+
+        The products of all widths together decide whether the Hessian is formed.
+        """
         smooth = self.objective.smoothed(width)
         model = Model(self.options.inner, smooth, hessian)
+        model.products = products
         if self.sample is not None:
             model.precondition_by(Sample(self.sample.smoothed(width)))
         return smooth, model

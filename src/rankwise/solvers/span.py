@@ -5,7 +5,7 @@ The problem in z is therefore the same, with n × n numbers in place of X. Its c
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -30,6 +30,9 @@ class InSpan:
     solver: Newton | Smoothing
     then: Newton | TrustRegion | Smoothing
 
+    def within(self, max_iter: int) -> Self:
+        return replace(self, solver=replace(self.solver, max_iter=max_iter), then=replace(self.then, max_iter=max_iter))
+
     def __call__(
         self, objective: Objective, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result:
@@ -40,8 +43,10 @@ class InSpan:
         point = start.expansion.point if isinstance(start, Start) else start
         result = self.solver(replace(objective, sum=Sum(spanned)), None if point is None else Q.T @ point, callback)
         end = replace(begun(objective, Q @ result.point), hessian=None)
-        if result.converged:
+        left = self.then.max_iter - result.iterations
+        if result.converged or left <= 0:
             value = end.expansion.value
             gap = None if result.gap is None else result.gap + abs(value - result.value)
             return replace(result, point=end.expansion.point, value=value, gap=gap, end=end)
-        return continued(result, lambda tell: self.then(objective, end, tell), callback)
+        then = replace(self.then, max_iter=left)
+        return continued(result, lambda tell: then(objective, end, tell), callback)
