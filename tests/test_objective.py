@@ -189,10 +189,16 @@ def test_one_pass_gives_what_the_parts_of_it_give(problem, name, margins, form):
     )
     risk = PairwiseRisk(preferences, losses.parse(name), rng.integers(0, 3, len(labels)) / 2 if margins else None)
     rows = MemoryRows(X if form == "dense" else sparse.csr_array(X))
-    point, v = rng.integers(-2, 3, 3) / 2, rng.normal(size=3)
-    fused, plain = FusedChunk(rows, risk).at(point), chunks.PlainChunk(rows, risk, False).at(point)
+    point, direction, v = rng.integers(-2, 3, 3) / 2, rng.integers(-2, 3, 3), rng.normal(size=3)
+    both = FusedChunk(rows, risk), chunks.PlainChunk(rows, risk, False)
+    fused, plain = (chunk.at(point) for chunk in both)
     close = {"rtol": 1e-11, "atol": 1e-10}
     np.testing.assert_allclose(fused.sums[:-1], plain.sums[:-1], **close)
+    for chunk in both:
+        again = chunk.with_loss(losses.hinge()).at(point).with_loss(risk.loss)
+        np.testing.assert_allclose(again.sums[:-1], plain.sums[:-1], **close)
+        ray = chunk.along(point - 0.5 * direction, direction)
+        np.testing.assert_allclose(ray.slope(0.5), plain.gradient @ direction, **close)
     assert fused.sums[-1] >= plain.sums[-1] * (1 - 1e-12)  # sizes: query by query they cancel less
     if not risk.loss.smooth:
         return

@@ -5,15 +5,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import optimize, sparse
 
-from rankwise import make_ranking
+from rankwise import RankSVM, make_ranking
 from rankwise.foundation.functions import Certified, Located, Sampleable, Scalable, Searchable
 from rankwise.objective import losses
 from rankwise.objective.building import build, build_from_pairs
 from rankwise.solvers import SOLVERS as REGISTERED
-from rankwise.solvers import Newton, Smoothing, Start, TrustRegion, cheapest
+from rankwise.solvers import Newton, Smoothing, Start, TrustRegion, cheapest, make_solver
 from rankwise.solvers.equations import scaled_inverse
+from rankwise.solvers.span import InSpan
 
 RNG = np.random.default_rng(0)
 SOLVERS = {name: REGISTERED[name] for name in ("newton", "newton-cg", "newton-minres", "trust-region")}  # need no more
@@ -156,7 +157,7 @@ def test_an_impossible_tolerance_ends(solver):
 
 def test_cheapest():
     assert cheapest(10_000, 46, 460_000) == Newton()
-    assert cheapest(200, 300, 60_000) == Newton(), "small: not worth saving"
+    assert cheapest(100_000, 30, 3_000_000) == Newton(), "the Hessian takes as long as two products"
     assert cheapest(2_270_000, 136, 136 * 2_270_000) == TrustRegion(precondition="sampled")
     for shape in ((100_000, 1_000, 100_000_000), (1_000_000, 1_000_000, 30_000_000), (100, 20_000, 2_000_000)):
         assert cheapest(*shape).inner == "cg"
@@ -189,3 +190,42 @@ def test_a_step_that_overflows_is_shortened_without_a_word(solver):
     pairs = rng.permutation(40).reshape(20, 2)
     problem = build_from_pairs(1e80 * rng.normal(size=(40, 3)), pairs, loss=losses.huber(0.5), C=1.0)
     assert np.isfinite(solver(problem).value)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_few_rows_with_many_features_are_solved_in_their_span(loss, form):
+    """The same optimum as in all features, of which there are ten times as many."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 400)) * (rng.random((40, 400)) < 0.3)
+    y, q = rng.integers(0, 3, 40), np.arange(40) // 10
+    options = {"loss": loss, "C": 0.05, "tol": 1e-6}
+    auto = RankSVM(**options).fit(form(X), y, q)
+    other = RankSVM(solver="newton-cg" if loss != "hinge" else "bundle", max_iter=10_000, **options).fit(form(X), y, q)
+    assert auto.result_.converged
+    assert auto.result_.value == pytest.approx(other.result_.value, rel=3e-6)
+    assert np.linalg.norm(auto.coef_ - other.coef_) <= 3e-3 * np.linalg.norm(other.coef_)
+    solver = make_solver("auto", losses.parse(loss), form(X), tol=1e-6)
+    assert isinstance(solver if loss == "hinge" else solver.then, InSpan)
+
+
+def test_products_that_take_longer_than_the_span_hand_over_to_it():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(30, 200)) ** 3, rng.integers(0, 3, 30)
+    objective = build(X, y, None, loss=losses.squared_hinge(), C=1.0)
+    explicit, seen = Newton(tol=1e-8), []
+    solver = Newton(tol=1e-8, inner="cg", patience=3, then=InSpan(explicit, explicit))
+    result, expected = solver(objective, None, lambda step: seen.append(step.iteration)), explicit(objective)
+    assert result.converged
+    assert result.value == pytest.approx(expected.value, rel=1e-7)
+    assert seen == [step.iteration for step in result.history] == sorted(seen)
+
+
+def test_what_rounding_in_the_span_leaves_is_solved_in_all_features():
+    """Columns of scales 1e±8: coordinates of the span mix them, and lose the small ones."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(30, 90)) * 10.0 ** rng.uniform(-8, 8, 90)
+    y, q = rng.integers(0, 3, 30), np.arange(30) // 10
+    auto = RankSVM(C=1e-3, tol=1e-6).fit(X, y, q).result_
+    newton = RankSVM(C=1e-3, tol=1e-6, solver="newton").fit(X, y, q).result_
+    assert auto.value <= newton.value + 2e-6 * newton.value

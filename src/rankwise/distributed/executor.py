@@ -74,6 +74,11 @@ class ClusterState:
 
     state: PartitionState
 
+    def with_loss(self, loss: Loss) -> "ClusterState":
+        """Made anew: a partition keeps but the last few states."""
+        _, *made_of = self.state.made_of
+        return ClusterState(self.state.of.state(state_of, loss, *made_of))
+
     def total(self, question: Callable[..., Array], *given: object, size: int) -> Array:
         return self.state.ask(total_of, question, given, size)
 

@@ -48,7 +48,7 @@ class SquaredGapRisk:
 
     def at(self, scores: Floats) -> "SquaredGapExpansion":
         pulled, value = self.comparisons.form(self.targets - scores)
-        return SquaredGapExpansion(scores, value, -2.0 * pulled, self.comparisons)
+        return SquaredGapExpansion(scores, value, -2.0 * pulled, self)
 
     def with_loss(self, loss: Loss) -> "SquaredGapRisk":
         if loss != SQUARED:
@@ -73,7 +73,14 @@ class SquaredGapExpansion:
     point: Floats
     value: float
     gradient: Floats
-    comparisons: Comparisons
+    of: SquaredGapRisk
+
+    @property
+    def comparisons(self) -> Comparisons:
+        return self.of.comparisons
+
+    def with_loss(self, loss: Loss) -> "SquaredGapExpansion":
+        return self.of.with_loss(loss).at(self.point)
 
     @property
     def moment(self) -> float:

@@ -28,6 +28,16 @@ class Summand(Expansion, Protocol):
         """Bounds on rounding errors in units of ε: see the function `sizes`."""
         ...
 
+    def with_loss(self, loss: Loss) -> Self:
+        """The same point with another loss: scores are not computed and sorted again."""
+        ...
+
+
+class Slope(Protocol):
+    """The derivative of a function on a ray, as a term of a sum."""
+
+    def slope(self, t: float) -> AnyFloats: ...
+
 
 class Chunk(Protocol):
     """Some whole queries."""
@@ -41,7 +51,7 @@ class Chunk(Protocol):
 
     def with_loss(self, loss: Loss) -> Self: ...
     def at(self, w: AnyFloats) -> Summand: ...
-    def along(self, start: AnyFloats, direction: AnyFloats) -> "ChunkRay": ...
+    def along(self, start: AnyFloats, direction: AnyFloats) -> Slope: ...
 
 
 @dataclass(frozen=True)
@@ -58,12 +68,9 @@ class PlainChunk:
     def at(self, w: AnyFloats) -> Summand:
         rows = self.rows.loaded()
         risk = self.risk.at(rows.dot(w))
-        gradient = rows.transposed_dot(risk.gradient)
-        xp = namespace(gradient)
-        sums = xp.concat((gradient, xp.stack((risk.value, risk.moment, risk.terms))))
-        return ChunkExpansion(w, self.rows, risk, sums)
+        return ChunkExpansion(w, self.rows, risk, _sums(rows, risk))
 
-    def along(self, start: AnyFloats, direction: AnyFloats) -> "ChunkRay":
+    def along(self, start: AnyFloats, direction: AnyFloats) -> Slope:
         rows = self.rows.loaded()
         return ChunkRay(self.risk, rows.dot(start), rows.dot(direction))
 
@@ -82,6 +89,10 @@ class ChunkExpansion:
     @property
     def gradient(self) -> AnyFloats:
         return self.sums[:-SCALARS]
+
+    def with_loss(self, loss: Loss) -> "ChunkExpansion":
+        risk = self.risk.with_loss(loss)
+        return ChunkExpansion(self.point, self.rows, risk, _sums(self.rows.loaded(), risk))
 
     def hessian(self, v: AnyFloats) -> AnyFloats:
         rows = self.rows.loaded()
@@ -102,6 +113,13 @@ class ChunkExpansion:
 
     def sizes(self) -> AnyFloats:
         return sizes(self.rows, self.risk.sizes(), self.point)
+
+
+def _sums(rows: Rows, risk: RiskExpansion) -> AnyFloats:
+    gradient = rows.transposed_dot(risk.gradient)
+    xp = namespace(gradient)
+    joined: AnyFloats = xp.concat((gradient, xp.stack((risk.value, risk.moment, risk.terms))))
+    return joined
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,10 @@ class State(Protocol):
         """
         ...
 
+    def with_loss(self, loss: Loss) -> Self:
+        """The same of every chunk with another loss, computed when it is first needed."""
+        ...
+
 
 class Executor(Protocol):
     @property
@@ -105,7 +109,7 @@ class Threads:
         return Threads(self.rows, self.risk.with_loss(loss), [chunk.with_loss(loss) for chunk in self.chunks])
 
     def state(self, make: Callable[..., object], *given: object) -> "ThreadState":
-        return ThreadState(self, make, given)
+        return ThreadState(self, self.chunks, make, given)
 
     def sampled(self, n_rows: int, seed: int) -> "Threads":
         threads = self.rows.n_threads
@@ -114,11 +118,27 @@ class Threads:
 
 
 class ThreadState:
-    def __init__(self, executor: Threads, make: Callable[..., object], given: tuple[object, ...]) -> None:
-        self._chunks, self._n_threads = executor.chunks, executor.rows.n_threads
+    """made[i] = make(sources[i], *given) of each chunk; `sources` are the chunks, or another state."""
+
+    def __init__(
+        self,
+        executor: Threads,
+        sources: "list[Chunk] | ThreadState",
+        make: Callable[..., object],
+        given: tuple[object, ...] = (),
+    ) -> None:
+        self._executor, self._chunks, self._n_threads = executor, executor.chunks, executor.rows.n_threads
         self._n_features = executor.rows.n_features
-        self._make, self._given = make, given
+        self._sources, self._make, self._given = sources, make, given
         self._made: list[object] = [None] * len(self._chunks)  # filled by the thread that works on the chunk
+
+    def __getitem__(self, i: int) -> object:
+        if self._made[i] is None:
+            self._made[i] = self._make(self._sources[i], *self._given)
+        return self._made[i]
+
+    def with_loss(self, loss: Loss) -> "ThreadState":
+        return ThreadState(self._executor, self, operator.methodcaller("with_loss", loss))
 
     def total(self, question: Callable[..., AnyFloats], *given: object, size: int) -> AnyFloats:
         small, large = self._lanes(size)
@@ -143,14 +163,11 @@ class ThreadState:
         self, question: Callable[..., T], given: tuple[object, ...], merge: Callable[[T, T], T]
     ) -> Callable[[list[int]], T]:
         """A function that combines the answers of a lane's chunks, one after the other."""
-        chunks, made = self._chunks, self._made
 
         def work(lane: list[int]) -> T:
             result: T | None = None
             for i in lane:
-                if made[i] is None:
-                    made[i] = self._make(chunks[i], *self._given)
-                answer = question(made[i], *given)
+                answer = question(self[i], *given)
                 result = answer if result is None else merge(result, answer)
             assert result is not None  # no lane is empty
             return result

@@ -13,6 +13,7 @@ import numpy as np
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.jit import kernel
 from rankwise.objective.chunks import SCALARS, PlainChunk, sizes
+from rankwise.objective.losses import Loss
 from rankwise.objective.risks import PairwiseRisk, sums_of_piece
 from rankwise.objective.row_kernels import add_transposed, dot
 from rankwise.pairs.compiled import FEW_LEVELS, Engine, Ranking, first_node, next_node, sort_queries, sweep
@@ -39,15 +40,39 @@ class FusedChunk(PlainChunk):
         pieces = self.risk.loss.pieces
         return np.array([(p.threshold, p.constant, p.slope, p.curvature) for p in pieces])
 
-    def at(self, w: Floats) -> "FusedExpansion":
-        pieces = self.pieces
-        engine = self.risk.preferences.pairs
-        assert isinstance(engine, Engine)
-        ranking = Ranking.empty(engine)
+    def at(self, w: Floats, known: Ranking | None = None) -> "FusedExpansion":
+        """The expansion at w, whose ranking may be known."""
+        pieces, ranked = self.pieces, known is not None
+        ranking = self.unranked() if known is None else known
         degrees = np.empty((len(pieces), self.rows.n_rows))
         sums = np.zeros(self.rows.n_features + SCALARS)
-        _expand(self.rows.loaded().arrays, w, self.layout, pieces, ranking.arrays, degrees, sums)
+        _expand(self.rows.loaded().arrays, w, ranked, self.layout, pieces, ranking.arrays, degrees, sums)
         return FusedExpansion(w, self, ranking, degrees, sums)
+
+    def unranked(self) -> Ranking:
+        """Arrays for the documents in the order of their scores."""
+        engine = self.risk.preferences.pairs
+        assert isinstance(engine, Engine)
+        return Ranking.empty(engine)
+
+    def along(self, start: Floats, direction: Floats) -> "FusedRay":
+        rows, margins = self.rows.loaded(), self.risk.margins
+        scores = rows.dot(start)
+        return FusedRay(self, scores if margins is None else scores - margins, rows.dot(direction))
+
+
+@dataclass(frozen=True)
+class FusedRay:
+    """The scores at the start of a ray, less the margins, and by how much they change."""
+
+    chunk: FusedChunk
+    scores: Floats
+    changes: Floats
+
+    def slope(self, t: float) -> Floats:
+        chunk = self.chunk
+        ranking = chunk.unranked().arrays
+        return np.array(_slope(self.scores + t * self.changes, self.changes, chunk.layout, chunk.pieces, ranking))
 
 
 @dataclass(frozen=True)
@@ -65,6 +90,9 @@ class FusedExpansion:
     @property
     def gradient(self) -> Floats:
         return self.sums[:-SCALARS]
+
+    def with_loss(self, loss: Loss) -> "FusedExpansion":
+        return self.chunk.with_loss(loss).at(self.point, self.ranking)
 
     def hessian(self, v: Floats) -> Floats:
         chunk = self.chunk
@@ -102,8 +130,13 @@ class FusedExpansion:
 
 
 @kernel
-def _expand(rows: Any, w: Floats, layout: Any, pieces: Floats, ranking: Any, degrees: Floats, out: Floats) -> None:
-    """Fill ranking and degrees; add the gradient to out, followed by the value, the moment and the terms."""
+def _expand(
+    rows: Any, w: Floats, ranked: bool, layout: Any, pieces: Floats, ranking: Any, degrees: Floats, out: Floats
+) -> None:
+    """Fill ranking, unless it is known, and degrees.
+
+    Add the gradient to out, followed by the value, the moment and the terms.
+    """
     starts, n_levels, level, weights, margins = layout
     n, d = level.size, w.size
     s, g, work = np.empty(n), np.zeros(n), (np.empty(n), np.empty(n), np.empty(n))
@@ -111,11 +144,16 @@ def _expand(rows: Any, w: Floats, layout: Any, pieces: Floats, ranking: Any, deg
     for q in range(n_levels.size):
         ends = starts[q : q + 2]
         first, last = ends
-        dot(rows, first, last, w, s)
-        if margins.size:
-            for i in range(first, last):
-                s[i] -= margins[i]
-        sort_queries(ends, True, NO_ROWS, s, level, ranking)
+        if ranked:
+            order, scores, _ = ranking
+            for p in range(first, last):
+                s[order[p]] = scores[p]
+        else:
+            dot(rows, first, last, w, s)
+            if margins.size:
+                for i in range(first, last):
+                    s[i] -= margins[i]
+            sort_queries(ends, True, NO_ROWS, s, level, ranking)
         for p in range(pieces.shape[0]):
             threshold, a, b, c = pieces[p]
             graph = (threshold + tau - 1.0, ends, n_levels[q : q + 1], ranking)
@@ -125,6 +163,25 @@ def _expand(rows: Any, w: Floats, layout: Any, pieces: Floats, ranking: Any, deg
             out[d + 1] += moment
             out[d + 2] += terms
         add_transposed(rows, first, last, g, out)
+
+
+@kernel
+def _slope(s: Floats, changes: Floats, layout: Any, pieces: Floats, ranking: Any) -> float:
+    """The derivative at the scores s in the direction of `changes`; margins are taken off s already."""
+    starts, n_levels, level, weights, margins = layout
+    n = level.size
+    g, degree, work = np.zeros(n), np.empty(n), (np.empty(n), np.empty(n), np.empty(n))
+    tau, slope = 0.0 if margins.size else 1.0, 0.0
+    for q in range(n_levels.size):
+        ends = starts[q : q + 2]
+        sort_queries(ends, True, NO_ROWS, s, level, ranking)
+        for p in range(pieces.shape[0]):
+            threshold, _, b, c = pieces[p]
+            graph = (threshold + tau - 1.0, ends, n_levels[q : q + 1], ranking)
+            _piece(graph, weights, s, (b + tau * c, c), degree, work, g)
+        for i in range(ends[0], ends[1]):
+            slope += g[i] * changes[i]
+    return slope
 
 
 @kernel

@@ -85,10 +85,6 @@ class Objective:
             raise ValueError(f"solver 'smoothing' is for the hinge loss: for {self.loss} use 'auto'")
         return replace(self, sum=self.sum.with_loss(losses.huber(width)))
 
-    def beyond(self, width: float) -> "Objective":
-        """The same objective with the hinge restricted to pairs with u > width."""
-        return replace(self, sum=self.sum.with_loss(losses.beyond(width)))
-
     def sampled(self, n_rows: int, seed: int) -> "Objective":
         """An estimate of f from a random sample of about `n_rows` rows."""
         return Objective(self.sum.sampled(n_rows, seed), self.C)
@@ -129,6 +125,10 @@ class ObjectiveExpansion:
 
     def hessian_diagonal(self) -> AnyFloats:
         return 1.0 + self.C * self.sum.hessian_diagonal()
+
+    def with_loss(self, loss: Loss) -> "ObjectiveExpansion":
+        """The expansion, at the same point, of the objective with another loss; the scores are not sorted again."""
+        return ObjectiveExpansion(self.point, self.C, self.sum.with_loss(loss), loss)
 
     def times(self, factor: float) -> "ObjectiveExpansion":
         """The expansion, at the same point, of the objective with C multiplied by `factor`."""

@@ -18,7 +18,7 @@ from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.devices import AnyFloats, DeviceArray, Selection, SparseMatrix, device_of, namespace
 from rankwise.foundation.functions import Expansion
 from rankwise.objective.losses import Loss, Piece
-from rankwise.pairs.graph import PairGraph
+from rankwise.pairs.graph import PairGraph, Ranking
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import draw
 
@@ -34,6 +34,10 @@ class RiskExpansion(Expansion, Protocol):
     @property
     def terms(self) -> float:
         """The sum of the absolute values of all terms of the value, for the bound on its rounding error."""
+        ...
+
+    def with_loss(self, loss: Loss) -> Self:
+        """The same scores with another loss."""
         ...
 
     def half_hessian(self, v: AnyFloats) -> AnyFloats:
@@ -90,6 +94,11 @@ class PairwiseExpansion:
     moment: float
     terms: float
     pieces: tuple[tuple[Piece, PairGraph], ...]
+    of: "PairwiseRisk"
+    ranking: Ranking
+
+    def with_loss(self, loss: Loss) -> "PairwiseExpansion":
+        return self.of.with_loss(loss).ranked_at(self.point, self.ranking)
 
     def hessian(self, v: AnyFloats) -> AnyFloats:
         total: AnyFloats = namespace(v).zeros_like(v)
@@ -150,9 +159,11 @@ class PairwiseRisk:
     margins: AnyFloats | None = None
 
     def at(self, scores: AnyFloats) -> PairwiseExpansion:
-        tau = self.tau
-        shifted = scores if self.margins is None else scores - self.margins
-        ranking = self.preferences.ranked(shifted)
+        return self.ranked_at(scores, self.preferences.ranked(self._shifted(scores)))
+
+    def ranked_at(self, scores: AnyFloats, ranking: Ranking) -> PairwiseExpansion:
+        """The expansion at scores whose ranking is known."""
+        tau, shifted = self.tau, self._shifted(scores)
         value, moment, terms, gradient, graphs = 0.0, 0.0, 0.0, namespace(scores).zeros_like(scores), []
         for piece in self.loss.pieces:
             a, b, c = piece.constant, piece.slope, piece.curvature
@@ -171,7 +182,10 @@ class PairwiseRisk:
             graphs.append((piece, graph))
             of_value, of_moment, of_terms = sums_of_piece(a, b, c, tau, N, sd, sLs)
             value, moment, terms = value + of_value, moment + of_moment, terms + of_terms
-        return PairwiseExpansion(scores, value, gradient, moment, terms, tuple(graphs))
+        return PairwiseExpansion(scores, value, gradient, moment, terms, tuple(graphs), self, ranking)
+
+    def _shifted(self, scores: AnyFloats) -> AnyFloats:
+        return scores if self.margins is None else scores - self.margins
 
     @property
     def tau(self) -> float:
@@ -235,7 +249,7 @@ class ListedRisk:
             sizes += weights * (abs(b) + abs(c))
         gradient: Floats = -(self.differences.T @ slopes)
         moment = float(slopes @ u)
-        return ListedExpansion(scores, value, gradient, moment, terms, self.differences, curvatures, sizes)
+        return ListedExpansion(scores, value, gradient, moment, terms, self, curvatures, sizes)
 
     @property
     def any(self) -> bool:
@@ -273,9 +287,16 @@ class ListedExpansion:
     gradient: Floats
     moment: float
     terms: float
-    differences: SparseMatrix
+    of: ListedRisk
     curvatures: Floats
     pair_sizes: Floats
+
+    @property
+    def differences(self) -> SparseMatrix:
+        return self.of.differences
+
+    def with_loss(self, loss: Loss) -> "ListedExpansion":
+        return self.of.with_loss(loss).at(self.point)
 
     def hessian(self, v: Floats) -> Floats:
         scale = self.curvatures if v.ndim == 1 else self.curvatures[:, None]

@@ -28,7 +28,10 @@ class Sum:
         return self.executor.loss
 
     def at(self, w: AnyFloats) -> "SumExpansion":
-        state = self.executor.state(methodcaller("at", w))
+        return self.expansion(w, self.executor.state(methodcaller("at", w)))
+
+    def expansion(self, w: AnyFloats, state: State) -> "SumExpansion":
+        """The sum of the chunks' expansions at w, which are the state."""
         return SumExpansion(self, w, state, state.total(attrgetter("sums"), size=w.shape[0] + SCALARS))
 
     def with_loss(self, loss: Loss) -> "Sum":
@@ -68,6 +71,10 @@ class SumExpansion:
     def terms(self) -> float:
         return float(self.sums[-1])
 
+    def with_loss(self, loss: Loss) -> "SumExpansion":
+        """The same point with another loss: scores are not computed and sorted again."""
+        return self.of.with_loss(loss).expansion(self.point, self.state.with_loss(loss))
+
     def hessian(self, v: AnyFloats) -> AnyFloats:
         return self.state.total(methodcaller("hessian", v), size=prod(v.shape))
 
@@ -83,10 +90,7 @@ class SumExpansion:
         A loss with a corner has its full slope up to it, so pairs that rounding may have moved past the corner are
         included.
         """
-        if self.of.loss.smooth:
-            return self.state.total(methodcaller("sizes"), size=self.point.shape[0] + 2)
-        beyond = self.of.with_loss(losses.beyond(-NEAR_CORNER))
-        state = beyond.executor.state(methodcaller("at", self.point))
+        state = self.state if self.of.loss.smooth else self.state.with_loss(losses.beyond(-NEAR_CORNER))
         return state.total(methodcaller("sizes"), size=self.point.shape[0] + 2)
 
 

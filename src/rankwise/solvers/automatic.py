@@ -10,32 +10,40 @@ from rankwise.solvers.conjugate import sample_size
 from rankwise.solvers.dual import DualCoordinateAscent, bounded
 from rankwise.solvers.newton import Newton
 from rankwise.solvers.smoothing import Smoothing
+from rankwise.solvers.span import InSpan
 from rankwise.solvers.trust_region import TrustRegion
 
-PRODUCTS = 30  # Hessian products that a step of the trust region solver typically takes
-MATRIX_GAIN = 4  # how much cheaper an operation is in a matrix product, including the sums over pairs for it
-STEPS = 10  # steps that Newton's method typically takes
-SMALL = 1e8  # operations that take so little time that a Hessian is always formed
-MATRICES = 3  # d × d matrices that a factorisation needs at a time
+PER_VALUE, PER_ROW, PER_SQUARE = 0.4, 45.0, 0.06  # times: of a Hessian product per stored value and per row, and of
+# the Hessian per row and pair of features
+FEW = 5  # the Hessian is formed at once if it takes as long as this many products
+STEPS = 2  # else when products have taken as long as this many Hessians
+PRODUCTS = 30  # a sample's Hessian is a preconditioner if forming it takes as long as at most this many products
+MATRICES = 3  # d × d matrices that a factorisation holds at a time
 WORTH_SAMPLING = 8  # a sample pays if there are at least this many times its rows
+FEWER = 1.5  # the span of the rows is an alternative if there are this many times as many features
+MOST_SPANNED = 2e7  # most numbers of a dense copy of X
 
 
 def cheapest(n_rows: int, n_features: int, n_stored: int) -> Newton | TrustRegion:
-    """The solver of "auto" for a smooth loss: Newton's method, if forming the Hessian is cheaper than products with it.
+    """The solver of "auto" for a smooth loss.
 
-    Forming and factorising the Hessian takes n d² + d³/3 operations, all in matrix products. A product with it takes 2
-    operations per stored value of X, and a step takes `PRODUCTS` of them. With many rows, only the Hessian of a sample
-    is formed. If products are cheaper: conjugate gradients, until they have taken as long as `STEPS` steps with an
-    explicit Hessian.
+    Newton's method with an explicit Hessian, if that takes hardly longer than products with it; with many rows and a
+    costly Hessian, a trust region method with the Hessian of a sample as preconditioner; else conjugate gradients,
+    which few products suffice for on well-conditioned problems, and the Hessian once they have taken as long as it.
     """
-    sampled = n_rows >= WORTH_SAMPLING * sample_size(n_features)
-    rows = sample_size(n_features) if sampled else n_rows
-    written_out = (rows * n_features**2 + n_features**3 / 3) / MATRIX_GAIN
-    products = written_out / (2 * max(n_stored, 1))
-    if products <= PRODUCTS or (written_out <= SMALL and not sampled):
-        return TrustRegion(precondition="sampled") if sampled else Newton()
+    product = PER_VALUE * n_stored + PER_ROW * n_rows
+    products = _hessian_time(n_rows, n_features) / max(product, 1.0)
+    if products <= FEW:
+        return Newton()
+    sample = sample_size(n_features)
+    if n_rows >= WORTH_SAMPLING * sample and _hessian_time(sample, n_features) <= PRODUCTS * product:
+        return TrustRegion(precondition="sampled")
     fits = MATRICES * 8 * n_features**2 <= memory_at_hand() / 2
     return Newton(inner="cg", precondition="diagonal", patience=int(STEPS * products) if fits else None)
+
+
+def _hessian_time(n_rows: int, n_features: int) -> float:
+    return PER_ROW * n_rows + PER_SQUARE * (n_rows * n_features**2 + n_features**3 / 3)
 
 
 def automatic_name(loss: Loss) -> str:
@@ -49,17 +57,41 @@ def automatic(
     loss: Loss, X: Features, tol: float, random_state: int, stopping: str, max_iter: int = Newton.max_iter
 ) -> Newton | TrustRegion:
     """The cheapest solver of a smooth loss, with the dual as its rescue near separability."""
+    rescue = _rescue(loss, X, tol, random_state)
     solver = cheapest(X.shape[0], X.shape[1], stored(X))
-    return replace(solver, tol=tol, max_iter=max_iter, stopping=stopping, rescue=_rescue(loss, X, tol, random_state))
+    solver = replace(solver, tol=tol, max_iter=max_iter, stopping=stopping, rescue=rescue)
+    if isinstance(solver, TrustRegion) or solver.patience is None or not _few_rows(X):
+        return solver
+    explicit = Newton(tol, max_iter, stopping=stopping, rescue=rescue)
+    return replace(solver, patience=_span_products(X), then=InSpan(explicit, replace(solver, patience=None)))
 
 
-def smoothing(loss: Loss, X: Features, tol: float, random_state: int, max_iter: int = Smoothing.max_iter) -> Smoothing:
+def smoothing(
+    loss: Loss, X: Features, tol: float, random_state: int, max_iter: int = Smoothing.max_iter
+) -> Smoothing | InSpan:
     """Smoothing, with the cheapest solver for its smooth problems."""
     smooth = cheapest(X.shape[0], X.shape[1], stored(X))
     inner = Newton(inner="cg", precondition="sampled") if isinstance(smooth, TrustRegion) else smooth
-    return Smoothing(tol, max_iter, inner, rescue=_rescue(loss, X, tol, random_state))
+    solver = Smoothing(tol, max_iter, inner, rescue=_rescue(loss, X, tol, random_state))
+    few = isinstance(inner, Newton) and inner.inner == "cg" and _few_rows(X)
+    return InSpan(replace(solver, inner=Newton()), solver) if few else solver
+
+
+def _few_rows(X: Features) -> bool:
+    """Whether the rows have fewer dimensions than features, and X is small enough for a dense copy."""
+    n_rows, n_features = int(X.shape[0]), int(X.shape[1])
+    return n_features >= FEWER * n_rows and n_rows * n_features <= MOST_SPANNED and _in_memory(X)
+
+
+def _span_products(X: Features) -> int:
+    """How many Hessian products take as long as finding the span of the rows, which takes 2 n² d operations."""
+    n_rows, n_features = int(X.shape[0]), int(X.shape[1])
+    return int(2 * PER_SQUARE * n_rows**2 * n_features / (PER_VALUE * stored(X) + PER_ROW * n_rows))
+
+
+def _in_memory(X: Features) -> bool:
+    return library_of(X) is None and not is_stored(X)
 
 
 def _rescue(loss: Loss, X: Features, tol: float, random_state: int) -> DualCoordinateAscent | None:
-    in_memory = library_of(X) is None and not is_stored(X)
-    return DualCoordinateAscent(tol, random_state=random_state) if in_memory and bounded(loss) else None
+    return DualCoordinateAscent(tol, random_state=random_state) if _in_memory(X) and bounded(loss) else None

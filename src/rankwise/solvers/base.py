@@ -7,7 +7,7 @@ w predicts, ½ ∇f·H⁻¹∇f, is then a better estimate of the gap. Solvers s
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
@@ -207,6 +207,18 @@ class Journal:
         if gap is not None and self.near(value, gap):
             return converged_by("certified", gap, self.scale(value, gap), self.tol)
         return converged_by("estimated", estimate, self.scale(value, estimate), self.tol)
+
+
+def continued(one: Result, solve: Callable[[Callback | None], Result], callback: Callback | None) -> Result:
+    """The result of another solver, called with a callback, whose steps are counted from the end of `one`."""
+
+    def later(step: Step) -> Step:
+        seconds = one.history[-1].seconds + step.seconds
+        return replace(step, iteration=one.iterations + step.iteration, seconds=seconds)
+
+    other = solve(callback and (lambda step: callback(later(step))))
+    history = one.history + [later(step) for step in other.history]
+    return replace(other, iterations=one.iterations + other.iterations, history=history)
 
 
 def gap_scale(value: float, value_at_zero: float, gap: float) -> float:

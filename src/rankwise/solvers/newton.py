@@ -8,13 +8,14 @@ only a few of them, while a line search can cross many; this is why "auto" prefe
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import Expansion, Function
 from rankwise.foundation.registry import one_of
+from rankwise.objective.objective import Objective
 from rankwise.solvers.base import (
     STOPPED,
     Callback,
@@ -23,6 +24,7 @@ from rankwise.solvers.base import (
     Start,
     agrees,
     begun,
+    continued,
     decrease,
     require,
     went_as_predicted,
@@ -37,12 +39,23 @@ LOOSELY, STAGE = 0.1, 50  # tolerance and most steps for each C of a detour
 InnerSolve = Callable[[Expansion], ModelStep]
 
 
+class Successor(Protocol):
+    """A solver that continues where another one stops."""
+
+    def within(self, max_iter: int) -> Self:
+        """The same with at most so many steps."""
+        ...
+
+    def __call__(self, objective: Objective, start: Start | None, callback: Callback | None) -> Result: ...
+
+
 @dataclass(frozen=True)
 class Newton:
     """inner         "cholesky" of the Hessian matrix, "cg" with Hessian products, or a function of an expansion that
                   returns a `ModelStep`
     precondition  of "cg": None, "diagonal", or "sampled", the Hessian of a sample of the rows
     patience      of "cg": the number of products after which the Hessian is formed instead; None: never
+    then          the solver that continues after so many products, instead of forming the Hessian
     detours       how often to solve a sequence of smaller C first if steps are cut short
     rescue        the solver that continues if the line search fails near separability; None: stop there
     """
@@ -57,6 +70,7 @@ class Newton:
     stopping: str = "gap"
     detours: int = 1
     rescue: Rescue | None = None
+    then: Successor | None = None
 
     def __call__(
         self, objective: Function, start: AnyFloats | Start | None = None, callback: Callback | None = None
@@ -82,6 +96,9 @@ class Newton:
             step, estimate = _looked_at_again(model, journal, current, estimate)
             if not journal.goes_on(current, detail, estimate):
                 return journal.result(current, hessian=model.hessian)
+            if self.then is not None and model.written_out and isinstance(objective, Objective):
+                then = self.then.within(self.max_iter - len(journal.history) - detour.steps + 1)
+                return _continued_by(then, objective, journal.result(current), journal.callback)
             if len(journal.history) + detour.steps > self.max_iter:
                 return journal.result(current, f"max_iter = {self.max_iter} iterations were not enough")
             step = step or model.minimum(current)
@@ -125,6 +142,10 @@ def _looked_at_again(
     return step, estimate if agrees(estimate, step.predicted, current.value) else np.inf
 
 
+def _continued_by(then: Successor, objective: Objective, result: Result, callback: Callback | None) -> Result:
+    return continued(result, lambda tell: then(objective, result.end, tell), callback)
+
+
 class Model:
     """The quadratic model of an objective at the points of one run, and how it is minimised.
 
@@ -138,6 +159,7 @@ class Model:
         self.products = self.last = 0
         self.hessian = hessian  # the last matrix that was formed
         self._hessian_at: Expansion | None = None  # the expansion that it belongs to
+        self.fresh = False  # whether it was computed in this run
         self._first = hessian is not None
         self._inverse: Inverse | None = None
         self._preconditioner: Preconditioner | None = None
@@ -156,10 +178,13 @@ class Model:
         given, self._first = self._first, False
         if self.hessian is None or not (given or self._hessian_at is current):
             self._hessian_at, self.hessian = current, current.hessian_matrix()
+            self.fresh = True
         return self.hessian
 
     def as_before(self, current: Expansion) -> ModelStep | None:
         """The step with the Hessian of an earlier point, if there is one; its attainable decrease is unknown."""
+        if self._inverse is None and self.hessian is not None:
+            self._inverse = scaled_inverse(self.hessian)
         if self._inverse is None:
             return None
         step = -self._inverse(current.gradient)

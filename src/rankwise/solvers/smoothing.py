@@ -18,6 +18,7 @@ import numpy as np
 
 from rankwise.foundation.devices import AnyFloats, half_square, length_of
 from rankwise.foundation.functions import Ray
+from rankwise.objective import losses
 from rankwise.objective.objective import Objective, ObjectiveExpansion, hinge_slack
 from rankwise.solvers.base import (
     CORNER,
@@ -53,7 +54,8 @@ DETOURS = 3  # most detours by smaller C
 PATIENCE = 60  # steps after which a rescue takes over
 LATE = 4.0  # the ray through w is searched if the slack is at most this many times the tolerance,
 SHORT = 0.01  # or if lengthening w by this share would gain more than the slack
-ORDERS = 1e-7, 1e-5, 1e-3, 1e-1, 3.0  # orders of magnitude by which w may have to be lengthened
+LONGER = 4.0  # factor by which the search on the ray goes further until it is past the minimum
+ROUGHLY = 0.02  # relative precision of the length found
 SEARCH = 6  # steps of the search on the ray
 POLISH = 20  # most steps at the last width, to make the gradient in the certificate negligible
 EXACT = 1e-14  # a decrease below this share of the value is rounding
@@ -79,7 +81,7 @@ class Smoothing:
     def __call__(
         self, objective: Objective, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result:
-        require(objective, "smoothing", "smoothed", "beyond", "along")
+        require(objective, "smoothing", "smoothed", "along")
         run = _Run(objective, self, callback, start)
         w, width = run.start(start), WIDE if is_cold(start) else NARROW
         smooth, model = run.smoothed(width)
@@ -96,10 +98,10 @@ class Smoothing:
                 rescue = replace(self.rescue, max_iter=self.max_iter - run.iterations)
                 return rescued(run.result(), rescue, objective, run.at_zero, callback)
             narrower = run.factor
-            predicted = run.predicted(model, current, width, narrower)
+            predicted, hessian = run.predicted(model, current, width, narrower)
             width *= narrower
-            smooth, model = run.smoothed(width)
-            current = min(smooth.at(current.point), smooth.at(predicted), key=lambda one: one.value)
+            smooth, model = run.smoothed(width, hessian, model.products)
+            current = run.lower(smooth, current, predicted)
         return run.result()
 
 
@@ -167,21 +169,30 @@ class _Run:
                 return Smoothing(SAMPLE_TOLERANCE)(self.sample).point
         return point_of(self.objective, start)
 
-    def smoothed(self, width: float) -> tuple[Objective, Model]:
-        """The objective with the Huber loss of this width, and its quadratic model."""
+    def smoothed(self, width: float, hessian: AnyFloats | None = None, products: int = 0) -> tuple[Objective, Model]:
+        """The objective with the Huber loss of this width, and its quadratic model, with a Hessian if one is known.
+
+        The products of all widths together decide whether the Hessian is formed.
+        """
         smooth = self.objective.smoothed(width)
-        model = Model(self.options.inner, smooth)
+        model = Model(self.options.inner, smooth, hessian)
+        model.products = products
         if self.sample is not None:
             model.precondition_by(Sample(self.sample.smoothed(width)))
         return smooth, model
 
     def minimise(self, smooth: Objective, model: Model, current: ObjectiveExpansion) -> ObjectiveExpansion:
         """The optimum at this width, only as exact as its expected slack requires."""
-        expected, sound = self.factor**2 * self.slack, False
+        expected, sound, steps = self.factor**2 * self.slack, False, 0
+        self.detour.blocked = 0
         while self.iterations < self.options.max_iter and not self.stuck:
             precise = max(0.1 * self.options.tol * self.scale(self.gap), EXACT * current.value)
             enough = max(SETTLED * min(expected, current.value), precise)
-            step = model.minimum(current, enough)
+            believed = model.as_before(current) if sound or not steps else None
+            if believed is not None and believed.predicted <= enough:
+                self.left = believed.predicted
+                break
+            step, steps = model.minimum(current, enough), steps + 1
             self.left = step.attainable
             if step.attainable <= enough and (sound or half_square(length_of(current.gradient)) <= enough):
                 break
@@ -194,10 +205,11 @@ class _Run:
 
     def polish(self, smooth: Objective, model: Model, current: ObjectiveExpansion) -> ObjectiveExpansion:
         """Steps at the same width until the gradient is negligible in the certificate."""
-        for _ in range(POLISH):
+        for taken in range(POLISH):
             if self.near(half_square(length_of(current.gradient)), 0.1) or self.iterations >= self.options.max_iter:
                 break
-            step = model.minimum(current, 0.1 * self.options.tol * self.scale(self.gap))
+            enough = 0.1 * self.options.tol * self.scale(self.gap)
+            step = (model.as_before(current) if not taken else None) or model.minimum(current, enough)
             self.left = step.attainable
             trial = self._advance(smooth, current, step.step)[0]
             if trial is None:
@@ -215,7 +227,9 @@ class _Run:
 
     def over(self, current: ObjectiveExpansion, width: float, polished: bool = False) -> bool:
         """Evaluate the objective with the hinge, and its bound, at the optimum of a width; True if the run is over."""
-        hinge, left = self.objective.at(current.point), self.left
+        self.width = width
+        hinge, left = current.with_loss(self.objective.loss), self.left
+        self.last = hinge.value
         self._keep(hinge)
         self.norm = length_of(current.gradient)
         self.slack = max(hinge_slack(current, hinge.value), 0.0)
@@ -242,7 +256,7 @@ class _Run:
         if not (self.near(self.slack, LATE) or -SHORT * slope > self.slack):
             return
         ray = self.objective.along(0.0 * hinge.point, hinge.point)
-        scale = _minimum_near_one(ray)
+        scale = _minimum_near_one(ray, self.width)
         if scale != 1.0:
             self._keep(self.objective.at(scale * hinge.point))
 
@@ -267,11 +281,25 @@ class _Run:
             self.message = f"rounding allows no smaller relative gap than {share:.3g}"
         return bool(self.message)
 
-    def predicted(self, model: Model, current: ObjectiveExpansion, width: float, narrower: float) -> AnyFloats:
-        """The optimum at a narrower width, if the same pairs stay in the corner."""
-        linear = self.objective.beyond(width).at(current.point)
-        narrowed = _Narrowed(current, model, 1.0 / narrower, linear.gradient - current.point)
-        return current.point + model.minimum(narrowed).step
+    def predicted(
+        self, model: Model, current: ObjectiveExpansion, width: float, narrower: float
+    ) -> tuple[AnyFloats, AnyFloats | None]:
+        """The optimum at a narrower width and the Hessian at it, if the same pairs stay in the corner.
+
+        A Hessian predicted twice in a row would be too far off: then there is none.
+        """
+        linear, fresh = current.with_loss(losses.beyond(width)), model.fresh
+        hessian = model.matrix(current) if model.written_out and model.hessian is None else model.hessian
+        narrowed = _Narrowed(current, hessian, 1.0 / narrower, linear.gradient - current.point)
+        step = model.minimum(narrowed).step
+        return current.point + step, model.hessian if fresh else None
+
+    def lower(self, smooth: Objective, current: ObjectiveExpansion, predicted: AnyFloats) -> ObjectiveExpansion:
+        """The expansion at the point predicted for the next width, or at the last one if that is lower."""
+        trial = smooth.at(predicted)
+        if trial.value <= self.last:  # the hinge is an upper bound on what it is at the last point
+            return trial
+        return min(current.with_loss(smooth.loss), trial, key=lambda one: one.value)
 
     def result(self) -> Result:
         return Result(
@@ -297,7 +325,7 @@ class _Narrowed:
     """
 
     of: ObjectiveExpansion
-    model: Model
+    matrix: AnyFloats | None
     ratio: float
     linear: AnyFloats
 
@@ -318,25 +346,26 @@ class _Narrowed:
         return v + self.ratio * (self.of.hessian(v) - v)
 
     def hessian_matrix(self) -> AnyFloats:
-        return rescaled(self.model.matrix(self.of), self.ratio)
+        return rescaled(self.of.hessian_matrix() if self.matrix is None else self.matrix, self.ratio)
 
     def hessian_diagonal(self) -> AnyFloats:
         return 1.0 + self.ratio * (self.of.hessian_diagonal() - 1.0)
 
 
-def _minimum_near_one(ray: Ray) -> float:
+def _minimum_near_one(ray: Ray, width: float) -> float:
     """The minimiser of a convex function of t between ½ and 4; 1 if it is not found there.
 
-    The larger C, the nearer it is to 1: the order of magnitude of t - 1 is found first, then t.
+    At the optimum of a width it is mostly near 1 + width / 2: the search begins there.
     """
     slope = cache(ray.slope)  # each slope takes a pass over the scores
     if slope(1.0) >= 0:
         low, high = 0.5, 1.0
     else:
-        high = next((1.0 + step for step in ORDERS if slope(1.0 + step) > 0), 4.0)
-        low = 1.0 if high == 1.0 + ORDERS[0] else 1.0 + (high - 1.0) / 100
+        low, high = 1.0, 1.0 + 0.5 * width
+        while slope(high) < 0 and high < 4.0:
+            low, high = high, 1.0 + LONGER * (high - 1.0)
     if not slope(low) < 0 < slope(high):
         return 1.0
     from scipy import optimize  # slow to import, and rarely needed
 
-    return float(optimize.brentq(slope, low, high, xtol=1e-12, rtol=1e-12, maxiter=SEARCH, disp=False))
+    return float(optimize.brentq(slope, low, high, xtol=ROUGHLY * abs(high - low), maxiter=SEARCH, disp=False))

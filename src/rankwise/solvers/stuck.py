@@ -14,7 +14,7 @@ import numpy as np
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import E, Expandable, Function, Scalable
 from rankwise.objective.objective import Objective
-from rankwise.solvers.base import CORNER, Callback, Result, Step, converged_by, gap_scale
+from rankwise.solvers.base import CORNER, Callback, Result, Step, continued, converged_by, gap_scale
 
 CUT_SHORT = 0.02  # a step below this share of the full step is cut short
 BLOCKED = 3  # steps cut short after which a detour is taken
@@ -100,12 +100,7 @@ def near_separable(value: float, at_zero: float) -> bool:
 
 def rescued(one: Result, rescue: Rescue, objective: Objective, at_zero: float, callback: Callback | None) -> Result:
     """The better of the points of `one` and of `rescue`, with the better of the two bounds."""
-
-    def later(step: Step) -> Step:
-        return replace(step, iteration=one.iterations + step.iteration, seconds=spent + step.seconds)
-
-    spent = one.history[-1].seconds
-    other = rescue(objective, None, callback and (lambda step: callback(later(step))))
+    other = continued(one, lambda tell: rescue(objective, None, tell), callback)
     best = _better(one, other, CORNER * at_zero)
     bound = max(result.value - result.gap for result in (one, other) if result.gap is not None)
     gap = max(best.value - bound, 0.0)
@@ -117,10 +112,10 @@ def rescued(one: Result, rescue: Rescue, objective: Objective, at_zero: float, c
         message = converged_by("certified", gap, scale, rescue.tol) if proven else failure
     return replace(
         best,
-        iterations=one.iterations + other.iterations,
+        iterations=other.iterations,
         converged=other.converged or proven,
         message=message,
-        history=one.history + [later(step) for step in other.history],
+        history=other.history,
         gap=gap,
         gap_estimate=gap,
         dual=None,
