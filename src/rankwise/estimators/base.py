@@ -61,11 +61,12 @@ class Ranker(ScoringRanker):
         """y, or ranks for integers that float64 cannot tell apart; costs may look at values."""
         return exact(y, "y", by_order=self.labels_by_order and getattr(self, "costs", None) is None)
 
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Any, qid: Any = None) -> Floats:
         """Scores, one per row, in the order of the rows given; the larger the better.
 
         X may be rows as in `fit`, a RankingData or a frame; columns are found by name where both have names. Only
-        differences between documents of one query mean anything; `predict` therefore needs no query ids.
+        differences between documents of one query mean anything. `qid` is not needed: it is there so that every ranker
+        can be called alike.
         """
         check_is_fitted(self)
         with rows_to_score(self, X) as rows:

@@ -75,10 +75,11 @@ def rows_to_score(ranker: Any, X: Any) -> Iterator[Any]:
     """
     if isinstance(X, RankingData):
         is_known = hasattr(ranker, "feature_names_in_") or hasattr(ranker, "first_index_")
-        rows = matched(X, ModelColumns.of(ranker), "the data").X if is_known else X.X
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")  # they are matched above
-            yield rows
+        X = matched(X, ModelColumns.of(ranker), "the data").X if is_known else X.X
+    if hasattr(ranker, "first_index_") and not is_frame(X) and not is_stored(X):
+        with warnings.catch_warnings():  # the names came beside an array, or from a file: an array is what is expected
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            yield X
         return
     known = frame_columns(X)
     if known is not None and (hasattr(ranker, "feature_names_in_") or hasattr(ranker, "first_index_")):
@@ -89,9 +90,14 @@ def rows_to_score(ranker: Any, X: Any) -> Iterator[Any]:
     yield X
 
 
+def is_frame(X: Any) -> bool:
+    """Whether X is what `rankwise.from_frame` takes: Polars has Arrow's interface only, and a Series has no columns."""
+    return hasattr(X, "__dataframe__") or (hasattr(X, "__arrow_c_stream__") and hasattr(X, "columns"))
+
+
 def frame_columns(X: Any) -> list[str] | None:
     """The names of the columns of a frame (pandas, Polars, Arrow); None of anything else."""
-    if not hasattr(X, "__dataframe__"):
+    if not is_frame(X):
         return None
     names = [str(name) for name in (X.column_names if hasattr(X, "column_names") else X.columns)]
     twice = next((name for name in names if names.count(name) > 1), None)

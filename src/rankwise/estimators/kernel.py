@@ -11,7 +11,14 @@ from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from rankwise.estimators.base import Ranker
-from rankwise.estimators.inputs import check_columns, documents, keep_columns, rows_to_score, warn_of_query_ids
+from rankwise.estimators.inputs import (
+    check_columns,
+    documents,
+    is_frame,
+    keep_columns,
+    rows_to_score,
+    warn_of_query_ids,
+)
 from rankwise.estimators.on_device import check_rows
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Array, Floats, Ints, finite
@@ -73,8 +80,8 @@ class KernelRanker(Ranker):
         components = None if self.n_components is None else int(positive("n_components", self.n_components))
         return KernelMap(kernel, components, self.landmarks, self.random_state)
 
-    def predict(self, X: Any) -> Floats:
-        """Scores, one per object, in the order given; the larger the better.
+    def predict(self, X: Any, qid: Any = None) -> Floats:
+        """Scores, one per object, in the order given; the larger the better. `qid` is not needed.
 
         With kernel="precomputed", X holds the kernel between these objects (rows) and the training objects (columns).
         Kernel values are computed in blocks: memory does not grow with the number of objects times that of references.
@@ -95,7 +102,7 @@ class KernelRanker(Ranker):
         if not callable(self.kernel):
             return False
         dtype = getattr(X, "dtype", None)
-        if hasattr(X, "__dataframe__"):
+        if is_frame(X):
             return False
         return not (sparse.issparse(X) or (getattr(X, "ndim", 0) == 2 and dtype is not None and dtype.kind in "fiub"))
 

@@ -1,13 +1,12 @@
 """A ranker that scales its features first, so that what was learnt on scaled data predicts on raw data."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.data.records import RankingData
 from rankwise.estimators.inputs import check_columns, documents, keep_columns, rows_to_score, warn_of_query_ids
-from rankwise.estimators.scoring import ScoringRanker
+from rankwise.estimators.scoring import ScoringRanker, identified
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.preprocessing import make_scaler
 
@@ -25,8 +24,6 @@ class ScaledRanker(ScoringRanker):
     ----------
     ranker_, scaler_ : both as fitted
     """
-
-    __metadata_request__predict: ClassVar = {"qid": True}
 
     def __init__(self, ranker: Any, scaler: str = "query-minmax") -> None:
         self.ranker = ranker
@@ -74,9 +71,9 @@ class ScaledRanker(ScoringRanker):
         return int(self.ranker_.n_queries_)
 
     def predict(self, X: Any, qid: Any = None) -> Floats:
-        """Scores, one per row; a RankingData brings its query ids along."""
+        """Scores, one per row. qid: query ids, or their column in a frame; a RankingData has its own."""
         check_is_fitted(self)
-        ids = X.qid if qid is None and isinstance(X, RankingData) else qid
+        _, ids, _ = identified(X, qid)
         with rows_to_score(self, X) as rows:
             check_columns(self, rows)
             scores: Floats = self.ranker_.predict(self.scaler_.transform(rows, ids))
