@@ -208,6 +208,23 @@ def matched(data: RankingData, known: Known, where: str, *, zeros_left_out: bool
     return RankingData(X, data.y, data.qid, data.comments, known.first_index, known.names)
 
 
+def unknown(data: Known, known: Known) -> list[str]:
+    """The names of columns that a model does not know, if it finds all its own by name; it ignores them."""
+    wanted = set(_names(known)) if data.names is not None else set()
+    return [name for name in data.names or () if name not in wanted] if wanted <= set(data.names or ()) else []
+
+
+def for_model(data: RankingData, known: Known, where: str) -> RankingData:
+    """The columns that a model knows, in its order: by name they may stand among others."""
+    extra = set(unknown(data, known))
+    if extra and data.names is not None:
+        kept = [i for i, name in enumerate(data.names) if name not in extra]
+        names = [data.names[i] for i in kept]
+        X = np.ascontiguousarray(data.X[:, kept]) if isinstance(data.X, np.ndarray) else data.X[:, kept]
+        data = RankingData(X, data.y, data.qid, data.comments, data.first_index, names)
+    return matched(data, known, where)
+
+
 def places(data: Known, known: Known, where: str, zeros_left_out: bool) -> Sequence[int]:
     """The place of each column of the data among the known ones; with `zeros_left_out` some may be missing."""
     if data.names is None and (known.names is None or by_number(known.names) is None):

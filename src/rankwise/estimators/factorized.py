@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from rankwise.data.columns import ModelColumns, matched
+from rankwise.data.columns import ModelColumns, for_model
 from rankwise.data.records import RankingData
 from rankwise.estimators.base import Ranker
 from rankwise.estimators.factorization import FactorizedRisk, Progress, descend, quasi_newton
@@ -163,7 +163,7 @@ class FactorizedRankSVM(Ranker):
         """(X, y, qid) of the validation data, their columns checked against those of the training data."""
         if isinstance(validation, RankingData):
             known = ModelColumns.of_data(validation) if columns is None else columns
-            rows = matched(validation, known, "validation")
+            rows = for_model(validation, known, "validation")
             validation = rows.X, rows.y, rows.qid
         wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": False}
         return validate_data(self, validation[0], **wanted), *validation[1:]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
-from rankwise.data.columns import ModelColumns, matched
+from rankwise.data.columns import ModelColumns, for_model
 from rankwise.data.records import COMMENT, RankingData
 from rankwise.foundation.names import QUERY_IDS, by_number, feature_names
 from rankwise.objective.stored import is_stored
@@ -75,7 +75,7 @@ def rows_to_score(ranker: Any, X: Any) -> Iterator[Any]:
     """
     if isinstance(X, RankingData):
         is_known = hasattr(ranker, "feature_names_in_") or hasattr(ranker, "first_index_")
-        X = matched(X, ModelColumns.of(ranker), "the data").X if is_known else X.X
+        X = for_model(X, ModelColumns.of(ranker), "the data").X if is_known else X.X
     if hasattr(ranker, "first_index_") and not is_frame(X) and not is_stored(X):
         with warnings.catch_warnings():  # the names came beside an array, or from a file: an array is what is expected
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
