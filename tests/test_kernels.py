@@ -161,8 +161,8 @@ def test_memory_is_refused_before_it_is_taken(monkeypatch):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Kernel("rbg"), "kernel is 'rbg': there are 'precomputed', "),
-        (lambda: KernelMap(Kernel(), 3, "grid"), "landmarks is 'grid': there are 'random', 'kmeans', 'leverage'"),
+        (lambda: Kernel("rbg"), "kernel must be one of 'precomputed', .* or a callable; got 'rbg'. Did you mean 'rbf'"),
+        (lambda: KernelMap(Kernel(), 3, "grid"), "landmarks must be one of 'random', 'kmeans', 'leverage'; got 'grid'"),
         (lambda: KernelMap(Kernel(shared_letters), 3, "kmeans").fit_transform(WORDS), "needs rows of features"),
         (lambda: KernelMap(Kernel("precomputed"), 3, "kmeans").fit_transform(np.eye(9)), "needs rows of features"),
         (lambda: KernelMap(Kernel(lambda a, b: np.nan)).fit_transform(WORDS), r"kernel\('rank', 'rank'\) is nan"),

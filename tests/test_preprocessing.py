@@ -163,7 +163,7 @@ def test_state_survives_json(name, with_qid):
     ("state", "sentence"),
     [
         ({}, "not the saved state of a scaler: 'name'"),
-        ({"name": "robust", "n_features": 1}, "no scaler is called 'robust'"),
+        ({"name": "robust", "n_features": 1}, "scaler must be one of .*; got 'robust'"),
         ({"name": "minmax", "n_features": 2, "shift": [0, 0]}, "lacks a number"),
         ({"name": "minmax", "n_features": 2, "shift": [0, 0], "scale": [1]}, "lacks a number"),
         ({"name": "minmax", "n_features": 2, "shift": [0, 0], "scale": [1, None]}, "lacks a number"),
@@ -202,7 +202,7 @@ BAD = np.array([[0.0, 1], [2, np.nan], [4, 5]])
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: make_scaler("robust"), "no scaler is called 'robust': choose query-minmax"),
+        (lambda: make_scaler("robust"), "scaler must be one of 'query-minmax'"),
         (lambda: FeatureScaler("robust").fit(GOOD), "method is 'robust'"),
         (lambda: FeatureScaler().fit(BAD), "NaN or inf at row 1, column 1"),
         (lambda: FeatureScaler().fit(sparse.csr_array(BAD)), "X holds a NaN or inf"),

@@ -266,7 +266,7 @@ def test_faults(files, tmp_path):
     assert "no folder" in run(*given[:2], "-o", tmp_path / "nowhere" / "m.json", code=1).stderr
     for wrong, words in [
         (["--folds", 2, "--valid", files / "test.txt"], "--valid or --folds"),
-        (["--rule", "worst"], "rule is 'worst'"),
+        (["--rule", "worst"], "rule must be one of 'best', 'one-se'; got 'worst'"),
         (["--measure", "ndgc"], "Did you mean 'ndcg'?"),
         (["--model", "rankrls-cv"], "chooses alpha itself"),
         (["--model", "rankrls", "--C", 1], "has no such option"),

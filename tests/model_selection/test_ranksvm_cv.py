@@ -72,7 +72,7 @@ def test_one_standard_error_by_hand():
     shuffled = [4, 2, 0, 3, 1]
     assert choose(np.round(means, 9)[shuffled], errors[shuffled], Cs[shuffled], "one-se") == 1
     assert choose(np.array([np.nan, 0.3, 0.2]), np.zeros(3), np.arange(3.0), "best") == 1
-    with pytest.raises(ValueError, match="rule is 'worst'"):
+    with pytest.raises(ValueError, match="rule must be one of 'best', 'one-se'; got 'worst'"):
         choose(means, errors, Cs, "worst")
 
 
@@ -149,7 +149,7 @@ def test_saved_as_the_ranker_it_chose(tmp_path, scaled):
     ("params", "words"),
     [
         ({"Cs": []}, "Cs is empty"),
-        ({"rule": "worst"}, "rule is 'worst'"),
+        ({"rule": "worst"}, "rule must be one of 'best', 'one-se'; got 'worst'"),
         ({"measure": "ndgc"}, "Did you mean 'ndcg'"),
         ({"cv": 31}, "31 folds need as many queries, and there are 30"),
         ({"ranker": ScaledRanker(RankSVM(), "zscore")}, r"ranker is a ScaledRanker: .* ScaledRanker\(RankSVMCV"),

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from rankwise.cli.speech import checked
+from rankwise.foundation.names import spelled
 from rankwise.objective import losses
 from rankwise.preprocessing.scaling import check_name
 from rankwise.rankers.rankrls import RankRLSOptions
@@ -30,6 +31,7 @@ FLAGS = {"n_components": "--components", "n_jobs": "--jobs", "random_state": "--
 
 def make_training(name: str, options: dict[str, Any], scaler: str | None) -> Any:
     """A Training with the options that were given, or else an estimator."""
+    name = known_model(name)
     if name not in TRAINED_PLAINLY or options["kernel"] is not None:
         return make_model(name, options, scaler)
     kind = TRAINED_PLAINLY[name]
@@ -39,7 +41,7 @@ def make_training(name: str, options: dict[str, Any], scaler: str | None) -> Any
 
 def make_model(name: str, options: dict[str, Any], scaler: str | None) -> Any:
     """The estimator of that name with the options that were given, and a scaler before it if one was asked for."""
-    checked("--model", partial(_one_of, list(MODELS)), name)
+    name = known_model(name)
     estimator = _estimator(name, options)
     ranker = estimator(**_checked(name, options, scaler, estimator().get_params()))
     if scaler is None:
@@ -47,6 +49,11 @@ def make_model(name: str, options: dict[str, Any], scaler: str | None) -> Any:
     from rankwise.estimators.scaled import ScaledRanker
 
     return ScaledRanker(ranker, scaler)
+
+
+def known_model(name: str) -> str:
+    """The name as MODELS spells it."""
+    return checked("--model", partial(spelled, "model", known=MODELS), name)
 
 
 def _checked(name: str, options: dict[str, Any], scaler: str | None, known: Collection[str]) -> dict[str, Any]:
@@ -77,7 +84,7 @@ def _check(name: str, given: dict[str, Any]) -> None:
     from rankwise.foundation.threads import thread_count
     from rankwise.objective.building import NORMALIZATIONS, RESCALINGS
     from rankwise.pairs.composite import check_scope
-    from rankwise.pairs.costs import known as known_costs
+    from rankwise.pairs.costs import check_costs
     from rankwise.pairs.schemes import check_scheme
     from rankwise.rankers.checks import positive, whole
 
@@ -92,9 +99,9 @@ def _check(name: str, given: dict[str, Any]) -> None:
         "kernel": _known_kernel,
         "scheme": check_scheme,
         "scope": check_scope,
-        "costs": known_costs,
-        "rescaling": partial(_one_of, list(RESCALINGS)),
-        "normalize_pairs": partial(_one_of, list(NORMALIZATIONS)),
+        "costs": check_costs,
+        "rescaling": partial(spelled, "rescaling", known=RESCALINGS),
+        "normalize_pairs": partial(spelled, "normalize_pairs", known=NORMALIZATIONS),
         "n_jobs": thread_count,
         "device": check_device,
     }
@@ -117,14 +124,8 @@ def _solves(loss: losses.Loss, solver: str) -> None:
 def _known_kernel(name: str) -> None:
     from rankwise.kernel_maps import Kernel
 
-    if name == "precomputed":
+    if Kernel(name).precomputed:
         raise ValueError("a kernel computed elsewhere cannot come from a file of features: use KernelRankSVM in Python")
-    Kernel(name)
-
-
-def _one_of(names: list[str], given: str) -> None:
-    if given not in names:
-        raise ValueError(f"{given!r} is none of {', '.join(names)}")
 
 
 def _flag(key: str) -> str:

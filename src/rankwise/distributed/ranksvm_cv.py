@@ -73,7 +73,7 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
 
     def _refit(self, final: RankSVM, data: Spread) -> None:
         final.n_features_in_, final.n_queries_ = self.n_features_in_, self.n_queries_
-        objective = distributed_objective(data, losses.parse(final.loss), self.C_, final.normalize_pairs)
+        objective = distributed_objective(data, losses.parse(final.loss), self.C_, final.options.pairing().normalize)
         self._keep(final._solve(data, objective))
 
 
@@ -89,7 +89,8 @@ class ClusterFold:
     def path(self, strengths: Sequence[float], start: Array | None) -> Iterator[Judged]:
         train, held_out = self.data.chosen(self.k, without=True), self.data.chosen(self.k, without=False)
         contents = held_out.partitions.state(itself)
-        unit = distributed_objective(train, losses.parse(self.ranker.loss), 1.0, self.ranker.normalize_pairs)
+        normalize = self.ranker.options.pairing().normalize
+        unit = distributed_objective(train, losses.parse(self.ranker.loss), 1.0, normalize)
         for result in follow(self.ranker.options.solver_for(train), unit, strengths, start, self.ranker.callback):
             total, weight = contents.ask(judge, result.point, self.measure)
             yield Judged(total / weight if weight else np.nan, np.nan, result.point)

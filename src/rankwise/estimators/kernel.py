@@ -23,6 +23,7 @@ from rankwise.estimators.on_device import check_rows
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Array, Floats, Ints, finite
 from rankwise.foundation.devices import library_of, to_host
+from rankwise.foundation.names import key
 from rankwise.kernel_maps import Kernel, KernelMap
 from rankwise.objective.losses import Loss
 from rankwise.objective.stored import is_stored
@@ -106,16 +107,19 @@ class KernelRanker(Ranker):
             return False
         return not (sparse.issparse(X) or (getattr(X, "ndim", 0) == 2 and dtype is not None and dtype.kind in "fiub"))
 
+    def _named(self, kernel: str) -> bool:
+        return isinstance(self.kernel, str) and key(self.kernel) == kernel
+
     def _rows_wanted(self) -> dict[str, Any]:
         wanted: dict[str, Any] = {"dtype": np.float64, "order": "C"}
-        if self.kernel == "precomputed":
+        if self._named("precomputed"):
             return wanted
         # scikit-learn's Manhattan distances know 32-bit indices only
-        return wanted | {"accept_sparse": "csr", "accept_large_sparse": self.kernel != "laplacian"}
+        return wanted | {"accept_sparse": "csr", "accept_large_sparse": not self._named("laplacian")}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._named("precomputed")
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
 

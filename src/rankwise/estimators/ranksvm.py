@@ -234,7 +234,7 @@ class RankSVM(Ranker):
     @available_if(_stochastic)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """One epoch of stochastic steps (solver "sgd", or "sgd-queries") on new, whole queries; X as in `fit`."""
-        if self.normalize_pairs != "sum":
+        if self.options.pairing().normalize != "sum":
             raise ValueError(
                 "partial_fit sees a few queries at a time and cannot normalise by all: normalize_pairs='sum'"
             )

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise.estimators.inputs import check_columns, documents, keep_columns, rows_to_score, warn_of_query_ids
 from rankwise.estimators.scoring import ScoringRanker, identified
 from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.names import key
 from rankwise.preprocessing import make_scaler
 
 
@@ -84,5 +85,5 @@ class ScaledRanker(ScoringRanker):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not str(self.scaler).startswith("query-")  # that would move the zeros
+        tags.input_tags.sparse = not key(str(self.scaler)).startswith("query-")  # that would move the zeros
         return tags

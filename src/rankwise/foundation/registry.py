@@ -6,9 +6,11 @@ An entry is an object, or the place where it is defined ("package.module:name"),
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Generic, TypeVar, cast
+
+from rankwise.foundation.names import key as _key
+from rankwise.foundation.names import unknown_name
 
 Entry = TypeVar("Entry")
 
@@ -59,10 +61,7 @@ class Registry(Generic[Entry]):
 
     def unknown(self, name: object) -> str:
         """What to say of a name that is not registered."""
-        names = list(self)
-        near = get_close_matches(_key(str(name)), self._spellings, 1)
-        hint = f" Did you mean {self._spellings[near[0]]!r}?" if near else ""
-        return f"{self.kind} must be one of {', '.join(map(repr, names))}; got {name!r}.{hint}"
+        return unknown_name(self.kind, name, list(self))
 
     def name_of(self, entry: object) -> str | None:
         """The name under which this very object is registered."""
@@ -96,7 +95,3 @@ def _if_loaded(entry: Entry | str) -> object:
     """The object, if its module has been imported: only then can anyone have it."""
     module, _, name = entry.partition(":") if isinstance(entry, str) else ("", "", "")
     return getattr(sys.modules.get(module), name, None) if isinstance(entry, str) else entry
-
-
-def _key(name: str) -> str:
-    return name.strip().lower().replace("_", "-")

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.names import spelled
 
 Objects: TypeAlias = Any  # rows of an array or of a sparse matrix, or a list of anything that a kernel takes
 
@@ -25,9 +26,9 @@ class Kernel:
     def __post_init__(self) -> None:
         from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS as NAMED
 
-        if not callable(self.function) and self.function not in ("precomputed", *NAMED):
-            known = ", ".join(map(repr, NAMED))
-            raise ValueError(f"kernel is {self.function!r}: there are 'precomputed', {known}, or give a callable")
+        if not callable(self.function):
+            known = spelled("kernel", self.function, ("precomputed", *NAMED), " or a callable")
+            object.__setattr__(self, "function", known)
 
     @property
     def precomputed(self) -> bool:

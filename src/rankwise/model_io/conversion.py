@@ -51,7 +51,7 @@ def model_of(estimator: Any, feature_names: Sequence[str] | None = None, first_i
     }
     if kind in LINEAR:
         return LinearModel(coef=ranker.coef_, **common)
-    if not isinstance(ranker.kernel, str) or ranker.kernel == "precomputed":
+    if not isinstance(ranker.kernel, str) or ranker.map_.kernel.precomputed:
         raise ValueError(
             "a model with kernel='precomputed' or a callable cannot be saved: its kernel is not in the model"
         )

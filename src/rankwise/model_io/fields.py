@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from rankwise.foundation.names import key
 from rankwise.foundation.strict_json import Rule, check_object, is_count, is_list_of, is_number, is_text
 from rankwise.model_io.names import OF_ITS_OWN
 
@@ -26,7 +27,8 @@ def or_null(rule: Rule) -> Rule:
 
 def one_of(names: Iterable[str]) -> Rule:
     known = list(names)
-    return (lambda value: isinstance(value, str) and value in known), f"one of {', '.join(known)}"
+    keys = set(map(key, known))
+    return (lambda value: isinstance(value, str) and key(value) in keys), f"one of {', '.join(known)}"
 
 
 def read_by(read: Callable[[str], Any], expected: str) -> Rule:
@@ -169,6 +171,6 @@ def _are_costs(value: Any) -> bool:
     from rankwise.pairs.costs import NAMES
 
     if isinstance(value, str):
-        return value in NAMES
+        return key(value) in NAMES
     is_table = ROWS[0](value) and len(value) > 1 and all(len(row) == len(value) for row in value)
     return VECTOR[0](value) or is_table

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.names import spelled
 
 RULES = ("best", "one-se")
 GRID = 3  # values that are a grid, whose end says something; two are a choice
@@ -22,9 +23,9 @@ def means_and_errors(values: Floats) -> tuple[Floats, Floats]:
     return means, np.where(n > 1, errors, 0.0)
 
 
-def check_rule(rule: str) -> None:
-    if rule not in RULES:
-        raise ValueError(f"rule is {rule!r}: there are {', '.join(map(repr, RULES))}")
+def check_rule(rule: str) -> str:
+    """The rule as RULES spells it."""
+    return spelled("rule", rule, RULES)
 
 
 def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> int:
@@ -35,7 +36,7 @@ def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> 
 
     simplest_first: a number for each model, the smaller the simpler (C, for one)
     """
-    check_rule(rule)
+    rule = check_rule(rule)
     if np.isnan(means).all():
         raise ValueError("no fold gave the measure a value: its queries have no pair, or nothing relevant, to judge by")
     scores = np.where(np.isnan(means), -np.inf, means)

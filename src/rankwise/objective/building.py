@@ -19,6 +19,7 @@ from rankwise.foundation.devices import (
     some_rows,
     to_host,
 )
+from rankwise.foundation.names import spelled
 from rankwise.foundation.threads import thread_count
 from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
@@ -28,6 +29,7 @@ from rankwise.objective.rows import MemoryRows, Rows
 from rankwise.objective.stored import Features, Source, StoredRows
 from rankwise.objective.sums import Sum
 from rankwise.pairs import costs as costs_of
+from rankwise.pairs.composite import check_scope
 from rankwise.pairs.costs import Costs
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries, QueryIds
@@ -58,11 +60,15 @@ class Pairing:
     normalize: str = "sum"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scheme", check_scheme(self.scheme))
-        given = {"rescaling": (self.rescaling, RESCALINGS), "normalize_pairs": (self.normalize, NORMALIZATIONS)}
-        for name, (value, known) in given.items():  # by the names of RankSVM's parameters
-            if value not in known:
-                raise ValueError(f"{name} is {value!r}: there are {', '.join(map(repr, known))}")
+        checked = {
+            "scheme": check_scheme(self.scheme),
+            "scope": check_scope(self.scope),
+            "costs": costs_of.check_costs(self.costs),
+            "rescaling": spelled("rescaling", self.rescaling, RESCALINGS),
+            "normalize": spelled("normalize_pairs", self.normalize, NORMALIZATIONS),  # as RankSVM calls it
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
 
 def build(

@@ -11,6 +11,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import AnyFloats, namespace, to_host
+from rankwise.foundation.names import spelled
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
 
 
@@ -121,6 +122,6 @@ SCOPES: dict[str, Callable[[Layout], list[Layout]]] = {  # name -> layouts that 
 }
 
 
-def check_scope(scope: str) -> None:
-    if scope not in SCOPES:
-        raise ValueError(f"scope must be one of {', '.join(map(repr, SCOPES))}; got {scope!r}")
+def check_scope(scope: str) -> str:
+    """The scope as SCOPES spells it."""
+    return spelled("scope", scope, SCOPES)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from rankwise.foundation.arrays import Floats, Ints, finite
 from rankwise.foundation.devices import SparseMatrix
+from rankwise.foundation.names import spelled
 from rankwise.pairs.queries import Queries
 
 Costs: TypeAlias = str | ArrayLike | SparseMatrix | Callable[[Ints, Ints], ArrayLike]
@@ -54,11 +55,12 @@ def separable(costs: Costs, labels: Floats, queries: Queries) -> tuple[Floats, F
 
 def known(costs: Costs) -> bool:
     """Whether the costs are sums of products; a callable or an n × n matrix is not."""
-    if isinstance(costs, str):
-        if costs not in NAMES:
-            raise ValueError(f"costs is {costs!r}: there are {', '.join(map(repr, NAMES))}, arrays and callables")
-        return True
-    return isinstance(costs, np.ndarray | list | tuple)
+    return isinstance(costs, str | np.ndarray | list | tuple)
+
+
+def check_costs(costs: Costs | None) -> Costs | None:
+    """The costs, a name as NAMES spells it."""
+    return spelled("costs", costs, NAMES, " or an array or a callable") if isinstance(costs, str) else costs
 
 
 def _gains(labels: Floats) -> Floats:

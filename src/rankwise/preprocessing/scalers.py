@@ -128,6 +128,6 @@ class QueryScaler(Scaler):
 
 def make_scaler(name: str) -> Scaler:
     """The scaler called minmax, zscore, query-minmax or query-zscore, as the command line spells them."""
-    check_name(name)
+    name = check_name(name)
     kind = QueryScaler if name.startswith(BY_QUERY) else FeatureScaler
     return kind(name.removeprefix(BY_QUERY))

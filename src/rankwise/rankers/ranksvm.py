@@ -106,8 +106,8 @@ class RankSVMOptions:
         if isinstance(self.C, str):
             if self.C != AUTO:
                 raise ValueError(f"C must be a positive number or 'auto', got {self.C!r}")
-            return AUTO_STRENGTH, "query" if self.normalize_pairs == "query" else "mean"
-        return positive("C", self.C), self.normalize_pairs
+            return AUTO_STRENGTH, "query" if self.pairing().normalize == "query" else "mean"
+        return positive("C", self.C), self.pairing().normalize
 
     def pairing(self) -> Pairing:
         return Pairing(self.scheme, self.scope, self.costs, self.rescaling, self.normalize_pairs)
