@@ -47,7 +47,8 @@ class Ranker(ScoringRanker):
         if reset:
             self.__dict__.pop("first_index_", None)
         if is_stored(X):
-            raise ValueError(f"{type(self).__name__} takes rows in memory here: give data.read()")
+            where = "partial_fit" if self.takes_disk else type(self).__name__
+            raise ValueError(f"{where} takes rows in memory: give data.read()")
         y = self._exact_labels(y)
         if library_of(X):
             return check_fit(self, X, y, sample_weight, reset)
