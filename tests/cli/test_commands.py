@@ -31,7 +31,7 @@ def test_train_evaluate_predict_agree_with_the_library(files):
 def test_train_tells_what_it_did(files, tmp_path):
     args = ("train", files / "train.txt", "-o", tmp_path / "m.json", "--valid", files / "test.txt")
     shown = run(*args).stdout
-    assert "1,381 documents, 80 queries, 13 features" in shown
+    assert "1,091 documents, 60 queries, 13 features" in shown
     assert [line.split()[0] for line in shown.splitlines()[-3:]] == ["ndcg@10", "map", "pairwise-accuracy"]
     told = json.loads(run(*args, "--json", "-m", "ndcg@10:letor").stdout)
     assert told["converged"] is True

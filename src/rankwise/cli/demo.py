@@ -11,7 +11,7 @@ from rankwise.cli.speech import answer, counted, doing, table
 from rankwise.cli.targets import check_target
 from rankwise.cli.work import weight_table
 from rankwise.data.records import RankingData
-from rankwise.data.synthetic import SAMPLE_FEATURES, load_sample
+from rankwise.data.synthetic import SAMPLE_FEATURES, SPLITS, load_sample
 from rankwise.data.text_writer import write_letor
 from rankwise.pairs.preferences import Preferences
 from rankwise.rankers.ranksvm import RankSVMOptions
@@ -23,8 +23,7 @@ SHOWN = 5
 
 def save(folder: str, force: bool) -> None:
     """The sample as ranking files: 60 queries to train on, 20 to choose by, 40 to test on."""
-    train = load_sample("train")
-    parts = {"train": train.select(train.qid <= 60), "vali": train.select(train.qid > 60), "test": load_sample("test")}
+    parts = {split: load_sample(split) for split in SPLITS}
     for name in parts:
         check_target(str(Path(folder) / f"{name}.txt"), [], force)
     for name, part in parts.items():

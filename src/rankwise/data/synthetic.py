@@ -47,7 +47,7 @@ SAMPLE_FEATURES = (
     "text_length",
     "cover_brightness",
 )
-N_TRAIN = 80
+SPLITS = {"train": (1, 60), "vali": (61, 80), "test": (81, 120)}  # first and last query
 
 
 def make_ranking(
@@ -91,16 +91,17 @@ def make_ranking(
 
 
 def load_sample(split: str | None = None) -> RankingData:
-    """The whole sample, or its "train" part (queries 1 to 80) or its "test" part (queries 81 to 120).
+    """The whole sample, or its part "train" (queries 1 to 60), "vali" (61 to 80) or "test" (81 to 120).
 
     The columns of X are named by SAMPLE_FEATURES; the comments name the books, as in `docid = book-64`.
     """
-    if split not in (None, "train", "test"):
-        raise ValueError(f"split is {split!r}: give 'train', 'test' or None for all queries")
+    if split is not None and split not in SPLITS:
+        raise ValueError(f"split is {split!r}: give 'train', 'vali', 'test' or None for all queries")
     data = read_letor(SAMPLE_FILE, n_features=len(SAMPLE_FEATURES), dense=True, comments=True)
     if split is None:
         return data
-    return data.select(data.qid <= N_TRAIN if split == "train" else data.qid > N_TRAIN)
+    first, last = SPLITS[split]
+    return data.select((data.qid >= first) & (data.qid <= last))
 
 
 def _dense_features(rng: np.random.Generator, codes: Ints, weights: Floats, dtype: np.dtype) -> tuple[Array, Floats]:
