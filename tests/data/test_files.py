@@ -276,9 +276,9 @@ def test_without_pyarrow(tmp_path, monkeypatch):
     for name in ("t.csv", "t.npz", "t.txt"):
         write_data(tmp_path / name, data)
         assert len(read_data(tmp_path / name)) == 2
-    with pytest.raises(ImportError, match=r"parquet needs a package: pip install 'rankwise\[parquet\]'"):
+    with pytest.raises(ImportError, match=r"parquet needs a package: pip install 'pyarrow'"):
         write_data(tmp_path / "t.parquet", data)
-    with pytest.raises(ImportError, match=r"other than pandas' need a package: pip install 'rankwise\[parquet\]'"):
+    with pytest.raises(ImportError, match=r"other than pandas' need a package: pip install pyarrow"):
         from_frame({"label": [1, 0], "qid": [1, 1], "f1": [1, 2]})
 
 

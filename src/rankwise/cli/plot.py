@@ -11,7 +11,7 @@ from rankwise.cli.speech import checked, command, doing, say
 
 plot = typer.Typer(
     name="plot",
-    help="Draw a picture (png, svg or pdf); needs matplotlib: pip install 'rankwise[plot]'.",
+    help="Draw a picture (png, svg or pdf); needs matplotlib: pip install matplotlib.",
     no_args_is_help=True,
 )
 

@@ -283,7 +283,7 @@ register_format(
         (".parquet", ".pq"),
         _later("frame:parquet_blocks"),
         _later("frame:write_parquet"),
-        requires=("pyarrow", "rankwise[parquet]"),
+        requires=("pyarrow", "pyarrow"),
         is_folder=lambda path: True,  # every folder that no other format claims
         split=_later("frame:parquet_files"),
     )

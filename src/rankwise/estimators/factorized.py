@@ -148,7 +148,7 @@ class FactorizedRankSVM(Ranker):
         weights = None if sample_weight is None else sample_weight[kept]
         preferences = Preferences(y[kept], queries.codes[kept], weights, n_jobs=self.n_jobs)
         if not preferences.any:
-            warnings.warn("no preference pair: in every query all labels are equal; all weights are 0", stacklevel=2)
+            warnings.warn("no preference pair: no query has two different labels, so coef_ is 0", stacklevel=2)
         objective = FactorizedRisk(MemoryRows(X[kept], thread_count(self.n_jobs)), preferences, loss, C)
         start = self._start(objective, kept, n_components, random)
         progress = Progress(tol, _validator(validation, measure), patience)

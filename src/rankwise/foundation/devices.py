@@ -150,7 +150,7 @@ def move(x: Matrix, device: str | None) -> Matrix:
     try:
         return _MOVES[library](x, place)
     except ImportError:
-        raise ValueError(f"device {device!r} needs {library}: pip install 'rankwise[{library}]'") from None
+        raise ValueError(f"device {device!r} needs {library}: pip install {library}") from None
 
 
 def _to_torch(x: Matrix, place: str) -> Tensor:

@@ -22,7 +22,7 @@ from rankwise.solvers import Callback, Result, Solver, Step, make_solver, needs_
 AUTO = "auto"
 AUTO_STRENGTH = 30.0  # over the mean of the pairs: close to tuned on most data (benchmarks/default_strength.py)
 SPLINE_SHARE = 0.5  # of the objective, that the error of a spline may be without a word
-NO_PAIR = "no preference pair that weighs anything: all weights are 0"
+NO_PAIR = "no preference pair: no query has two different labels (rows of weight 0 do not count), so coef_ is 0"
 
 
 @dataclass(frozen=True, eq=False)
