@@ -9,14 +9,14 @@ import numpy as np
 from rankwise.distributed.client import Column, Table
 from rankwise.distributed.cluster import OnCluster
 from rankwise.distributed.evaluation import settled
-from rankwise.distributed.executor import Content, build_rows, distributed_objective, itself
+from rankwise.distributed.executor import Cluster, Content, build_rows, distributed_objective, itself
 from rankwise.distributed.ranksvm import check_options
 from rankwise.distributed.results import with_traffic
 from rankwise.distributed.spread import Spread, spread
 from rankwise.estimators.cross_validated import mean_weights
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.estimators.ranksvm_cv import RankSVMCV
-from rankwise.estimators.ranksvm_path import check_strengths, for_selection
+from rankwise.estimators.ranksvm_path import check_strengths, for_selection, usual_grid
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.metrics import Measure, default_measure, evaluate, parse
 from rankwise.model_selection.choice import check_rule
@@ -51,6 +51,9 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
             labels = np.array(data.columns.labels)
             measure = parse(default_measure(labels) if self.measure is None else self.measure)
             self.measure_ = str(measure)
+            if self.Cs is None:
+                pairs = Cluster(data, losses.parse(template.loss)).totals
+                self.Cs_ = usual_grid(float(pairs.sum()), template.normalize_pairs)
             ranker, judging = for_selection(template, 1), settled(measure, float(labels[1]))
             folds = [ClusterFold(data, k, ranker, judging) for k in range(max(data.folds) + 1)]
             table = self._searched(folds, self.Cs_, Workers())
