@@ -228,3 +228,23 @@ def test_a_kernel_ranker_passes_its_random_state_on():
     )
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
+
+
+def test_query_weights_are_a_column_too():
+    weights = 1.0 + DATA.qid % 3
+    expected = RankSVM(C=0.1).fit(DATA.X, DATA.y, DATA.qid, query_weight=weights)
+    frame = FRAME.drop(columns="weight").assign(importance=weights)
+    model = RankSVM(C=0.1).fit(frame, "grade", "query", query_weight="importance")
+    np.testing.assert_allclose(model.coef_, expected.coef_)
+    with pytest.raises(ValueError, match="query_weight is 'worth', and X has no such column"):
+        RankSVM().fit(frame, "grade", "query", query_weight="worth")
+
+
+@pytest.mark.parametrize("ranker", [RankSVM(), KernelRankSVM(), ScaledRanker(RankSVM(), "zscore")])
+def test_texts_and_missing_values_are_named_by_column(ranker):
+    texts = FRAME.assign(sku=[f"SKU-{i}" for i in range(len(FRAME))])
+    with pytest.raises(ValueError, match="'SKU-0', a text in the column 'sku': leave the column out, or encode it"):
+        ranker.fit(texts, "grade", "query")
+    gaps = FRAME.assign(**{NAMES[1]: np.where(FRAME[NAMES[1]] > 0, FRAME[NAMES[1]], np.nan)})
+    with pytest.raises(ValueError, match=r"NaN.* (column 'feature 1': fill them, by from_frame|row 0, column 1: )"):
+        ranker.fit(gaps, "grade", "query")

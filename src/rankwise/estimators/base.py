@@ -7,7 +7,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from rankwise.estimators.inputs import Documents, check_columns, keep_columns, rows_to_score, warn_of_query_ids
+from rankwise.estimators.inputs import (
+    Documents,
+    check_columns,
+    curable,
+    keep_columns,
+    rows_to_score,
+    warn_of_query_ids,
+)
 from rankwise.estimators.on_device import check_fit, check_rows
 from rankwise.estimators.scoring import ScoringRanker
 from rankwise.foundation.arrays import Floats, exact
@@ -53,7 +60,8 @@ class Ranker(ScoringRanker):
         if library_of(X):
             return check_fit(self, X, y, sample_weight, reset)
         wanted: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "y_numeric": True}
-        X, y = validate_data(self, X, y, reset=reset, **wanted)
+        with curable(X):
+            X, y = validate_data(self, X, y, reset=reset, **wanted)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return placed(X, y, sample_weight, getattr(self, "device", None))

@@ -6,7 +6,7 @@ Features are matched by name wherever both the ranker and the rows have names.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -54,6 +54,15 @@ def documents(X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None)
     features = _select(X, [place for name, place in places.items() if name not in taken])
     values = {argument: _column(X, name, places[name]) for argument, name in named.items()}
     return Documents(features, **{**given, **values})
+
+
+def without_column(X: Any, argument: str, name: str) -> tuple[Any, Any]:
+    """A frame without the column that an argument names, and the values of that column."""
+    names = frame_columns(X) or []
+    if name not in names:
+        raise ValueError(f"{argument} is {name!r}, and X has no such column: give a DataFrame that has it, or an array")
+    place = names.index(name)
+    return _select(X, [one for one in range(len(names)) if one != place]), _column(X, name, place)
 
 
 def keep_columns(ranker: Any, columns: ModelColumns | None) -> None:
@@ -148,6 +157,41 @@ def _check_stored_columns(ranker: Any, X: Any, known: Any) -> None:
         odd = sorted(set(X.names) ^ {str(one) for one in known})
         found = f"{odd[0]!r} is not in both" if odd else "they are in another order, which `rankwise predict` mends"
         raise ValueError(f"the rows have other features than the model: {found}")
+
+
+@contextmanager
+def curable(X: Any) -> Iterator[None]:
+    """What scikit-learn says of texts and missing values in the rows of a fit, with the column and the cure."""
+    try:
+        yield
+    except ValueError as error:
+        said = str(error)
+        if said.startswith("Input X contains NaN"):
+            cure = "fill them, by from_frame(frame, missing=0.0) or by a SimpleImputer in a pipeline"
+            raise ValueError(f"Input X contains NaN, missing values{_first_column(X, _has_nan)}: {cure}") from None
+        if "could not convert string to float" in said:
+            cure = "leave the column out, or encode it as numbers"
+            raise ValueError(f"{said}, a text{_first_column(X, _has_text)}: {cure}") from None
+        raise
+
+
+def _first_column(X: Any, is_odd: Callable[[Any], bool]) -> str:
+    for place, name in enumerate(frame_columns(X) or []):
+        if is_odd(_column(X, name, place)):
+            return f" in the column {name!r}"
+    return ""
+
+
+def _has_nan(values: Any) -> bool:
+    return bool((values != values).any())
+
+
+def _has_text(values: Any) -> bool:
+    try:
+        values.astype(np.float64)
+    except (TypeError, ValueError):
+        return True
+    return False
 
 
 def warn_of_query_ids(X: Any, qid: Any) -> None:

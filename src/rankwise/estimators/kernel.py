@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from rankwise.estimators.base import Ranker
 from rankwise.estimators.inputs import (
     check_columns,
+    curable,
     documents,
     is_frame,
     keep_columns,
@@ -64,7 +65,8 @@ class KernelRanker(Ranker):
             X, y = list(X), validate_data(self, X="no_validation", y=y, y_numeric=True)
             check_consistent_length(X, y)
         else:
-            X, y = validate_data(self, X, y, **self._rows_wanted(), y_numeric=True)
+            with curable(X):
+                X, y = validate_data(self, X, y, **self._rows_wanted(), y_numeric=True)
         if self.map_.kernel.precomputed:
             _check_symmetric(X)
         if sample_weight is not None:
@@ -75,6 +77,9 @@ class KernelRanker(Ranker):
 
     def new_map(self) -> KernelMap:
         """The map that the parameters ask for, not fitted."""
+        if isinstance(self.gamma, str):
+            cure = "give a number, such as 1 / (X.shape[1] * X.var()), which scikit-learn calls 'scale'"
+            raise ValueError(f"gamma is {self.gamma!r}: {cure}; None is 1 / n_features")
         named = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         extra = dict(self.kernel_params or {})
         kernel = Kernel(self.kernel, extra if callable(self.kernel) else named | extra)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from rankwise.data.records import RankingData
 from rankwise.estimators.base import Ranker, warn_of
-from rankwise.estimators.inputs import documents, keep_columns, rows_to_score, warn_of_query_ids
+from rankwise.estimators.inputs import documents, keep_columns, rows_to_score, warn_of_query_ids, without_column
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import library_of
 from rankwise.objective import losses
@@ -193,7 +193,7 @@ class RankSVM(Ranker):
             with a column `qid`, `query_id`, `queryid` or `query`).
         sample_weight : array of shape (n_documents,), default=None
             The pair (i, j) weighs sample_weight[i] * sample_weight[j].
-        query_weight : dict by query id, or array of shape (n_documents,), default=None
+        query_weight : dict by query id, array of shape (n_documents,), or name of a column, default=None
             A weight of 2 has the same effect as giving the query twice.
         pairs : integer array of shape (n_pairs, 2), default=None
             Rows (better, worse) to learn from instead of y and qid.
@@ -202,6 +202,8 @@ class RankSVM(Ranker):
         options = self.options
         options.pairing()  # refuses unknown options before the data are looked at
         at_host = library_of(X) is None
+        if isinstance(query_weight, str):
+            X, query_weight = without_column(X, "query_weight", query_weight)
         following: Any = {"start": self._start(), "callback": self.callback}
         if pairs is None:
             if pair_weight is not None:

@@ -5,7 +5,7 @@ from typing import Any, Self
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.estimators.inputs import check_columns, documents, keep_columns, rows_to_score, warn_of_query_ids
+from rankwise.estimators.inputs import check_columns, curable, documents, keep_columns, rows_to_score, warn_of_query_ids
 from rankwise.estimators.scoring import ScoringRanker, identified
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.names import key
@@ -36,7 +36,8 @@ class ScaledRanker(ScoringRanker):
         warn_of_query_ids(X, qid)
         self.__dict__.pop("first_index_", None)
         self.scaler_ = make_scaler(self.scaler)
-        scaled = self.scaler_.fit_transform(X, qid=qid)
+        with curable(X):
+            scaled = self.scaler_.fit_transform(X, qid=qid)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}  # not every ranker takes them
         self.ranker_ = self._next_ranker().fit(scaled, y, qid, **weights)
         if columns is not None:

@@ -29,7 +29,8 @@ def model_of(estimator: Any, feature_names: Sequence[str] | None = None, first_i
     kind = type(ranker).__name__
     if kind not in LINEAR | KERNEL:
         known = ", ".join([*LINEAR, *KERNEL, "RankSVMCV", "ScaledRanker"])
-        raise ValueError(f"a {kind} cannot be saved: there are {known}")
+        cure = "of a search save best_estimator_, and instead of a Pipeline use ScaledRanker"
+        raise ValueError(f"a {kind} cannot be saved, only {known}: {cure}")
     if not hasattr(ranker, "coef_" if kind in LINEAR else "dual_coef_"):
         raise ValueError(f"{kind} is not fitted: call fit before saving it")
     if kind in KERNEL and ranker.dual_coef_.ndim == 2:
