@@ -76,6 +76,7 @@ def test_inspect_shows_names(files, tmp_path):
     (tmp_path / "names").write_text("\n".join(SAMPLE_FEATURES))
     run("train", files / "train.txt", "-o", tmp_path / "m.json", "--names", tmp_path / "names")
     shown = run("inspect", tmp_path / "m.json", "--top", 3).stdout.splitlines()
+    assert shown[0].startswith("RankSVM(), 13 features: ")
     assert len(shown) == 6
     assert shown[-1] == "... and 10 smaller ones (--top 0 shows all)"
     told = json.loads(run("inspect", tmp_path / "m.json", "--json").stdout)

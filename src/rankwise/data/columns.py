@@ -7,6 +7,7 @@ order. LETOR text and sparse data leave zeros out, so that their last columns ma
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy import sparse
 from rankwise.data.records import COMMENT, LABEL, QUERY, RankingData
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.memory import check_dense_room
-from rankwise.foundation.names import by_number, feature_names, numbered
+from rankwise.foundation.names import by_number, feature_names, key, numbered
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -110,7 +111,13 @@ def _place(places: dict[str, int], name: str, option: str, what: str, where: str
         return places[name]
     shown = ", ".join(repr(one[:_LONGEST]) for one in list(places)[:_COLUMNS_SHOWN])
     more = ", ..." if len(places) > _COLUMNS_SHOWN else ""
-    cure = f"say which by {option}=NAME, or --{option} NAME of `rankwise convert`"
+    near = get_close_matches(key(name), {key(one): one for one in places}, 1)
+    meant = next((one for one in places if near and key(one) == near[0]), None)
+    if meant is None and len(places) == 1 and ";" in shown:
+        cure = "its columns are separated by ';': write commas, or read it by pandas.read_csv(sep=';') and from_frame"
+    else:
+        hint = f"did you mean {meant!r}? Name it" if meant is not None else "name the column"
+        cure = f"{hint} by {option}=NAME in Python, or write the file anew by `rankwise convert --{option} NAME`"
     raise ValueError(f"{where} has no column {name!r} for {what} (its columns: {shown}{more}): {cure}")
 
 
