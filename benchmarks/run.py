@@ -1,6 +1,7 @@
-"""Run the benchmarks named, or all: every row measured in a fresh process, written to benchmarks/results/NAME.csv.
+"""Run all benchmarks, or those named: every row measured in a fresh process, written to benchmarks/results/NAME.csv.
 
-Under --quick sizes and repeats are small, and results and page go to benchmarks/results/quick.
+Results and page of those named go to build/bench. Under --quick sizes and repeats are small, and results and page go to
+benchmarks/results/quick.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from benchmarks.process import ROOT, StoppedError, fresh
 
 DATA = ROOT.parent / "shared" / "data"
 RESULTS = ROOT / "benchmarks" / "results"
+PARTS = ROOT / "build" / "bench"  # of benchmarks that are named: the page in the repository is of all together
 PACKAGES = ("rankwise", "numpy", "scipy", "numba", "scikit-learn", "scikit-survival", "dlib-bin", "liblinear-official")
 PACKAGES += ("xgboost-cpu", "xgboost", "lightgbm", "rlscore")
 COLUMNS = ("case", "what", "solver", "ours", "phase", "tol", "size", "value", "unit", "best", "repeats", "threads")
@@ -39,21 +41,25 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, few repeats: under five minutes")
     parser.add_argument("--data", metavar="DIR", default=str(DATA), help="folder of mq2007, mq2008 and cadata")
     parser.add_argument("--liblinear", metavar="PATH", help="a `train` of LIBLINEAR's ranking extension, to compare")
-    parser.add_argument(
-        "--results", metavar="DIR", help=f"where the tables go, {RESULTS.relative_to(ROOT)} if not given"
-    )
+    parser.add_argument("--results", metavar="DIR", help="where tables and page go instead")
     parser.add_argument("--limit", metavar="S", type=float, help="seconds after which a process is stopped")
     options = parser.parse_args(arguments)
     options.limit = options.limit or (QUICK_LIMIT if options.quick else LIMIT)
     unknown = [name for name in options.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"{unknown[0]!r} is none of {', '.join(BENCHMARKS)}")
-    folder = Path(options.results) if options.results else RESULTS / "quick" if options.quick else RESULTS
+    folder = Path(options.results) if options.results else folder_for(options.names, options.quick)
     folder.mkdir(parents=True, exist_ok=True)
     usual = [name for name in BENCHMARKS if not (options.quick and name in SLOW)]
     run(options.names or usual, folder, options)
     page = report.write(folder)
     print(f"{page}: the table of targets, all times and the pictures")
+
+
+def folder_for(names: list[str], quick: bool) -> Path:
+    if names:
+        return PARTS
+    return RESULTS / "quick" if quick else RESULTS
 
 
 def run(names: list[str], folder: Path, options: Any) -> None:

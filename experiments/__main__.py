@@ -56,7 +56,8 @@ def _at_hand(options: argparse.Namespace, console: Console) -> dict[str, ModuleT
         module = registry.load(name)
         missing = [folder for folder in module.NEEDS if not (options.data / folder).is_dir()]
         if missing:
-            console.print(f"{name} is skipped: it needs {', '.join(missing)} in {options.data}")
+            needs = f"it needs {', '.join(missing)} in {options.data}"
+            console.print(f"{name} is skipped: {needs} (--data; docs/papers.md says where to get them)")
         else:
             found[name] = module
     return found

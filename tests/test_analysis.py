@@ -95,7 +95,7 @@ def test_the_picture(tmp_path):
 
 def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"a figure needs matplotlib: pip install 'rankwise\[plot\]'"):
+    with pytest.raises(ImportError, match=r"a figure needs matplotlib: pip install matplotlib"):
         dual_spectrum(planted([3.0, 1.0], 10)).plot()
 
 

@@ -12,7 +12,7 @@ from benchmarks import datasets, fits, process, report, solvers
 from benchmarks.cases import BENCHMARKS
 from benchmarks.datasets.text import Text
 from benchmarks.objective import Objective
-from benchmarks.run import COLUMNS, write
+from benchmarks.run import COLUMNS, RESULTS, folder_for, write
 from benchmarks.solvers.listed_pairs import count_pairs, list_pairs
 from hypothesis import given
 from hypothesis import strategies as st
@@ -266,3 +266,9 @@ def test_a_benchmark_from_the_command_line(tmp_path):
     ours = [row for row in rows if row["case"] == "distinct" and row["ours"]]
     assert {row["phase"] for row in ours} == {"warm", "hot"}
     assert min(row["gap"] for row in ours if row["phase"] == "hot") < 1e-6
+
+
+def test_only_the_whole_run_renews_the_page():
+    assert folder_for([], quick=False) == RESULTS
+    assert folder_for([], quick=True) == RESULTS / "quick"
+    assert RESULTS not in [folder_for(["loaders"], quick) for quick in (False, True)]

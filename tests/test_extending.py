@@ -9,6 +9,7 @@ from sklearn.base import clone
 import rankwise
 from rankwise import RankSVM, RankSVMCV, load_model, load_sample, losses, save_model
 from rankwise.metrics import evaluate, parse
+from rankwise.model_io.files import read_model
 from rankwise.objective.losses import LOSSES, Loss, Piece
 from rankwise.pairs.compiled import Engine
 from rankwise.solvers import Newton, Result, make_solver
@@ -329,6 +330,8 @@ def test_a_model_has_the_name_of_its_loss_solver_and_scheme(tmp_path):
         match=r"m\.json cannot be loaded: its loss 'twice-huber' is not registered: call rankwise\.register_loss",
     ):
         load_model(tmp_path / "m.json")
+    scores = read_model(tmp_path / "m.json").scores(DATA)  # as the commands do: predictions need no loss
+    np.testing.assert_array_equal(scores, ranker.predict(DATA.X))
 
 
 def test_an_object_of_ours_is_saved_by_its_name(tmp_path):

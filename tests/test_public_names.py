@@ -23,6 +23,11 @@ def test_every_public_name_is_there():
         assert getattr(rankwise, name) is not None
 
 
+def test_rooms_list_their_public_names():
+    for room in (rankwise.preprocessing, rankwise.report, rankwise.model_selection):
+        assert dir(room) == sorted(room.__all__)
+
+
 def test_modules_are_attributes():
     assert rankwise.metrics.evaluate is rankwise.evaluate
     assert str(rankwise.losses.squared_hinge()) == "squared_hinge"

@@ -99,7 +99,7 @@ def test_warnings_have_the_estimators_words(options, words):
 @pytest.mark.parametrize("options", [RankSVMOptions(), RankRLSOptions()])
 def test_nothing_to_learn_is_said(options):
     equal = RankingData(DATA.X, np.zeros(len(DATA)), DATA.qid)
-    with pytest.warns(UserWarning, match="no preference pair"):
+    with pytest.warns(UserWarning, match="no preference pair: no query has two different labels"):
         assert not Training(options).fit(equal).coef.any()
 
 

@@ -4,10 +4,16 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from commands import run, write_sample
 
-from rankwise.foundation.registry import Registry, loaded, one_of
+from rankwise import Preferences, RankSVM, ScaledRanker, load_model, load_sample, save_model
+from rankwise.foundation.names import one_of
+from rankwise.foundation.registry import Registry, loaded
+from rankwise.kernel_maps import Kernel
 from rankwise.metrics import FAMILIES
+from rankwise.model_selection.choice import choose
 from rankwise.objective.losses import LOSSES
 from rankwise.pairs.schemes import SCHEMES
 from rankwise.solvers import SOLVERS
@@ -118,3 +124,45 @@ assert "rankwise.papers.trees" not in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_names_of_options_have_any_spelling(tmp_path):
+    """As those of losses and solvers have: in estimators, preferences and model files."""
+    data = load_sample("test")
+    usual = {"scope": "adjacent", "costs": "ndcg", "rescaling": "slack", "normalize_pairs": "svm-rank"}
+    unusual = {"scope": "Adjacent", "costs": "NDCG", "rescaling": "SLACK", "normalize_pairs": "svm_rank"}
+    rankers = [RankSVM(0.01, **options).fit(data.X, data.y, data.qid) for options in (usual, unusual)]
+    np.testing.assert_array_equal(rankers[0].coef_, rankers[1].coef_)
+    save_model(rankers[1], tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json").scope == "Adjacent"
+    by_query = {"C": "auto", "normalize_pairs": "Query"}
+    assert RankSVM(**by_query).options.strength() == RankSVM(normalize_pairs="query").options.strength()
+    assert Preferences(data.y, data.qid, scope="ADJACENT").scope == "adjacent"
+    scaled = ScaledRanker(RankSVM(), "Query_MinMax").fit(data)
+    assert scaled.scaler_.scaling.name == "query-minmax"
+    save_model(scaled, tmp_path / "s.json")
+    np.testing.assert_allclose(load_model(tmp_path / "s.json").predict(data), scaled.predict(data))
+    assert Kernel("RBF").function == "rbf"
+    assert Kernel("Precomputed").precomputed
+    assert choose(np.array([1.0, 2.0]), np.array([2.0, 2.0]), np.array([0.0, 1.0]), "One_SE") == 0
+
+
+def test_the_names_of_options_have_any_spelling_in_the_shell(tmp_path):
+    write_sample(tmp_path)
+    train = ["train", tmp_path / "train.txt", "-o", tmp_path / "m.json", "--force"]
+    run(*train, "--model", "RankRLS", "--normalize", "ZScore")
+    assert "after zscore" in run("inspect", tmp_path / "m.json").stdout
+    run(*train, "--kernel", "RBF", "--components", 5)
+    run(
+        "tune",
+        tmp_path / "train.txt",
+        "-o",
+        tmp_path / "t.json",
+        "--model",
+        "RankRLS",
+        "--alpha",
+        1,
+        "--rule",
+        "One_SE",
+    )
+    assert load_model(tmp_path / "t.json").alpha == 1

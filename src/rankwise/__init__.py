@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rankwise import distributed, metrics, model_selection, preprocessing, report, solvers
     from rankwise.data.chunk_writer import write_chunks
     from rankwise.data.chunks import open_chunks
-    from rankwise.data.formats import read_data, stream_data, write_data
+    from rankwise.data.formats import read_data, register_format, stream_data, write_data
     from rankwise.data.frame import from_frame, to_frame
     from rankwise.data.letor import read_letor
     from rankwise.data.records import RankingData
@@ -61,6 +61,7 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "preprocessing": "",
     "read_data": "data.formats",
     "read_letor": "data.letor",
+    "register_format": "data.formats",
     "register_loss": "objective.losses",
     "register_measure": "metrics",
     "register_scheme": "pairs.schemes",
@@ -102,6 +103,7 @@ __all__ = [
     "preprocessing",
     "read_data",
     "read_letor",
+    "register_format",
     "register_loss",
     "register_measure",
     "register_scheme",

@@ -85,6 +85,18 @@ def test_a_model_of_numbers_refuses_names(tables, tmp_path):
     assert run("predict", tmp_path / "m.json", tables / "named-turned.csv").stdout == expected
 
 
+@pytest.mark.parametrize("suffix", ["csv", "chunks"])
+def test_further_columns_are_ignored_with_a_note(tables, tmp_path, suffix):
+    run("train", tables / "named-straight.csv", "-o", tmp_path / "m.json")
+    sample = load_sample("test")
+    X, names = np.column_stack([np.ones(len(sample)), sample.X]), ["stock level", *SAMPLE_FEATURES]
+    wide = tmp_path / f"wide.{suffix}"
+    write_data(wide, RankingData(X, sample.y, sample.qid, None, 1, names), format=suffix)
+    done = run("predict", tmp_path / "m.json", wide)
+    assert done.stdout == run("predict", tmp_path / "m.json", tables / "named-straight.csv").stdout
+    assert done.stderr == f"note: {wide} has columns that the model does not know, which are ignored: stock level\n"
+
+
 @pytest.mark.parametrize("scaler", ["query-minmax", "query-zscore", "minmax", "zscore"])
 def test_a_scaled_model_from_the_command_line_knows_its_names(tables, tmp_path, scaler):
     run("train", tables / "named-straight.csv", "-o", tmp_path / "m.json", "--normalize", scaler)

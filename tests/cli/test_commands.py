@@ -31,7 +31,7 @@ def test_train_evaluate_predict_agree_with_the_library(files):
 def test_train_tells_what_it_did(files, tmp_path):
     args = ("train", files / "train.txt", "-o", tmp_path / "m.json", "--valid", files / "test.txt")
     shown = run(*args).stdout
-    assert "1,381 documents, 80 queries, 13 features" in shown
+    assert "1,091 documents, 60 queries, 13 features" in shown
     assert [line.split()[0] for line in shown.splitlines()[-3:]] == ["ndcg@10", "map", "pairwise-accuracy"]
     told = json.loads(run(*args, "--json", "-m", "ndcg@10:letor").stdout)
     assert told["converged"] is True
@@ -76,6 +76,7 @@ def test_inspect_shows_names(files, tmp_path):
     (tmp_path / "names").write_text("\n".join(SAMPLE_FEATURES))
     run("train", files / "train.txt", "-o", tmp_path / "m.json", "--names", tmp_path / "names")
     shown = run("inspect", tmp_path / "m.json", "--top", 3).stdout.splitlines()
+    assert shown[0].startswith("RankSVM(), 13 features: ")
     assert len(shown) == 6
     assert shown[-1] == "... and 10 smaller ones (--top 0 shows all)"
     told = json.loads(run("inspect", tmp_path / "m.json", "--json").stdout)
@@ -153,7 +154,7 @@ def test_the_old_name_of_the_scheme_is_accepted_with_a_note(files, tmp_path):
         (["train", "TRAIN", "-o", "OUT", "--scheme", "list"], "--scheme: scheme must be one of 'auto'"),
         (["train", "TRAIN", "-o", "OUT", "-m", "ngcd@10"], "--measure"),
         (["train", "TRAIN"], "--output"),
-        (["train", "TRAIN", "-o", "OUT", "--model", "forest"], "--model: it must be one of 'ranksvm'"),
+        (["train", "TRAIN", "-o", "OUT", "--model", "forest"], "--model: model must be one of 'ranksvm'"),
         (
             ["train", "TRAIN", "-o", "OUT", "--model", "factorized", "--kernel", "rbf"],
             "factorized has no kernel",

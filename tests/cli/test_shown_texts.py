@@ -176,3 +176,9 @@ def test_nan_in_a_chunk_of_another_writer(tmp_path, monkeypatch, value):
 def tmp_path_text(folder, data):
     write_letor(folder / "t.txt", data)
     return folder / "t.txt"
+
+
+@pytest.mark.parametrize("command", [[], ["plot"]])
+def test_a_command_without_arguments_shows_its_help_line_by_line(command):
+    shown = run(*command, code=2).stderr
+    assert shown.rstrip("\n") == run(*command, "--help").stdout.rstrip("\n")

@@ -121,7 +121,7 @@ def test_force_replaces_and_so_does_the_same_kind(files, tmp_path):
     run("convert", files / "test.txt", tmp_path / "empty.csv")
     run("convert", files / "test.txt", tmp_path / "c", "--to", "chunks")
     run("convert", files / "train.txt", tmp_path / "c", "--to", "chunks")
-    assert open_chunks(tmp_path / "c").n_queries == 80
+    assert open_chunks(tmp_path / "c").n_queries == 60
 
 
 def test_force_replaces_no_folder(files, tmp_path):

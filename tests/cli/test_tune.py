@@ -197,7 +197,7 @@ def test_a_journal_of_another_job_is_refused(files, tmp_path, change, what):
     before = (tmp_path / "j").read_bytes()
     change = [files / one if one == "test.txt" else one for one in change]
     message = run(*args, *change, code=1).stderr
-    assert "the journal of another job" in message
+    assert "the journal of another job (the " in message
     assert what in message
     assert (tmp_path / "j").read_bytes() == before
 

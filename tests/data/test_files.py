@@ -127,6 +127,8 @@ def test_columns_of_other_names(tmp_path):
         ("label,qid,f1\n\n1,1\n", {}, "line 3: found 2 cells, expected 3, as in the header"),
         ("label,qid,f1\n1,1,2,3\n", {}, "line 2: found 4 cells, expected 3"),
         ('label,qid,f1\n1,"1,2\n', {}, "line 2, column 'qid': .* expected a quote that is closed on the same line"),
+        ("Label,qid,f1\n1,1,2\n", {}, r"has no column 'label' .*: did you mean 'Label'\? Name it by label=NAME"),
+        ("label;qid;f1\n1;1;2\n", {}, r"columns are separated by ';': write commas"),
         ("label,query,f1\n1,1,2\n", {}, r"has no column 'qid' for query ids \(its columns: 'label', 'query', 'f1'\)"),
         ("label,qid,f1,f1\n1,1,2,2\n", {}, "two columns called 'f1'"),
         ("label,qid,f1\n1,1,2\n", {"n_features": 2}, "has 1 features, 2 are expected"),
@@ -276,9 +278,9 @@ def test_without_pyarrow(tmp_path, monkeypatch):
     for name in ("t.csv", "t.npz", "t.txt"):
         write_data(tmp_path / name, data)
         assert len(read_data(tmp_path / name)) == 2
-    with pytest.raises(ImportError, match=r"parquet needs a package: pip install 'rankwise\[parquet\]'"):
+    with pytest.raises(ImportError, match=r"parquet needs a package: pip install 'pyarrow'"):
         write_data(tmp_path / "t.parquet", data)
-    with pytest.raises(ImportError, match=r"other than pandas' need a package: pip install 'rankwise\[parquet\]'"):
+    with pytest.raises(ImportError, match=r"other than pandas' need a package: pip install pyarrow"):
         from_frame({"label": [1, 0], "qid": [1, 1], "f1": [1, 2]})
 
 

@@ -94,7 +94,7 @@ def test_a_cluster_reads_a_folder_in_parts(tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
     for i, rows in enumerate((slice(700), slice(700, None))):
         write_data(tmp_path / "folder" / f"part-{i}.parquet", data.select(rows))
-    for name, n in (("train.chunks", 7), ("folder", 2)):
+    for name, n in (("train.chunks", 6), ("folder", 2)):
         parts = [read_file(*one, {}) for one in list_files([str(tmp_path / name)])]
         assert len(parts) == n
         assert (np.concatenate([one.data.X for one in parts]) == data.X).all()

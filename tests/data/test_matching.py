@@ -7,7 +7,7 @@ from hypothesis import given, strategies
 from scipy.sparse import csr_array
 
 from rankwise import RankingData, from_frame, read_data, write_data
-from rankwise.data.columns import ModelColumns, matched
+from rankwise.data.columns import ModelColumns, for_model, matched, unknown
 
 ROWS = np.array([[1.0, 2.0, 3.0], [4.0, 0.0, 6.0]])
 
@@ -104,6 +104,19 @@ def test_sparse_data_may_lack_the_last_columns():
 def test_other_columns_are_refused(given, known, words):
     with pytest.raises(ValueError, match=words):
         matched(given, known, "t")
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+def test_a_model_ignores_columns_that_it_does_not_know(make):
+    given = data(make(ROWS), ("b", "x", "a"))
+    known = ModelColumns(2, 1, ("a", "b"))
+    assert unknown(given, known) == ["x"]
+    found = for_model(given, known, "t")
+    assert (found.X if make is np.asarray else found.X.toarray()).tolist() == [[3, 1], [6, 4]]
+    assert for_model(data(make(ROWS), ("f2", "x", "f1")), ModelColumns(2), "t").n_features == 2
+    assert not unknown(given, ModelColumns(2, 1, ("a", "c")))
+    with pytest.raises(ValueError, match=r"missing: 'c'; unknown: 'b', 'x'"):
+        for_model(given, ModelColumns(2, 1, ("a", "c")), "t")
 
 
 def test_tables_with_numbers_and_with_names_are_not_joined(tmp_path):

@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_svmlight_file
 
-from rankwise import RankSVM, evaluate, load_sample
+from rankwise import RankSVM, evaluate, load_sample, read_letor
+from rankwise.cli import demo
 from rankwise.data.synthetic import SAMPLE_FEATURES, SAMPLE_FILE
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "make_sample.py"
@@ -50,13 +51,15 @@ def test_a_book_keeps_its_own_features_in_every_query():
     assert len(seen) < len(data)
 
 
-def test_splits_part_the_queries():
-    train, test = load_sample("train"), load_sample("test")
-    assert_array_equal(np.unique(train.qid), np.arange(1, 81))
-    assert_array_equal(np.unique(test.qid), np.arange(81, 121))
-    assert_array_equal(np.vstack([train.X, test.X]), load_sample().X)
-    assert len(test.comments) == len(test)
-    with pytest.raises(ValueError, match="split must be one of 'train', 'test', None; got 'valid'"):
+def test_splits_part_the_queries(tmp_path):
+    parts = {split: load_sample(split) for split in ("train", "vali", "test")}
+    assert [part.n_queries for part in parts.values()] == [60, 20, 40]
+    assert_array_equal(np.vstack([part.X for part in parts.values()]), load_sample().X)
+    assert len(parts["test"].comments) == len(parts["test"])
+    demo.save(str(tmp_path), force=False)
+    for split, part in parts.items():
+        assert_array_equal(read_letor(tmp_path / f"{split}.txt", dense=True).X, part.X)
+    with pytest.raises(ValueError, match="split must be one of 'train', 'vali', 'test', None; got 'valid'"):
         load_sample("valid")
 
 

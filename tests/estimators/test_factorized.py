@@ -168,7 +168,7 @@ def test_queries_are_held_out_whole():
 
 
 def test_no_pairs():
-    with pytest.warns(UserWarning, match="no preference pair"):
+    with pytest.warns(UserWarning, match="no preference pair: no query has two different labels"):
         ranker = FactorizedRankSVM(**FIT).fit(DATA.X, np.ones(len(DATA)), DATA.qid)
     assert not ranker.coef_.any()
 

@@ -52,7 +52,7 @@ def fitted(ranker, *args, **given):
 
 
 def scores(ranker):
-    return ranker.predict(DATA.X, DATA.qid) if isinstance(ranker, ScaledRanker) else ranker.predict(DATA.X)
+    return ranker.predict(DATA.X, DATA.qid)
 
 
 @quiet
@@ -65,8 +65,8 @@ def test_fit_takes_ranking_data_and_keeps_its_names(ranker):
     assert model.first_index_ == 1
     np.testing.assert_allclose(model.predict(NAMED), expected, rtol=1e-9)
     np.testing.assert_allclose(model.predict(TURNED), expected, rtol=1e-9)
-    if not isinstance(model, ScaledRanker):
-        np.testing.assert_allclose(model.predict(FRAME), expected, rtol=1e-9)
+    np.testing.assert_allclose(model.predict(FRAME, "query"), expected, rtol=1e-9)
+    np.testing.assert_allclose(scores(model), expected, rtol=1e-9)
     assert model.score(TURNED) == pytest.approx(evaluate(DATA.y, expected, DATA.qid)["ndcg@10"], rel=1e-12)
     plain = fitted(ranker, RankingData(DATA.X, DATA.y, DATA.qid, None, 0))
     assert plain.first_index_ == 0
@@ -79,10 +79,41 @@ def test_fit_takes_columns_of_a_frame_by_name(ranker):
     expected = fitted(ranker, DATA.X, DATA.y, DATA.qid, WEIGHTS)
     model = fitted(ranker, FRAME, y="grade", qid="query", sample_weight="weight")
     assert model.feature_names_in_.tolist() == NAMES
-    features = FRAME[NAMES]
-    found = model.predict(features, DATA.qid) if isinstance(ranker, ScaledRanker) else model.predict(features)
-    np.testing.assert_allclose(found, scores(expected), rtol=1e-9)
+    for frame in (FRAME, FRAME[FRAME.columns[::-1]]):
+        np.testing.assert_allclose(model.predict(frame, "query"), scores(expected), rtol=1e-9)
+    np.testing.assert_allclose(model.predict(FRAME[NAMES], DATA.qid), scores(expected), rtol=1e-9)
     assert model.score(FRAME, y="grade", qid="query") == pytest.approx(expected.score(DATA.X, DATA.y, DATA.qid))
+
+
+class ArrowFrame:
+    """A frame that has Arrow's interface and no other, as those of Polars have."""
+
+    def __init__(self, frame):
+        self.frame, self.columns, self.shape = frame, list(frame.columns), frame.shape
+
+    def __arrow_c_stream__(self, schema=None):
+        return self.frame.__arrow_c_stream__(schema)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.frame.to_numpy(dtype)
+
+    def __getitem__(self, name):
+        return self.frame[name]
+
+    def __len__(self):
+        return len(self.frame)
+
+    def select(self, names):
+        return ArrowFrame(self.frame[names])
+
+
+def test_frames_that_have_arrows_interface_only():
+    expected = RankSVM(C=0.1).fit(NAMED)
+    frame = ArrowFrame(FRAME.drop(columns=["weight", "comment"]))
+    model = RankSVM(C=0.1).fit(frame, "grade", "query")
+    np.testing.assert_allclose(model.coef_, expected.coef_)
+    np.testing.assert_allclose(expected.predict(frame, "query"), expected.predict(NAMED))
+    assert expected.top_k(frame, 1, qid="query").row.size == DATA.n_queries
 
 
 @quiet
@@ -226,3 +257,23 @@ def test_a_kernel_ranker_passes_its_random_state_on():
     )
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
+
+
+def test_query_weights_are_a_column_too():
+    weights = 1.0 + DATA.qid % 3
+    expected = RankSVM(C=0.1).fit(DATA.X, DATA.y, DATA.qid, query_weight=weights)
+    frame = FRAME.drop(columns="weight").assign(importance=weights)
+    model = RankSVM(C=0.1).fit(frame, "grade", "query", query_weight="importance")
+    np.testing.assert_allclose(model.coef_, expected.coef_)
+    with pytest.raises(ValueError, match="query_weight is 'worth', and X has no such column"):
+        RankSVM().fit(frame, "grade", "query", query_weight="worth")
+
+
+@pytest.mark.parametrize("ranker", [RankSVM(), KernelRankSVM(), ScaledRanker(RankSVM(), "zscore")])
+def test_texts_and_missing_values_are_named_by_column(ranker):
+    texts = FRAME.assign(sku=[f"SKU-{i}" for i in range(len(FRAME))])
+    with pytest.raises(ValueError, match="'SKU-0', a text in the column 'sku': leave the column out, or encode it"):
+        ranker.fit(texts, "grade", "query")
+    gaps = FRAME.assign(**{NAMES[1]: np.where(FRAME[NAMES[1]] > 0, FRAME[NAMES[1]], np.nan)})
+    with pytest.raises(ValueError, match=r"NaN.* (column 'feature 1': fill them, by from_frame|row 0, column 1: )"):
+        ranker.fit(gaps, "grade", "query")

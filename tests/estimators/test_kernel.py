@@ -170,6 +170,7 @@ def test_parameters_reach_the_kernel():
         ({"kernel": "precomputed"}, X, r"fit needs X of shape \(n, n\); got \(120, 5\)"),
         ({"kernel": "precomputed"}, np.triu(np.ones((120, 120))), r"must be symmetric: X\[0, 1\] is not X\[1, 0\]"),
         ({"kernel": "rfb"}, X, "kernel must be one of .*; got 'rfb'"),
+        ({"gamma": "scale"}, X, r"gamma is 'scale': give a number, such as 1 / \(X.shape"),
         ({"n_components": 0}, X, "n_components must be a positive number"),
         ({"C": -1}, X, "C must be a positive number"),
         ({"kernel": lambda a, b: 1.0}, ["only", "two"], "inconsistent numbers of samples"),

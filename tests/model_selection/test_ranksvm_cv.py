@@ -7,6 +7,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwise import KernelRankSVM, RankSVM, RankSVMCV, ScaledRanker, evaluate, load_model, make_ranking, save_model
+from rankwise.estimators.ranksvm_path import GRID, usual_grid
 from rankwise.model_selection import LetorFolds, QueryKFold, c_path
 from rankwise.model_selection.choice import choose, means_and_errors
 from rankwise.model_selection.folds import PathFold
@@ -194,3 +195,14 @@ def test_letor_folds_on_mq2008(letor_data):
     model = RankSVMCV(2.0 ** np.arange(-15, 11, 5), folds, "mean-ndcg:letor").fit(data.X, data.y, data.qid)
     assert model.cv_values_.shape == (5, 6)
     assert 0.45 < model.best_score_ < 0.55
+
+
+def test_the_usual_grid_has_the_default_strength_inside():
+    assert usual_grid(10_000).tolist() == usual_grid(1e9, "mean").tolist() == list(GRID)
+    large = usual_grid(1e9)
+    assert large[0] <= 30e-9 / 2**5 <= 2 * large[0]
+    assert large[-1] == GRID[-1]
+    data = make_ranking(n_queries=6, docs_per_query=300, n_features=3, random_state=0)
+    ranker = RankSVMCV(cv=2, measure="pairwise-accuracy").fit(data.X, data.y, data.qid)
+    assert ranker.Cs_[5] <= RankSVM().fit(data.X, data.y, data.qid).C_ <= ranker.Cs_[-6]
+    assert ranker.Cs_[0] < GRID[0]

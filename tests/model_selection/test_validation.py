@@ -46,6 +46,16 @@ def test_folds_one_by_one(n_jobs):
     assert f"{found.mean('map'):.4f}" in repr(found)
 
 
+def test_it_takes_what_fit_takes():
+    expected = cross_validate(RankSVM(C=0.1), DATA.X, DATA.y, DATA.qid, cv=FOLDS).by_fold("ndcg@10")
+    frame = DATA.to_frame()
+    for given in ((DATA,), (frame, "label", "qid"), (frame.drop(columns="qid"), "label", DATA.qid)):
+        np.testing.assert_array_equal(cross_validate(RankSVM(C=0.1), *given, cv=FOLDS).by_fold("ndcg@10"), expected)
+    for given in ((DATA.X,), (DATA, DATA.y), (frame, DATA.y, "qid")):
+        with pytest.raises(ValueError, match="give X with y and qid, a RankingData alone, or a frame"):
+            cross_validate(RankSVM(), *given)
+
+
 def test_a_pipeline_and_a_scaled_ranker_get_qid_without_any_setting():
     wanted = [one["ndcg@5"] for one in by_hand(ScaledRanker(RankSVM(C=0.1), "query-zscore"), scaled=True)]
     pipeline = make_pipeline(QueryScaler("zscore"), RankSVM(C=0.1))

@@ -92,7 +92,7 @@ def test_a_figure_of_its_own(displays):
 
 def test_without_matplotlib(displays, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"a figure needs matplotlib: pip install 'rankwise\[plot\]'"):
+    with pytest.raises(ImportError, match=r"a figure needs matplotlib: pip install matplotlib"):
         displays[0].save(tmp_path / "p.png")
 
 

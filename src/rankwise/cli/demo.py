@@ -10,7 +10,7 @@ from rankwise.cli.speech import answer, counted, doing, table
 from rankwise.cli.targets import check_target
 from rankwise.cli.work import weight_table
 from rankwise.data.records import RankingData
-from rankwise.data.synthetic import SAMPLE_FEATURES, load_sample
+from rankwise.data.synthetic import SAMPLE_FEATURES, SPLITS, load_sample
 from rankwise.data.text_writer import write_letor
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.outputs import written_beside
@@ -24,8 +24,7 @@ SHOWN = 5
 
 def save(folder: str, force: bool) -> None:
     """The sample as ranking files: 60 queries to train on, 20 to choose by, 40 to test on; and its features' names."""
-    train = load_sample("train")
-    parts = {"train": train.select(train.qid <= 60), "vali": train.select(train.qid > 60), "test": load_sample("test")}
+    parts = {split: load_sample(split) for split in SPLITS}
     for name in (*parts, "names"):
         check_target(str(Path(folder) / f"{name}.txt"), [], force)
     for name, part in parts.items():

@@ -13,7 +13,7 @@ from rankwise import metrics
 from rankwise.cli.speech import checked, doing, say
 from rankwise.data import formats
 from rankwise.data.chunks import ChunkedData
-from rankwise.data.columns import Known, matched, same_columns
+from rankwise.data.columns import Known, for_model, same_columns, unknown
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Floats, is_rounded_integer, read_number
 from rankwise.foundation.compression import open_bytes
@@ -50,7 +50,9 @@ def read_data(source: str | Sequence[str], known: Known | None = None, **options
         return data
     if is_indexed or is_sparse(data.X):
         _note_zeros(data, known, name)
-    return matched(data, known, name)
+    if ignored := unknown(data, known):
+        say(f"note: {name} has columns that the model does not know, which are ignored: {', '.join(ignored[:8])}")
+    return for_model(data, known, name)
 
 
 def _note_zeros(data: RankingData, known: Known, name: str) -> None:

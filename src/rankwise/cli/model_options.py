@@ -117,7 +117,7 @@ Device = Annotated[
 
 TunedKind = Annotated[str, typer.Option(metavar="NAME", help="ranksvm, rankrls or factorized.")]
 EachC = Annotated[
-    Numbers, typer.Option("--C", "-C", metavar="X", help="Each C to try; 2^-15, 2^-14, ..., 2^10 if none is given.")
+    Numbers, typer.Option("--C", "-C", metavar="X", help="Each C to try; if not given 2^-15 (or less) to 2^10.")
 ]
 EachAlpha = Annotated[
     Numbers, typer.Option(metavar="X", help="Each alpha of rankrls to try; 2^-15, 2^-14, ..., 2^10 if none is given.")

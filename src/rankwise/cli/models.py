@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankwise.cli.speech import checked
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import spelled
 from rankwise.objective import losses
 from rankwise.preprocessing.scaling import check_name
 from rankwise.rankers.models import Params
@@ -35,6 +35,7 @@ FLAGS = {"n_components": "--components", "n_jobs": "--jobs", "random_state": "--
 
 def make_training(name: str, options: Params, scaler: str | None) -> "Training | BaseEstimator":
     """A Training with the given options, or an estimator if the model needs scikit-learn."""
+    name = known_model(name)
     if name not in WITHOUT_SKLEARN or options["kernel"] is not None:
         return make_model(name, options, scaler)
     kind = WITHOUT_SKLEARN[name]
@@ -44,7 +45,7 @@ def make_training(name: str, options: Params, scaler: str | None) -> "Training |
 
 def make_model(name: str, options: Params, scaler: str | None) -> "BaseEstimator":
     """The estimator of that name with the given options, after a scaler if there is one."""
-    checked("--model", partial(one_of, "it", known=MODELS), name)
+    name = known_model(name)
     estimator = _estimator(name, options)
     ranker = estimator(**_checked(name, options, scaler, estimator().get_params()))
     if scaler is None:
@@ -52,6 +53,11 @@ def make_model(name: str, options: Params, scaler: str | None) -> "BaseEstimator
     from rankwise.estimators.scaled import ScaledRanker
 
     return ScaledRanker(ranker, scaler)
+
+
+def known_model(name: str) -> str:
+    """The name as MODELS spells it."""
+    return checked("--model", partial(spelled, "model", known=MODELS), name)
 
 
 def _checked(name: str, options: Params, scaler: str | None, known: Collection[str]) -> Params:
@@ -83,7 +89,7 @@ def _check(name: str, given: Params) -> None:
     from rankwise.foundation.threads import thread_count
     from rankwise.objective.building import NORMALIZATIONS, RESCALINGS
     from rankwise.pairs.composite import check_scope
-    from rankwise.pairs.costs import known as known_costs
+    from rankwise.pairs.costs import check_costs
     from rankwise.pairs.schemes import check_scheme
     from rankwise.rankers.checks import positive, whole
 
@@ -98,9 +104,9 @@ def _check(name: str, given: Params) -> None:
         "kernel": _known_kernel,
         "scheme": check_scheme,
         "scope": check_scope,
-        "costs": known_costs,
-        "rescaling": partial(one_of, "it", known=RESCALINGS),
-        "normalize_pairs": partial(one_of, "it", known=NORMALIZATIONS),
+        "costs": check_costs,
+        "rescaling": partial(spelled, "rescaling", known=RESCALINGS),
+        "normalize_pairs": partial(spelled, "normalize_pairs", known=NORMALIZATIONS),
         "n_jobs": thread_count,
         "device": check_device,
     }
@@ -123,9 +129,8 @@ def _solves(loss: losses.Loss, solver: str) -> None:
 def _known_kernel(name: str) -> None:
     from rankwise.kernel_maps import Kernel
 
-    if name == "precomputed":
+    if Kernel(name).precomputed:
         raise ValueError("a precomputed kernel cannot be read from a file of features: use KernelRankSVM in Python")
-    Kernel(name)
 
 
 def _flag(key: str) -> str:

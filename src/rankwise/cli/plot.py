@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 plot = typer.Typer(
     name="plot",
-    help="Draw a figure (png, svg or pdf); needs matplotlib: pip install 'rankwise[plot]'.",
+    help="Draw a figure (png, svg or pdf); needs matplotlib: pip install matplotlib.",
     no_args_is_help=True,
 )
 

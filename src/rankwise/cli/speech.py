@@ -149,7 +149,8 @@ def shown_plainly(words: Sequence[str] = ()) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if hasattr(error, "format_message"):  # a ClickException, click's or one of typer's own
+        is_help = type(error).__name__ == "NoArgsIsHelpError"  # its message is the help, of many lines
+        if hasattr(error, "format_message") and not is_help:  # a ClickException, click's or one of typer's own
             cure = _several_in_one(getattr(error, "param", None), words)
             vars(error)["message"] = visible(vars(error)["message"] + cure)
         raise

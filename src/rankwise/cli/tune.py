@@ -44,11 +44,12 @@ def tune(
     Example: rankwise tune train.txt --valid vali.txt -o model.json
     """
     from rankwise.cli import tuning
+    from rankwise.cli.models import known_model
 
     options = {"C": C, "alpha": alpha, "kernel": kernel, "gamma": gamma, "n_components": components, "loss": loss}
     options |= {"solver": solver, "tol": tol, "max_iter": max_iter, "scope": scope, "costs": costs}
     options |= {"normalize_pairs": normalize_pairs, "normalize": normalize}
     grid = {key: values for key, values in options.items() if values}
-    request = tuning.Tuning(model, grid, measure, folds, seed, float32)
+    request = tuning.Tuning(known_model(model), grid, measure, folds, seed, float32)
     files = tuning.Files(data, valid, output, journal, names, force)
     tuning.tune(request, files, tuning.Manner(rule, early_stopping, jobs), as_json)

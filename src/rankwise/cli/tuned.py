@@ -99,11 +99,12 @@ def show(rows: list[Row], best: Row, measure: str, rule: str, output: str, as_js
         answer_json({"model": output, "measure": measure, "rule": rule} | chosen | results)
         return
     lines = []
+    digits = 4 if len({f"{row.mean:.4f}" for row in rows if row.mean is not None}) > 1 else 8  # or none would differ
     for row in rows:
-        numbers = ["-" if one is None else f"{one:.4f}" for one in (row.mean, row.error)]
+        numbers = ["-" if one is None else f"{one:.{digits}f}" for one in (row.mean, row.error)]
         mark = "<-" if row is best else ""
         lines.append([*map(shown, row.options.values()), *numbers, f"{row.seconds:.2f}", mark])
-    answer(table(lines, [*best.options, measure, "std. error", "seconds", ""]))
+    answer(table(lines, [*best.options, measure, "std. error", "seconds", "chosen"]))
     say(f"model written to {output}")
 
 

@@ -6,7 +6,7 @@ warm-start the rest of the path if the search is resumed.
 """
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -24,7 +24,7 @@ from rankwise.cli.targets import check_distinct, check_target, check_unread
 from rankwise.cli.tuned import Family, best_of, rows_of, show, shown
 from rankwise.data.columns import ModelColumns
 from rankwise.data.records import RankingData
-from rankwise.estimators.ranksvm_path import GRID, fold_of
+from rankwise.estimators.ranksvm_path import GRID, fold_of, usual_grid
 from rankwise.foundation.outputs import check_writable
 from rankwise.metrics import Measure, default_measures
 from rankwise.model_io.files import is_model_file, save_model
@@ -32,6 +32,7 @@ from rankwise.model_selection.choice import check_rule, end_of_grid
 from rankwise.model_selection.folds import Documents, Halves
 from rankwise.model_selection.search import Cell, Table, search
 from rankwise.model_selection.splits import splits_of
+from rankwise.pairs.preferences import Preferences
 from rankwise.solvers import Step
 
 
@@ -94,6 +95,8 @@ def tune(request: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
     names = names_for(data, files.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
     valid = None if files.valid is None else read_data(files.valid, known)
+    if "C" not in request.grid:
+        families = [_with_usual_grid(family, data) for family in families]
     halves = _halves(request, data, valid)
     measure = (measures or parse_measures(default_measures(data.y)))[0]
     job = asdict(request) | {"data": _fingerprint(data), "valid": valid and _fingerprint(valid)}
@@ -141,6 +144,14 @@ def _families(request: Tuning, jobs: int | None) -> list[Family]:
             family.ranker.callback = _stop_between_steps
         families.append(family)
     return families
+
+
+def _with_usual_grid(family: Family, data: RankingData) -> Family:
+    """The Cs to try if none are given, which depend on the number of pairs."""
+    if family.strength != "C":
+        return family
+    n_pairs = float(Preferences(data.y, data.qid).pairs_per_query().sum())
+    return replace(family, values=usual_grid(n_pairs, getattr(family.ranker, "normalize_pairs", "sum")))
 
 
 def _stop_between_steps(_: Step) -> None:

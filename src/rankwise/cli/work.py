@@ -195,8 +195,8 @@ def inspect(model_file: str, top: int, as_json: bool) -> None:
     model = read_model(model_file)
     width, names = model.columns.n_features, model.columns.names
     if not isinstance(model, LinearModel):
-        size = f"{model.dual_coef.size:,} references of {width:,} features"
-        answer(f"{_signature(model)}: {size}; a kernel model has no weights of features")
+        size = f"a kernel model, which compares with {model.dual_coef.size:,} documents of {width:,} features"
+        answer(f"{_signature(model)}: {size}: it has a weight per document and none per feature")
         return
     labels = [str(i + model.columns.first_index) for i in range(width)] if names is None else list(names)
     scaler = None if model.scaling is None else model.scaling.name
@@ -228,6 +228,8 @@ def _signature(model: Model) -> str:
         return " ".join(str(getattr(ranker, "ranker_", ranker)).split())
     defaults = {field.name: field.default for field in fields(options)}
     given = {name: getattr(options, name) for name in sorted(defaults)}
+    if given.get("random_state") == 0:  # which the commands give if nobody does
+        del given["random_state"]
     changed = (f"{name}={_shown(one)}" for name, one in given.items() if repr(one) != repr(defaults[name]))
     return f"{model.kind}({', '.join(changed)})"
 

@@ -7,6 +7,7 @@ order. LETOR text and sparse data leave zeros out, so that their last columns ma
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from rankwise.data.records import COMMENT, LABEL, QUERY, RankingData
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.memory import check_dense_room
-from rankwise.foundation.names import by_number, feature_names, numbered
+from rankwise.foundation.names import by_number, feature_names, key, numbered
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -111,7 +112,13 @@ def _place(places: dict[str, int], name: str, option: str, what: str, where: str
         return places[name]
     shown = ", ".join(repr(one[:_LONGEST]) for one in list(places)[:_COLUMNS_SHOWN])
     more = ", ..." if len(places) > _COLUMNS_SHOWN else ""
-    cure = f"say which by {option}=NAME, or --{option} NAME of `rankwise convert`"
+    near = get_close_matches(key(name), {key(one): one for one in places}, 1)
+    meant = next((one for one in places if near and key(one) == near[0]), None)
+    if meant is None and len(places) == 1 and ";" in shown:
+        cure = "its columns are separated by ';': write commas, or read it by pandas.read_csv(sep=';') and from_frame"
+    else:
+        hint = f"did you mean {meant!r}? Name it" if meant is not None else "name the column"
+        cure = f"{hint} by {option}=NAME in Python, or write the file anew by `rankwise convert --{option} NAME`"
     raise ValueError(f"{where} has no column {name!r} for {what} (its columns: {shown}{more}): {cure}")
 
 
@@ -207,6 +214,23 @@ def matched(data: RankingData, known: Known, where: str, *, zeros_left_out: bool
     zeros_left_out = is_sparse(data.X) if zeros_left_out is None else zeros_left_out
     X = _placed(data.X, places(data, known, where, zeros_left_out), known.n_features)
     return RankingData(X, data.y, data.qid, data.comments, known.first_index, known.names)
+
+
+def unknown(data: Known, known: Known) -> list[str]:
+    """The names of columns that a model does not know, if it finds all its own by name; it ignores them."""
+    wanted = set(_names(known)) if data.names is not None else set()
+    return [name for name in data.names or () if name not in wanted] if wanted <= set(data.names or ()) else []
+
+
+def for_model(data: RankingData, known: Known, where: str) -> RankingData:
+    """The columns that a model knows, in its order: by name they may stand among others."""
+    extra = set(unknown(data, known))
+    if extra and data.names is not None:
+        kept = [i for i, name in enumerate(data.names) if name not in extra]
+        names = [data.names[i] for i in kept]
+        X = np.ascontiguousarray(data.X[:, kept]) if isinstance(data.X, np.ndarray) else data.X[:, kept]
+        data = RankingData(X, data.y, data.qid, data.comments, data.first_index, names)
+    return matched(data, known, where)
 
 
 def places(data: Known, known: Known, where: str, zeros_left_out: bool) -> Sequence[int]:

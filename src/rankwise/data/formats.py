@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankwise.foundation.compression import COMPRESSED
+from rankwise.foundation.names import one_of
 from rankwise.foundation.outputs import FileName
-from rankwise.foundation.registry import one_of
 
 if TYPE_CHECKING:
     from rankwise.data.chunks import ChunkedData
@@ -284,7 +284,7 @@ register_format(
         (".parquet", ".pq"),
         _later("frame:parquet_blocks"),
         _later("frame:write_parquet"),
-        requires=("pyarrow", "rankwise[parquet]"),
+        requires=("pyarrow", "pyarrow"),
         is_folder=lambda path: True,  # every folder that no other format claims
         split=_later("frame:parquet_files"),
     )

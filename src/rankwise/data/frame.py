@@ -75,7 +75,7 @@ def _arrow_table(frame: object) -> "pa.Table":
     try:
         import pyarrow as pa
     except ImportError:
-        raise ImportError("DataFrames other than pandas' need a package: pip install 'rankwise[parquet]'") from None
+        raise ImportError("DataFrames other than pandas' need a package: pip install pyarrow") from None
     return pa.table(frame)
 
 

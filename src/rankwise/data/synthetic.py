@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike
 from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import one_of
 from rankwise.foundation.threads import share, thread_count
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ SAMPLE_FEATURES = (
     "text_length",
     "cover_brightness",
 )
-N_TRAIN = 80
+SPLITS = {"train": (1, 60), "vali": (61, 80), "test": (81, 120)}  # first and last query
 
 
 def make_ranking(
@@ -93,16 +93,17 @@ def make_ranking(
 
 
 def load_sample(split: str | None = None) -> RankingData:
-    """The whole sample, or its "train" part (queries 1 to 80) or its "test" part (queries 81 to 120).
+    """The whole sample, or its part "train" (queries 1 to 60), "vali" (61 to 80) or "test" (81 to 120).
 
     The columns of X have names, SAMPLE_FEATURES; the comments name the books, as in `docid = book-64`.
     """
-    one_of("split", split, ("train", "test", None))
+    one_of("split", split, (*SPLITS, None))
     data = read_letor(SAMPLE_FILE, n_features=len(SAMPLE_FEATURES), dense=True, comments=True)
     data = replace(data, names=SAMPLE_FEATURES)
     if split is None:
         return data
-    return data.select(data.qid <= N_TRAIN if split == "train" else data.qid > N_TRAIN)
+    first, last = SPLITS[split]
+    return data.select((data.qid >= first) & (data.qid <= last))
 
 
 def _dense_features(rng: np.random.Generator, codes: Ints, weights: Floats, dtype: np.dtype) -> tuple[Array, Floats]:

@@ -36,7 +36,8 @@ def require_dask() -> None:
         import dask.dataframe  # noqa: F401
         import distributed  # noqa: F401
     except ImportError:
-        raise ImportError("rankwise.distributed needs two packages: pip install 'rankwise[dask]'") from None
+        cure = "pip install 'dask[dataframe]' distributed"
+        raise ImportError(f"rankwise.distributed needs two packages: {cure}") from None
 
 
 def current_client(given: Client | None = None) -> Client:

@@ -35,7 +35,7 @@ class OnCluster:
     def client(self, client: Client | None) -> None:
         self._client = client
 
-    def predict(self, X: Collection | Matrix) -> Collection | AnyArray:
+    def predict(self, X: Collection | Matrix, qid: object = None) -> Collection | AnyArray:
         """Scores, one per row: a Dask Series for a Dask DataFrame, a Dask array for an array; others as in memory."""
         check_is_fitted(self)
         if not hasattr(X, "dask"):

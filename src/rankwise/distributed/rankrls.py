@@ -10,7 +10,7 @@ from rankwise.distributed.results import with_traffic
 from rankwise.distributed.rows import Rows, threads
 from rankwise.distributed.spread import Columns, spread
 from rankwise.estimators.rankrls import RankRLS
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import one_of
 from rankwise.least_squares.regression import Regression, build, cheapest
 from rankwise.least_squares.squared_gaps import SQUARED
 from rankwise.rankers.checks import positive

@@ -9,14 +9,14 @@ import numpy as np
 from rankwise.distributed.client import Column, Table
 from rankwise.distributed.cluster import OnCluster
 from rankwise.distributed.evaluation import settled
-from rankwise.distributed.executor import Content, build_rows, distributed_objective, itself
+from rankwise.distributed.executor import Cluster, Content, build_rows, distributed_objective, itself
 from rankwise.distributed.ranksvm import check_options
 from rankwise.distributed.results import with_traffic
 from rankwise.distributed.spread import Spread, spread
 from rankwise.estimators.cross_validated import mean_weights
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.estimators.ranksvm_cv import RankSVMCV
-from rankwise.estimators.ranksvm_path import check_strengths, for_selection
+from rankwise.estimators.ranksvm_path import check_strengths, for_selection, usual_grid
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.metrics import Measure, default_measure, evaluate, parse
 from rankwise.model_selection.choice import check_rule
@@ -51,6 +51,9 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
             labels = np.array(data.columns.labels)
             measure = parse(default_measure(labels) if self.measure is None else self.measure)
             self.measure_ = str(measure)
+            if self.Cs is None:
+                pairs = Cluster(data, losses.parse(template.loss)).totals
+                self.Cs_ = usual_grid(float(pairs.sum()), template.normalize_pairs)
             ranker, judging = for_selection(template, 1), settled(measure, float(labels[1]))
             folds = [ClusterFold(data, k, ranker, judging) for k in range(max(data.folds) + 1)]
             table = self._searched(folds, self.Cs_, Workers())
@@ -73,7 +76,7 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
 
     def _refit(self, final: RankSVM, data: Spread) -> None:
         final.n_features_in_, final.n_queries_ = self.n_features_in_, self.n_queries_
-        objective = distributed_objective(data, losses.parse(final.loss), self.C_, final.normalize_pairs)
+        objective = distributed_objective(data, losses.parse(final.loss), self.C_, final.options.pairing().normalize)
         self._keep(final._solve(data, objective))
 
 
@@ -89,7 +92,8 @@ class ClusterFold:
     def path(self, strengths: Sequence[float], start: Array | None) -> Iterator[Judged]:
         train, held_out = self.data.chosen(self.k, without=True), self.data.chosen(self.k, without=False)
         contents = held_out.partitions.state(itself)
-        unit = distributed_objective(train, losses.parse(self.ranker.loss), 1.0, self.ranker.normalize_pairs)
+        normalize = self.ranker.options.pairing().normalize
+        unit = distributed_objective(train, losses.parse(self.ranker.loss), 1.0, normalize)
         for result in follow(self.ranker.options.solver_for(train), unit, strengths, start, self.ranker.callback):
             total, weight = contents.ask(judge, result.point, self.measure)
             yield Judged(total / weight if weight else np.nan, np.nan, result.point)

@@ -13,6 +13,7 @@ from rankwise.estimators.inputs import (
     Documents,
     Ids,
     check_columns,
+    curable,
     keep_columns,
     rows_to_score,
     warn_of_query_ids,
@@ -59,12 +60,14 @@ class Ranker(ScoringRanker):
         if reset:
             self.__dict__.pop("first_index_", None)
         if is_stored(X):
-            raise ValueError(f"{type(self).__name__} takes rows in memory here: give data.read()")
+            where = "partial_fit" if self.takes_disk else type(self).__name__
+            raise ValueError(f"{where} takes rows in memory: give data.read()")
         y = self._exact_labels(y)
         if is_device_array(X):
             return check_fit(self, X, y, sample_weight, reset)
         wanted = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "y_numeric": True}
-        rows, labels = validate_data(self, X, y, reset=reset, **wanted)
+        with curable(X):
+            rows, labels = validate_data(self, X, y, reset=reset, **wanted)
         weights: Floats | None = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
@@ -76,11 +79,12 @@ class Ranker(ScoringRanker):
         is_of_objects = labels is not None and not is_device_array(labels) and np.asarray(labels).dtype == object
         return finite(labels, "y") if is_of_objects else labels
 
-    def predict(self, X: Data) -> Floats:
+    def predict(self, X: Data, qid: Ids = None) -> Floats:
         """Scores, one per row, in the order of the rows; the higher, the better.
 
         X may be rows as in `fit`, a RankingData or a frame; columns are matched by name if both have names. Only
-        differences between documents of one query have a meaning, so `predict` needs no query ids.
+        differences between documents of one query have a meaning. `qid` is not needed: it is there so that every ranker
+        can be called alike.
         """
         check_is_fitted(self)
         with rows_to_score(self, X) as rows:

@@ -15,14 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from rankwise.data.columns import ModelColumns, matched
+from rankwise.data.columns import ModelColumns, for_model
 from rankwise.data.records import RankingData
 from rankwise.estimators.base import Ranker
 from rankwise.estimators.factorization import FactorizedRisk, Progress, descend, quasi_newton
 from rankwise.estimators.inputs import Column, Data, Ids, documents, keep_columns, warn_of_query_ids
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import HostMatrix, Numbers
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import one_of
 from rankwise.metrics import Measure, OfQuery, default_measure, evaluate, parse
 from rankwise.model_selection.splits import Seed
 from rankwise.objective import losses
@@ -166,7 +166,7 @@ class FactorizedRankSVM(Ranker):
         weights = None if weights is None else weights[kept]
         preferences = Preferences(labels[kept], queries.codes[kept], weights, n_jobs=self.n_jobs)
         if not preferences.any:
-            warnings.warn("no preference pair: in every query all labels are equal; all weights are 0", stacklevel=2)
+            warnings.warn("no preference pair: no query has two different labels, so coef_ is 0", stacklevel=2)
         self.C_ = C / divisor(preferences.pairs_per_query(), normalize)
         objective = FactorizedRisk(rows_of(rows[kept], self.n_jobs), preferences, loss, self.C_)
         start = self._start(objective, kept, n_components, random)
@@ -182,7 +182,7 @@ class FactorizedRankSVM(Ranker):
         """(X, y, qid) of the validation data, with the columns of the training data."""
         if isinstance(validation, RankingData):
             known = ModelColumns.of_data(validation) if columns is None else columns
-            data = matched(validation, known, "validation")
+            data = for_model(validation, known, "validation")
             validation = data.X, data.y, data.qid
         wanted = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": False}
         return validate_data(self, validation[0], **wanted), *validation[1:]

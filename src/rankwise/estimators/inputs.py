@@ -6,7 +6,7 @@ Features are matched by name wherever both the ranker and the rows have names.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _get_feature_names
 
 from rankwise.data.chunks import ChunkedData
-from rankwise.data.columns import ModelColumns, matched
+from rankwise.data.columns import ModelColumns, for_model
 from rankwise.data.records import COMMENT, DOCUMENT, RankingData
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import AnyFloats, Numbers, SparseMatrix
@@ -84,6 +84,14 @@ def documents(X: Data, y: Column = None, qid: Ids = None, sample_weight: Column 
     return Documents(features, given["y"], given["qid"], given["sample_weight"])
 
 
+def without_column(X: Data, argument: str, name: str) -> tuple[Data, Array]:
+    """A frame without the column that an argument names, and the values of that column."""
+    names = frame_columns(X) or []
+    if name not in names:
+        raise ValueError(f"{argument} is {name!r}, and X has no such column: give a DataFrame that has it, or an array")
+    return _select(X, [place for place, one in enumerate(names) if one != name]), column(X, name)
+
+
 def keep_columns(ranker: BaseEstimator, columns: ModelColumns | None) -> None:
     """Store the feature names and the first index of the training data, if these have any."""
     if columns is None:
@@ -102,15 +110,26 @@ def rows_to_score(ranker: BaseEstimator, X: Data) -> Iterator[Data]:
     an error.
     """
     if isinstance(X, RankingData):
-        rows = matched(X, ModelColumns.of(ranker), "the data").X if _knows_columns(ranker) else X.X
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")  # matched above
+        rows = for_model(X, ModelColumns.of(ranker), "the data").X if _knows_columns(ranker) else X.X
+        with _names_not_missed():
             yield rows
+        return
+    if hasattr(ranker, "first_index_") and not is_frame(X) and not isinstance(X, ChunkedData):
+        with _names_not_missed():
+            yield X
         return
     known = frame_columns(X) or []
     if has_columns_of(ranker, X) and len(known) > len(wanted := _names_of(ranker)):
         X = _select(X, [known.index(name) for name in wanted])
     yield X
+
+
+@contextmanager
+def _names_not_missed() -> Iterator[None]:
+    """No warning of scikit-learn about an array without names: its columns were matched, or the names came apart."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
 
 
 def has_columns_of(ranker: BaseEstimator, X: Data) -> bool:
@@ -131,9 +150,14 @@ def _knows_columns(ranker: BaseEstimator) -> bool:
     return hasattr(ranker, "feature_names_in_") or hasattr(ranker, "first_index_")
 
 
+def is_frame(X: Data) -> bool:
+    """Whether X is what `rankwise.from_frame` takes: Polars has Arrow's interface only, and a Series has no columns."""
+    return hasattr(X, "__dataframe__") or (hasattr(X, "__arrow_c_stream__") and hasattr(X, "columns"))
+
+
 def frame_columns(X: Data) -> list[str] | None:
     """The names of the columns of a frame (pandas, Polars, Arrow), as texts; None if X is no frame."""
-    if not hasattr(X, "__dataframe__"):
+    if not is_frame(X):
         return None
     names = [str(name) for name in _names(X)]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -193,6 +217,41 @@ def _check_stored_columns(ranker: BaseEstimator, X: ChunkedData, known: Array | 
         odd = sorted(set(X.names) ^ {str(one) for one in known})
         reason = f"only one of them has {odd[0]!r}" if odd else "the order differs; `rankwise predict` reorders them"
         raise ValueError(f"the features of the rows are not those of the model: {reason}")
+
+
+@contextmanager
+def curable(X: Data) -> Iterator[None]:
+    """What scikit-learn says of texts and missing values in the rows of a fit, with the column and the cure."""
+    try:
+        yield
+    except ValueError as error:
+        said = str(error)
+        if said.startswith("Input X contains NaN"):
+            cure = "fill them, by from_frame(frame, missing=0.0) or by a SimpleImputer in a pipeline"
+            raise ValueError(f"Input X contains NaN, missing values{_first_column(X, _has_nan)}: {cure}") from None
+        if "could not convert string to float" in said:
+            cure = "leave the column out, or encode it as numbers"
+            raise ValueError(f"{said}, a text{_first_column(X, _has_text)}: {cure}") from None
+        raise
+
+
+def _first_column(X: Data, is_odd: Callable[[Array], bool]) -> str:
+    for name in frame_columns(X) or []:
+        if is_odd(column(X, name)):
+            return f" in the column {name!r}"
+    return ""
+
+
+def _has_nan(values: Array) -> bool:
+    return bool((values != values).any())
+
+
+def _has_text(values: Array) -> bool:
+    try:
+        values.astype(np.float64)
+    except (TypeError, ValueError):
+        return True
+    return False
 
 
 def warn_of_query_ids(X: Data, qid: Ids) -> None:

@@ -15,7 +15,9 @@ from rankwise.estimators.inputs import (
     Column,
     Ids,
     check_columns,
+    curable,
     documents,
+    is_frame,
     keep_columns,
     rows_to_score,
     warn_of_query_ids,
@@ -24,6 +26,7 @@ from rankwise.estimators.on_device import check_rows
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Floats, Ints, finite
 from rankwise.foundation.devices import is_sparse, library_of, to_host
+from rankwise.foundation.names import key
 from rankwise.kernel_maps import Kernel, KernelMap
 from rankwise.kernel_maps.kernel import Objects
 from rankwise.model_selection.splits import Seed
@@ -67,7 +70,8 @@ class KernelRanker(Ranker):
             X, y = list(X), validate_data(self, X="no_validation", y=y, y_numeric=True)
             check_consistent_length(X, y)
         else:
-            X, y = validate_data(self, X, y, **self._rows_wanted(), y_numeric=True)
+            with curable(X):
+                X, y = validate_data(self, X, y, **self._rows_wanted(), y_numeric=True)
         if self.map_.kernel.precomputed:
             _check_symmetric(X)
         weights: Floats | None = None
@@ -80,14 +84,17 @@ class KernelRanker(Ranker):
 
     def new_map(self) -> KernelMap:
         """The map that the parameters describe, not fitted yet."""
+        if isinstance(self.gamma, str):
+            cure = "give a number, such as 1 / (X.shape[1] * X.var()), which scikit-learn calls 'scale'"
+            raise ValueError(f"gamma is {self.gamma!r}: {cure}; None is 1 / n_features")
         named = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         extra = dict(self.kernel_params or {})
         kernel = Kernel(self.kernel, extra if callable(self.kernel) else named | extra)
         components = None if self.n_components is None else int(positive("n_components", self.n_components))
         return KernelMap(kernel, components, self.landmarks, self.random_state)
 
-    def predict(self, X: Objects) -> Floats:
-        """Scores, one per object, in the order of the objects; the higher, the better.
+    def predict(self, X: Objects, qid: Ids = None) -> Floats:
+        """Scores, one per object, in the order of the objects; the higher, the better. `qid` is not needed.
 
         With kernel="precomputed", X holds the kernel between these objects (rows) and the training objects (columns).
         Kernel values are computed block by block, so their matrix is never held in memory as a whole.
@@ -108,20 +115,23 @@ class KernelRanker(Ranker):
         if not callable(self.kernel):
             return False
         dtype = getattr(X, "dtype", None)
-        if hasattr(X, "__dataframe__"):
+        if is_frame(X):
             return False
         return not (is_sparse(X) or (getattr(X, "ndim", 0) == 2 and dtype is not None and dtype.kind in "fiub"))
 
+    def _named(self, kernel: str) -> bool:
+        return isinstance(self.kernel, str) and key(self.kernel) == kernel
+
     def _rows_wanted(self) -> dict[str, object]:
         wanted: dict[str, object] = {"dtype": np.float64, "order": "C"}
-        if self.kernel == "precomputed":
+        if self._named("precomputed"):
             return wanted
         # scikit-learn's Manhattan distances support 32-bit indices only
-        return wanted | {"accept_sparse": "csr", "accept_large_sparse": self.kernel != "laplacian"}
+        return wanted | {"accept_sparse": "csr", "accept_large_sparse": not self._named("laplacian")}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._named("precomputed")
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
 

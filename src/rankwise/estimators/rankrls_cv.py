@@ -16,7 +16,7 @@ from rankwise.estimators.rankrls import RankRLS, prepared, told
 from rankwise.estimators.ranksvm_path import check_strengths
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import library_of, to_host
-from rankwise.foundation.registry import none_of
+from rankwise.foundation.names import none_of
 from rankwise.foundation.threads import share, thread_count
 from rankwise.least_squares.leave_pair_out import LeftOutPairs, leave_pair_out
 from rankwise.least_squares.leave_query_out import leave_query_out

@@ -12,7 +12,16 @@ from sklearn.utils.validation import validate_data
 
 from rankwise.data.records import RankingData
 from rankwise.estimators.base import Ranker
-from rankwise.estimators.inputs import Column, Data, Ids, documents, keep_columns, rows_to_score, warn_of_query_ids
+from rankwise.estimators.inputs import (
+    Column,
+    Data,
+    Ids,
+    documents,
+    keep_columns,
+    rows_to_score,
+    warn_of_query_ids,
+    without_column,
+)
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import HostMatrix, Numbers, library_of
 from rankwise.model_selection.splits import Seed
@@ -199,7 +208,7 @@ class RankSVM(Ranker):
             frame with a column `qid`, `query_id`, `queryid` or `query`).
         sample_weight : array of shape (n_documents,), default=None
             The weight of the pair (i, j) is sample_weight[i] * sample_weight[j].
-        query_weight : dict by query id, or array of shape (n_documents,), default=None
+        query_weight : dict by query id, array of shape (n_documents,), or name of a column, default=None
             A weight of 2 has the same effect as repeating the query.
         pairs : integer array of shape (n_pairs, 2), default=None
             Rows (better, worse) to learn from instead of y and qid.
@@ -208,6 +217,8 @@ class RankSVM(Ranker):
         options = self.options
         options.pairing()  # an unknown option is an error before the data are checked
         at_host = library_of(X) is None
+        if isinstance(query_weight, str):
+            X, query_weight = without_column(X, "query_weight", query_weight)
         start, callback = self._start(), self.callback
         if pairs is None:
             if pair_weight is not None:
@@ -244,7 +255,7 @@ class RankSVM(Ranker):
     @available_if(_stochastic)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None) -> Self:
         """One epoch of stochastic steps (solver "sgd" or "sgd-queries") on new, complete queries; X as in `fit`."""
-        if self.normalize_pairs != "sum":
+        if self.options.pairing().normalize != "sum":
             raise ValueError(
                 "partial_fit gets a few queries at a time and cannot normalise by all: set normalize_pairs='sum'"
             )

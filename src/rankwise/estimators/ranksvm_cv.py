@@ -12,13 +12,14 @@ from rankwise.estimators.inputs import Column, Data, Ids, keep_columns
 from rankwise.estimators.inputs import documents as documents_of
 from rankwise.estimators.on_device import bring_back
 from rankwise.estimators.ranksvm import RankSVM
-from rankwise.estimators.ranksvm_path import check_strengths, path_fold, template_of
+from rankwise.estimators.ranksvm_path import check_strengths, path_fold, template_of, usual_grid
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import is_sparse, library_of, to_host
 from rankwise.metrics import Measure, default_measure, parse
 from rankwise.model_selection.choice import check_rule
 from rankwise.model_selection.folds import Documents
 from rankwise.model_selection.splits import Folds
+from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries
 from rankwise.rankers.checks import naming_nan
 
@@ -31,7 +32,7 @@ class RankSVMCV(CrossValidated):
     Parameters
     ----------
     Cs : sequence of float, default=None
-        None: 2^-15, 2^-14, ..., 2^10.
+        None: 2^-15, 2^-14, ..., 2^10, and on large data smaller powers too, to 2^-5 times C="auto".
     cv : int, splitter or list of (train rows, held-out rows), default=5
         A number of folds of whole queries (shuffled, always the same); a single query is split by documents.
     measure : str or Measure, default=None
@@ -120,6 +121,9 @@ class RankSVMCV(CrossValidated):
         host_ids = None if given.qid is None else to_host(given.qid)
         measure = parse(default_measure(given.y) if self.measure is None else self.measure)
         self.measure_ = str(measure)
+        if self.Cs is None:
+            pairs = Preferences(given.y, given.qid, given.sample_weight, n_jobs=self.n_jobs).pairs_per_query()
+            self.Cs_ = usual_grid(float(pairs.sum()), template.normalize_pairs)
         documents = Documents(given.X, given.y, host_ids, given.sample_weight)
         splits = documents.splits(self.cv)
         workers = documents.workers(len(splits), self.n_jobs)

@@ -11,7 +11,7 @@ from rankwise.estimators.inputs import Column, Data, Ids, warn_of_query_ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import Numbers, to_host
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import key, one_of
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
 from rankwise.metrics import Measure
@@ -25,9 +25,11 @@ from rankwise.objective.stored import Features
 from rankwise.pairs.queries import QueryIds
 from rankwise.preprocessing import make_scaler
 from rankwise.rankers.checks import positive
+from rankwise.rankers.ranksvm import AUTO_STRENGTH
 from rankwise.solvers import Result, Solver
 
 GRID = tuple(2.0**k for k in range(-15, 11))
+BELOW = 5  # powers of 2 below C = "auto" that the usual grid has at least
 DIRECTIONS = ("up", "down")
 SELECTION_TOL = 1e-3  # a smaller tolerance does not change any measure visibly
 
@@ -134,6 +136,19 @@ def template_of(ranker: RankSVM | None) -> RankSVM:
         raise ValueError(f"ranker must be a RankSVM, whose C is chosen; got a {type(ranker).__name__}: {cure}")
     template: RankSVM = RankSVM() if ranker is None else clone(ranker)
     return template
+
+
+def usual_grid(n_pairs: float, normalize: str = "sum") -> Floats:
+    """2^-15, 2^-14, ..., 2^10; with more than about 30,000 pairs from smaller powers on, so that C = "auto" is inside.
+
+    n_pairs    their number, or with weights their total weight
+    normalize  what C multiplies; an average of pairs needs no smaller C on larger data
+    """
+    usual = np.array(GRID)
+    if key(normalize) != "sum" or not n_pairs > 0:
+        return usual
+    lowest = int(np.floor(np.log2(AUTO_STRENGTH / n_pairs))) - BELOW
+    return 2.0 ** np.arange(min(lowest, round(np.log2(usual[0]))), round(np.log2(usual[-1])) + 1)
 
 
 def check_strengths(name: str, given: Sequence[float] | Array | None) -> Floats:

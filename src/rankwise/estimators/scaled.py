@@ -1,24 +1,25 @@
 """A ranker that scales its features first, so that a model of scaled features predicts on raw ones."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.data.records import RankingData
 from rankwise.estimators.inputs import (
     Column,
     Data,
     Ids,
     check_columns,
+    curable,
     documents,
     keep_columns,
     rows_to_score,
     warn_of_query_ids,
 )
-from rankwise.estimators.scoring import ScoringRanker
+from rankwise.estimators.scoring import ScoringRanker, identified
 from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.names import key
 from rankwise.objective.stored import is_stored
 from rankwise.preprocessing import make_scaler
 
@@ -37,8 +38,6 @@ class ScaledRanker(ScoringRanker):
     ranker_, scaler_ : both as fitted
     """
 
-    __metadata_request__predict: ClassVar = {"qid": True}
-
     def __init__(self, ranker: BaseEstimator, scaler: str = "query-minmax") -> None:
         self.ranker = ranker
         self.scaler = scaler
@@ -50,7 +49,8 @@ class ScaledRanker(ScoringRanker):
         warn_of_query_ids(X, qid)
         self.__dict__.pop("first_index_", None)
         self.scaler_ = make_scaler(self.scaler)
-        scaled = self.scaler_.fit_transform(X, qid=qid)
+        with curable(X):
+            scaled = self.scaler_.fit_transform(X, qid=qid)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}  # not every ranker has them
         self.ranker_ = self._next_ranker().fit(scaled, y, qid, **weights)
         if columns is not None:
@@ -86,10 +86,10 @@ class ScaledRanker(ScoringRanker):
         return int(self.ranker_.n_queries_)
 
     def predict(self, X: Data, qid: Ids = None) -> Floats:
-        """Scores, one per row; the query ids of a RankingData are used if qid is not given."""
+        """Scores, one per row. qid: query ids, or their column in a frame; a RankingData has its own."""
         check_is_fitted(self)
         _check_in_memory(X)
-        ids = X.qid if qid is None and isinstance(X, RankingData) else qid
+        _, ids, _ = identified(X, qid)
         with rows_to_score(self, X) as rows:
             check_columns(self, rows)
             scores: Floats = self.ranker_.predict(self.scaler_.transform(rows, ids))
@@ -100,7 +100,7 @@ class ScaledRanker(ScoringRanker):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not str(self.scaler).startswith("query-")  # which would move the zeros
+        tags.input_tags.sparse = not key(str(self.scaler)).startswith("query-")  # which would move the zeros
         return tags
 
 

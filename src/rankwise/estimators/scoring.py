@@ -29,8 +29,9 @@ class MergedQueriesError(BaseException):
 class ScoringRanker(BaseEstimator):  # type: ignore[misc]
     """What every ranker does with its scores: `score`, `rank`, `top_k`; and scikit-learn's tags."""
 
-    # Class-level requests: with metadata routing on, qid reaches fit and score without any set_*_request call.
+    # Class-level requests: with metadata routing on, qid reaches fit, predict and score without any set_*_request call.
     __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__predict: ClassVar = {"qid": True}
     __metadata_request__score: ClassVar = {"qid": True}
 
     n_queries_: int
@@ -80,7 +81,7 @@ class ScoringRanker(BaseEstimator):  # type: ignore[misc]
         RankedDocuments
             One row per document with query, rank, document, score and row; `to_frame()` makes a DataFrame of it.
         """
-        rows, ids, names = _identified(X, qid, documents)
+        rows, ids, names = identified(X, qid, documents)
         return RankedDocuments.of(np.asarray(to_host(self._scores(rows, ids))), ids, names)
 
     def top_k(self, X: Any, k: int = 10, qid: Any = None, documents: Any = None) -> RankedDocuments:
@@ -95,7 +96,7 @@ class ScoringRanker(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _identified(X: Any, qid: Any, documents: Any) -> tuple[Any, Any, Any]:
+def identified(X: Any, qid: Any, documents: Any = None) -> tuple[Any, Any, Any]:
     """(rows, query ids, document ids); what X brings along, or a frame has in a column, is taken from there."""
     known = frame_columns(X) or []
     for name in (qid, documents):

@@ -55,7 +55,7 @@ def _open_zstandard(path: Path, mode: str) -> BinaryIO:
     try:
         import zstandard
     except ImportError:
-        raise ImportError(".zst files need a package: pip install 'rankwise[zstd]'") from None
+        raise ImportError(".zst files need a package: pip install zstandard") from None
     if mode == "wb":
         return zstandard.open(path, "wb")  # type: ignore[no-any-return]
     return io.BufferedReader(_ZstandardReader(open(path, "rb"), zstandard.ZstdDecompressor()))

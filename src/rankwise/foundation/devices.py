@@ -147,7 +147,7 @@ def check_device(device: str | None) -> None:
     try:
         _MOVES[library](np.zeros(1), place)
     except ImportError as error:
-        raise ValueError(f"device {device!r} needs {library}: pip install 'rankwise[{library}]'") from error
+        raise ValueError(f"device {device!r} needs {library}: pip install {library}") from error
     except (RuntimeError, AssertionError, ValueError) as error:  # as torch and CuPy have it
         reason = str(error).partition("\n")[0]
         raise ValueError(f"device {device!r} cannot be used: {reason}") from error

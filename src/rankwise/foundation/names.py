@@ -1,8 +1,42 @@
-"""Names of features. f1, f2, ... (or f0, f1, ...), in any order, stand for feature numbers; all others are names."""
+"""Names of options, in any case and with `_` or `-`; and of features, where f1, f2, ... (or f0, ...) are numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 QUERY_IDS = ("qid", "query_id", "queryid", "query")  # names of a column of query ids in a data frame
+
+
+def key(name: str) -> str:
+    """What is the same for all spellings of a name."""
+    return name.strip().lower().replace("_", "-")
+
+
+def spelled(name: str, value: object, known: Iterable[str], also: str = "") -> str:
+    """The known name that the argument `name` has as its value, in any spelling; ValueError if there is none.
+
+    also  what else may be given, in words
+    """
+    spellings = {key(one): one for one in known}
+    if isinstance(value, str) and key(value) in spellings:
+        return spellings[key(value)]
+    raise ValueError(none_of(name, value, spellings.values(), also))
+
+
+def one_of(name: str, value: object, known: Iterable[str | None], also: str = "") -> None:
+    """Raise ValueError if the argument `name` has a value that is not `known`, as it is spelled there."""
+    known = list(known)
+    if not any(value is one or (isinstance(value, str) and value == one) for one in known):
+        raise ValueError(none_of(name, value, known, also))
+
+
+def none_of(name: str, value: object, known: Iterable[str | None], also: str = "") -> str:
+    """The sentence about a value that is not known, with the nearest name."""
+    known = list(known)
+    spellings = {key(one): one for one in known if one is not None}
+    near = get_close_matches(key(str(value)), spellings, 1)
+    hint = f" Did you mean {spellings[near[0]]!r}?" if near else ""
+    few, others = "one of " if len(known) > 1 else "", f", or {also}" if also else ""
+    return f"{name} must be {few}{', '.join(map(repr, known))}{others}; got {value!r}.{hint}"
 
 
 def feature_names(n: int, first_index: int) -> list[str]:

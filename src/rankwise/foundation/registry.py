@@ -5,11 +5,13 @@ An entry is an object, or the place where it is defined ("package.module:name"),
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from inspect import signature
 from typing import Generic, TypeVar, cast
+
+from rankwise.foundation.names import key as _key
+from rankwise.foundation.names import none_of
 
 Entry = TypeVar("Entry")
 
@@ -82,26 +84,6 @@ class Registry(Generic[Entry]):
             import_module(self.extension)
 
 
-def one_of(name: str, value: object, known: Iterable[str | None], also: str = "") -> None:
-    """One sentence where the argument `name` has a value that is not `known`.
-
-    also  what else may be given, in words
-    """
-    known = list(known)
-    if not any(value is one or (isinstance(value, str) and value == one) for one in known):
-        raise ValueError(none_of(name, value, known, also))
-
-
-def none_of(name: str, value: object, known: Iterable[str | None], also: str = "") -> str:
-    """That sentence."""
-    known = list(known)
-    spellings = {_key(one): one for one in known if one is not None}
-    near = get_close_matches(_key(str(value)), spellings, 1)
-    hint = f" Did you mean {spellings[near[0]]!r}?" if near else ""
-    few, others = "one of " if len(known) > 1 else "", f", or {also}" if also else ""
-    return f"{name} must be {few}{', '.join(map(repr, known))}{others}; got {value!r}.{hint}"
-
-
 def loaded(entry: Entry | str) -> Entry:
     """Import the object at "package.module:name"; any other object is returned as it is."""
     if not isinstance(entry, str):
@@ -127,7 +109,3 @@ def _if_loaded(entry: Entry | str) -> object:
     """The object, or None if its module has not been imported: then no caller can hold the object."""
     module, _, name = entry.partition(":") if isinstance(entry, str) else ("", "", "")
     return getattr(sys.modules.get(module), name, None) if isinstance(entry, str) else entry
-
-
-def _key(name: str) -> str:
-    return name.strip().lower().replace("_", "-")

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rankwise.foundation.arrays import Floats, Ints
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import spelled
 
 Objects: TypeAlias = Any  # rows of an array or of a sparse matrix, or a list of anything that a kernel takes
 
@@ -27,7 +27,8 @@ class Kernel:
         from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS as NAMED
 
         if not callable(self.function):
-            one_of("kernel", self.function, ("precomputed", *NAMED), also="a callable")
+            known = spelled("kernel", self.function, ("precomputed", *NAMED), also="a callable")
+            object.__setattr__(self, "function", known)
 
     @property
     def precomputed(self) -> bool:

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.devices import DeviceArray, is_device_array, on_device_of, some_rows, to_host
 from rankwise.foundation.memory import memory_at_hand
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import spelled
 from rankwise.kernel_maps import on_device
 from rankwise.kernel_maps.factor import factorise
 from rankwise.kernel_maps.kernel import Kernel, Objects, count, take
@@ -40,10 +40,9 @@ class KernelMap:
         landmarks: str = "random",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        one_of("landmarks", landmarks, LANDMARKS)
         self.kernel = kernel
         self.n_components = n_components
-        self.landmarks = landmarks
+        self.landmarks = spelled("landmarks", landmarks, LANDMARKS)
         self.random_state = random_state
 
     def fit_transform(self, objects: Objects) -> Floats:

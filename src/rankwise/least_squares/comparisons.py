@@ -20,7 +20,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import Selection
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import one_of
 from rankwise.pairs.queries import Queries
 
 TIES = ("include", "exclude")

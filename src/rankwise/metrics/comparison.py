@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rankwise.foundation.arrays import Array, Floats
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import one_of
 from rankwise.foundation.strict_json import Json
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import Rows, counted, latex_table, latex_text, markdown_table, table, visible

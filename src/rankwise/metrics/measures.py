@@ -12,7 +12,8 @@ from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
 from rankwise.foundation.arrays import Floats, read_number
-from rankwise.foundation.registry import NAME, Registry, can_take, one_of
+from rankwise.foundation.names import one_of
+from rankwise.foundation.registry import NAME, Registry, can_take
 
 OfQuery = Callable[..., float]  # of (labels, scores) of a query's documents, best first, and the cutoff if any
 

@@ -35,7 +35,8 @@ def model_of(
     kind = type(ranker).__name__
     if kind not in LINEAR | KERNEL:
         known = ", ".join([*LINEAR, *KERNEL, "RankSVMCV", "ScaledRanker"])
-        raise ValueError(f"a {kind} cannot be saved: there are {known}")
+        cure = "of a search save best_estimator_, and instead of a Pipeline use ScaledRanker"
+        raise ValueError(f"a {kind} cannot be saved, only {known}: {cure}")
     if not hasattr(ranker, "coef_" if kind in LINEAR else "dual_coef_"):
         raise ValueError(f"{kind} is not fitted: call fit before saving it")
     if kind in KERNEL and ranker.dual_coef_.ndim == 2:
@@ -58,7 +59,7 @@ def model_of(
     )
     if kind in LINEAR:
         return LinearModel(coef=ranker.coef_, **vars(common))
-    if not isinstance(ranker.kernel, str) or ranker.kernel == "precomputed":
+    if not isinstance(ranker.kernel, str) or ranker.map_.kernel.precomputed:
         raise ValueError(
             "a model with kernel='precomputed' or a callable cannot be saved: its kernel is not in the model"
         )

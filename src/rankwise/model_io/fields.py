@@ -7,8 +7,10 @@ JSON cannot hold (a callable, a matrix) are kept as null.
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
+from rankwise.foundation.names import key
+from rankwise.foundation.registry import NAME
 from rankwise.foundation.strict_json import Json, Rule, check_object, is_count, is_list_of, is_number, is_text
-from rankwise.model_io.names import OF_ITS_OWN
+from rankwise.model_io.names import LONGEST, OF_ITS_OWN
 
 SUMMARY = ("gradient_norm", "iterations", "converged", "message", "gap", "gap_estimate")
 SINCE_0_1 = ("gap_estimate", "stopping")  # fields that models of version 0.1 lack
@@ -25,7 +27,8 @@ def or_null(rule: Rule) -> Rule:
 
 def one_of(names: Iterable[str]) -> Rule:
     known = list(names)
-    return (lambda value: isinstance(value, str) and value in known), f"one of {', '.join(known)}"
+    keys = set(map(key, known))
+    return (lambda value: isinstance(value, str) and key(value) in keys), f"one of {', '.join(known)}"
 
 
 def read_by(read: Callable[[str], object], expected: str) -> Rule:
@@ -51,10 +54,11 @@ ROWS: Rule = partial(is_list_of, partial(is_list_of, is_number)), "a list of row
 ANYTHING: Rule = (lambda value: True), "anything"
 
 
-def check_model(state: dict[str, Json], weights: Mapping[str, tuple[str, ...]]) -> None:
+def check_model(state: dict[str, Json], weights: Mapping[str, tuple[str, ...]], to_fit: bool = True) -> None:
     """One sentence that names the field where a model file does not hold what `save_model` writes.
 
     weights  kind -> the fields of its weights; the lengths of lists are checked as they are read
+    to_fit   whether the loss must be registered
     """
     check_object({"kind": state.get("kind")}, {"kind": one_of(weights)})
     kind = state["kind"]
@@ -64,7 +68,10 @@ def check_model(state: dict[str, Json], weights: Mapping[str, tuple[str, ...]]) 
     rules["first_index"] = partial(is_count, most=1), "0 or 1"
     rules |= {field: ROWS if field == "references" else VECTOR for field in weights[kind]}
     check_object(state, rules, optional=("C",))  # which models of version 0.1 lack
-    check_object(state["params"], params_rules(kind), "params", SINCE_0_1)
+    params = params_rules(kind)
+    if not to_fit and "loss" in params:
+        params["loss"] = read_by(_check_loss_to_predict, "the name of a loss")
+    check_object(state["params"], params, "params", SINCE_0_1)
     if state["fit"] is not None or kind != "RankSVM":  # whose partial_fit leaves none
         check_object(state["fit"], _fit_rules(), "fit", SINCE_0_1)
     if state["scaler"] is not None:
@@ -157,6 +164,15 @@ def _check_loss(text: str) -> None:
         raise ValueError(text)
 
 
+def _check_loss_to_predict(text: str) -> None:
+    """As `_check_loss`, for losses that are registered here."""
+    from rankwise.objective import losses
+
+    name = text.partition(":")[0]
+    if name in losses.LOSSES or not NAME.fullmatch(name) or len(text) > LONGEST:
+        _check_loss(text)
+
+
 def _check_kernel(name: str) -> None:
     from rankwise.kernel_maps import Kernel
 
@@ -173,6 +189,6 @@ def _are_costs(value: Json) -> bool:
     from rankwise.pairs.costs import NAMES
 
     if isinstance(value, str):
-        return value in NAMES
+        return key(value) in NAMES
     is_table = ROWS[0](value) and len(value) > 1 and all(len(row) == len(value) for row in value)
     return VECTOR[0](value) or is_table

@@ -76,11 +76,11 @@ def is_model_file(path: str | Path) -> bool:
 
 def load_model(path: str | Path) -> "BaseEstimator":
     """The ranker that `save_model` wrote, ready to predict. A file from a stranger can do no harm: see SECURITY.md."""
-    return estimator_of(read_model(path))
+    return estimator_of(read_model(path, to_fit=True))
 
 
-def read_model(path: str | Path) -> LinearModel | KernelModel:
-    """The model that `save_model` wrote, as a value."""
+def read_model(path: str | Path, *, to_fit: bool = False) -> LinearModel | KernelModel:
+    """The model that `save_model` wrote, as a value. Its loss must be registered only if it may be fitted again."""
     try:
         state = read_json(path, MOST_BYTES)
     except ValueError as error:
@@ -92,11 +92,11 @@ def read_model(path: str | Path) -> LinearModel | KernelModel:
         raise ValueError(f"{path} has model version {found!r}, written by rankwise {by}; this reads version {VERSION}")
     _rename_pairs(state.get("params"))
     try:
-        check_registered(state.get("kind"), state.get("params"))
+        check_registered(state.get("kind"), state.get("params"), but=() if to_fit else ("loss",))
     except ValueError as error:
         raise ValueError(f"{path} cannot be loaded: {error}") from None
     try:
-        check_model(state, WEIGHTS)
+        check_model(state, WEIGHTS, to_fit)
         return _revived(state)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{path} is a damaged rankwise model: {error}") from None

@@ -1,5 +1,6 @@
 """A model file holds losses, solvers, schemes and measures by name, and objects by the name they are registered as."""
 
+from collections.abc import Collection
 from typing import Protocol
 
 from rankwise.foundation.registry import NAME
@@ -49,11 +50,14 @@ def name_to_save(parameter: str, value: object) -> object:
     return name
 
 
-def check_registered(kind: object, params: object) -> None:
-    """One sentence where a model file names what is not registered here; other faults are for `check_model`."""
+def check_registered(kind: object, params: object, but: Collection[str] = ()) -> None:
+    """One sentence where a model file names what is not registered here; other faults are for `check_model`.
+
+    but  parameters whose names need not be registered
+    """
     if not isinstance(params, dict) or not isinstance(kind, str):
         return
-    for parameter in NAMED.get(kind, ()):
+    for parameter in set(NAMED.get(kind, ())) - set(but):
         text = params.get(parameter)
         name = text.partition(":")[0].partition("@")[0] if isinstance(text, str) and text != OF_ITS_OWN else ""
         if NAME.fullmatch(name) and len(name) <= LONGEST and name not in _registry(parameter):

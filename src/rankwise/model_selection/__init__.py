@@ -39,3 +39,7 @@ def __getattr__(name: str) -> Any:
     value = vars(import_module(f"rankwise.estimators.{_HOME[name]}"))[name]
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return __all__

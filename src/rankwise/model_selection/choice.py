@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import spelled
 
 RULES = ("best", "one-se")
 GRID = 3  # least number of values for which the end of the grid is reported
@@ -23,8 +23,9 @@ def means_and_errors(values: Floats) -> tuple[Floats, Floats]:
     return means, np.where(n > 1, errors, 0.0)
 
 
-def check_rule(rule: str) -> None:
-    one_of("rule", rule, RULES)
+def check_rule(rule: str) -> str:
+    """The rule as RULES spells it."""
+    return spelled("rule", rule, RULES)
 
 
 def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> int:
@@ -35,7 +36,7 @@ def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> 
 
     simplest_first: a number per model, smaller for simpler models (such as C)
     """
-    check_rule(rule)
+    rule = check_rule(rule)
     if np.isnan(means).all():
         raise ValueError("no fold gave the measure a value: its queries have no pairs, or no relevant documents")
     scores = np.where(np.isnan(means), -np.inf, means)

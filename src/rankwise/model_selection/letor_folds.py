@@ -13,7 +13,7 @@ from rankwise.data.letor import read_letor
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Ints
 from rankwise.foundation.compression import open_bytes
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import one_of
 from rankwise.model_selection.splits import Split
 
 PARTS = 5

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from rankwise.foundation.arrays import Floats, Ints, finite
 from rankwise.foundation.devices import HostMatrix, SparseMatrix
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import one_of
 from rankwise.pairs.queries import Queries
 
 STRATIFY = (None, "length", "labels")

@@ -11,6 +11,8 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import get_routing_for_object
 
+from rankwise.data.frame import from_frame
+from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array, Floats, finite
 from rankwise.foundation.devices import HostMatrix, SparseMatrix
 from rankwise.foundation.strict_json import Json
@@ -107,9 +109,9 @@ class CrossValidation(Tabular):
 
 def cross_validate(
     estimator: Estimator,
-    X: ArrayLike | SparseMatrix,
-    y: ArrayLike,
-    qid: ArrayLike | None = None,
+    X: ArrayLike | SparseMatrix | RankingData,
+    y: ArrayLike | str | None = None,
+    qid: ArrayLike | str | None = None,
     *,
     cv: Folds = 5,
     measures: Measures | None = None,
@@ -117,11 +119,13 @@ def cross_validate(
 ) -> CrossValidation:
     """Fit a clone of `estimator` to each fold's training queries and evaluate it on the held-out queries.
 
+    X, y, qid  as in `fit`: arrays, a RankingData alone, or a frame with the names of its columns
     estimator  a ranker, a ScaledRanker, a pipeline or search that contains one, or anything with fit(X, y, qid=qid)
     cv         a number of folds (whole queries, shuffled, always the same), a splitter, or a list of (train, valid)
     measures   None: the `default_measure` of y
     n_jobs     folds in parallel, by threads; a ranker has its own threads as well
     """
+    X, y, qid = _arrays(X, y, qid)
     rows, labels = rows_of(X), finite(y, "y")
     chosen = parse_all(default_measure(labels) if measures is None else measures)
     ids = None if qid is None else np.asarray(qid)
@@ -137,6 +141,20 @@ def cross_validate(
 
     folds = share(judged, splits_of(cv, rows, labels, ids), thread_count(n_jobs))
     return CrossValidation(folds, [str(one) for one in chosen])
+
+
+def _arrays(
+    X: ArrayLike | SparseMatrix | RankingData, y: ArrayLike | str | None, qid: ArrayLike | str | None
+) -> tuple[ArrayLike | SparseMatrix, ArrayLike, ArrayLike | None]:
+    """Rows, labels and query ids, out of a RankingData or a frame if they are there."""
+    if isinstance(y, str):
+        data = from_frame(X, label=y, qid=qid if isinstance(qid, str) else None)
+        return data.X, data.y, data.qid if isinstance(qid, str) else qid
+    if isinstance(X, RankingData) and y is None and qid is None:
+        return X.X, X.y, X.qid
+    if y is None or isinstance(X, RankingData) or isinstance(qid, str):
+        raise ValueError("give X with y and qid, a RankingData alone, or a frame with y and qid as names of columns")
+    return X, y, qid
 
 
 def rows_of(X: ArrayLike | SparseMatrix) -> HostMatrix:

@@ -20,7 +20,7 @@ from rankwise.foundation.devices import (
     some_rows,
     to_host,
 )
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import spelled
 from rankwise.foundation.threads import thread_count
 from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
@@ -30,6 +30,7 @@ from rankwise.objective.rows import MemoryRows, Rows
 from rankwise.objective.stored import Features, Source, StoredRows
 from rankwise.objective.sums import Sum
 from rankwise.pairs import costs as costs_of
+from rankwise.pairs.composite import check_scope
 from rankwise.pairs.costs import Costs
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries, QueryIds, grouped
@@ -60,9 +61,15 @@ class Pairing:
     normalize: str = "sum"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scheme", check_scheme(self.scheme))
-        one_of("rescaling", self.rescaling, RESCALINGS)
-        one_of("normalize_pairs", self.normalize, NORMALIZATIONS)  # named as the parameter of RankSVM
+        checked = {
+            "scheme": check_scheme(self.scheme),
+            "scope": check_scope(self.scope),
+            "costs": costs_of.check_costs(self.costs),
+            "rescaling": spelled("rescaling", self.rescaling, RESCALINGS),
+            "normalize": spelled("normalize_pairs", self.normalize, NORMALIZATIONS),  # the parameter of RankSVM
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
 
 def build(

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import AnyFloats, namespace, to_host
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import spelled
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
 
 
@@ -122,5 +122,6 @@ SCOPES: dict[str, Callable[[Layout], list[Layout]]] = {  # name -> layouts that 
 }
 
 
-def check_scope(scope: str) -> None:
-    one_of("scope", scope, SCOPES)
+def check_scope(scope: str) -> str:
+    """The scope as SCOPES spells it."""
+    return spelled("scope", scope, SCOPES)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from rankwise.foundation.arrays import Floats, Ints, finite
 from rankwise.foundation.devices import SparseMatrix
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import spelled
 from rankwise.pairs.queries import Queries
 
 Costs: TypeAlias = str | ArrayLike | SparseMatrix | Callable[[Ints, Ints], ArrayLike]
@@ -55,10 +55,13 @@ def separable(costs: Costs, labels: Floats, queries: Queries) -> tuple[Floats, F
 
 def known(costs: Costs) -> bool:
     """Whether the costs are sums of products; those of a callable or of a sparse n × n matrix are not."""
-    if isinstance(costs, str):
-        one_of("costs", costs, NAMES, also="an array, a sparse matrix or a callable")
-        return True
-    return isinstance(costs, np.ndarray | list | tuple)
+    return isinstance(costs, str | np.ndarray | list | tuple)
+
+
+def check_costs(costs: Costs | None) -> Costs | None:
+    """The costs, a name as NAMES spells it."""
+    others = "an array, a sparse matrix or a callable"
+    return spelled("costs", costs, NAMES, also=others) if isinstance(costs, str) else costs
 
 
 def _gains(labels: Floats) -> Floats:

@@ -19,7 +19,7 @@ from rankwise.foundation.devices import (
 from rankwise.foundation.threads import thread_count
 from rankwise.pairs import costs as costs_of
 from rankwise.pairs.composite import SCOPES, CostEngine, SumEngine, check_scope
-from rankwise.pairs.costs import Costs
+from rankwise.pairs.costs import Costs, check_costs
 from rankwise.pairs.device_layout import Grouping
 from rankwise.pairs.device_layout import levels as levels_on_device
 from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
@@ -51,7 +51,7 @@ class Preferences:
         scheme: str | Scheme = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        check_scope(scope)
+        scope, costs = check_scope(scope), check_costs(costs)
         values = finite(exact(labels, "labels", by_order=costs is None), "labels")
         n = values.shape[0]
         groups = grouped(queries, n)

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import SparseMatrix
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import one_of
 from rankwise.pairs.queries import Queries, QueryIds
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class DualSpectrum:
         try:
             matplotlib = import_module("matplotlib.figure")
         except ImportError:
-            raise ImportError("a figure needs matplotlib: pip install 'rankwise[plot]'") from None
+            raise ImportError("a figure needs matplotlib: pip install matplotlib") from None
         figure: Figure = matplotlib.Figure(figsize=(9, 3.5), layout="constrained")
         ranges = [f"{low}–{low + 10}" for low in range(0, 100, 10)]
         for axes, energy in zip(figure.subplots(1, 2, sharey=True), (0.9, 1.0), strict=True):

@@ -15,3 +15,7 @@ def __getattr__(name: str) -> object:
     from rankwise.preprocessing import scalers
 
     return getattr(scalers, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

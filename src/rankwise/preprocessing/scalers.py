@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import one_of
 from rankwise.foundation.strict_json import Json
 from rankwise.pairs.queries import QueryIds
 from rankwise.preprocessing.scaling import BY_QUERY, METHODS, Matrix, Scaling, check_name
@@ -131,6 +131,6 @@ class QueryScaler(Scaler):
 
 def make_scaler(name: str) -> Scaler:
     """The scaler called minmax, zscore, query-minmax or query-zscore, as the command line spells them."""
-    check_name(name)
+    name = check_name(name)
     kind = QueryScaler if name.startswith(BY_QUERY) else FeatureScaler
     return kind(name.removeprefix(BY_QUERY))

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, issparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import spelled
 from rankwise.foundation.strict_json import Json
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import Queries, QueryIds, cut
@@ -56,7 +56,7 @@ class Scaling:
     @classmethod
     def fitted(cls, name: str, X: Matrix, qid: QueryIds | None = None) -> Self:
         """Learn from the rows X, of finite numbers; query ids matter to a scaling by query only."""
-        check_name(name)
+        name = check_name(name)
         by_query, n_features = name.startswith(BY_QUERY), int(X.shape[1])
         check_rows(name, X)
         if by_query and qid is not None:
@@ -83,13 +83,13 @@ class Scaling:
     def from_dict(cls, state: Mapping[str, Json]) -> Self:
         """The scaling whose `to_dict` gave `state`."""
         try:
-            check_name(state["name"])
+            name = check_name(state["name"])
             types = {"shift": np.float64, "scale": np.float64, "feature_names_in": object}
             arrays = {key: np.array(state[key], dtype) for key, dtype in types.items() if key in state}
             n_features = int(state["n_features"])
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not the saved state of a scaler: {error}") from error
-        scaling = cls(state["name"], n_features, *(arrays.get(key) for key in types))
+        scaling = cls(name, n_features, *(arrays.get(key) for key in types))
         numbers = [arrays[key] for key in ("shift", "scale") if key in arrays]
         complete = len(numbers) == 2 or (not numbers and scaling.by_query)
         sized = all(one.shape == (n_features,) for one in arrays.values())
@@ -98,9 +98,9 @@ class Scaling:
         return scaling
 
 
-def check_name(name: str) -> None:
-    """One sentence where no scaler has that name."""
-    one_of("scaler", name, NAMES)
+def check_name(name: str) -> str:
+    """The name of a scaler as NAMES spells it."""
+    return spelled("scaler", name, NAMES)
 
 
 def check_rows(name: str, X: Matrix) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import AnyFloats, DeviceArray, library_of
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import one_of
 from rankwise.least_squares.conjugate import by_conjugate_gradients
 from rankwise.least_squares.regression import Regression, cheapest, regression
 from rankwise.least_squares.solving import ENOUGH, Solution, by_dual, by_primal
@@ -26,7 +26,7 @@ LEFT_OUT_BY = ("auto", "primal", "dual")  # whose leave-out formulas are exact
 ON_DEVICE = {"auto": "auto", "primal": "newton", "cg": "trust-region-diagonal"}
 LEAST = 1e-295  # scores so small have lost digits
 LEAST_FEATURE = 1e-140  # beside an alpha that float64 cannot hold, features so small have weights that are not known
-NO_PAIR = "no preference pair: in every query all labels are equal; all weights are 0"
+NO_PAIR = "no preference pair: no query has two different labels, so coef_ is 0"
 
 
 @dataclass(frozen=True, eq=False)

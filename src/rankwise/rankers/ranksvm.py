@@ -35,7 +35,7 @@ QueryWeights: TypeAlias = Numbers | dict[Hashable, float]  # one per row, or by 
 AUTO = "auto"
 AUTO_STRENGTH = 30.0  # over the mean of the pairs: close to tuned on most data (benchmarks/default_strength.py)
 SPLINE_SHARE = 0.5  # of the objective, that the error of a spline may be without a word
-NO_PAIR = "no preference pair that weighs anything: all weights are 0"
+NO_PAIR = "no preference pair: no query has two different labels (rows of weight 0 do not count), so coef_ is 0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class RankSVMOptions:
 
     def strength(self) -> tuple[float, str]:
         """C and how the pairs are normalised, "auto" resolved."""
-        return strength(self.C, self.normalize_pairs)
+        return strength(self.C, self.pairing().normalize)
 
     def pairing(self) -> Pairing:
         return Pairing(self.scheme, self.scope, self.costs, self.rescaling, self.normalize_pairs)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import one_of
 from rankwise.report.display import Display, drawn, dress, legend, line_style
 from rankwise.solvers import Result, Step
 

@@ -112,7 +112,7 @@ def matplotlib(module: str) -> ModuleType:
     try:
         return import_module(f"matplotlib.{module}")
     except ImportError:
-        raise ImportError("a figure needs matplotlib: pip install 'rankwise[plot]'") from None
+        raise ImportError("a figure needs matplotlib: pip install matplotlib") from None
 
 
 def check_picture(path: str | Path) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from rankwise.foundation.devices import AnyFloats, SparseMatrix, diagonal_of, half_square, length_of, on_device_of
 from rankwise.foundation.functions import Certificate, Certified, Expansion, Function, Located, Scalable
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import one_of
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
 

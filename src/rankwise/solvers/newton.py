@@ -14,7 +14,7 @@ import numpy as np
 
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import Expansion, Function
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import one_of
 from rankwise.objective.objective import Objective
 from rankwise.solvers.base import (
     STOPPED,

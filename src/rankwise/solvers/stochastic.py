@@ -18,7 +18,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.functions import Expansion
-from rankwise.foundation.registry import one_of
+from rankwise.foundation.names import one_of
 from rankwise.objective.objective import Objective, hinge_slack
 from rankwise.solvers.base import Callback, Journal, Result, Start, agrees, begun, decrease, require, went_as_predicted
 from rankwise.solvers.conjugate import ModelStep, conjugate_gradients, make_preconditioner
