@@ -8,14 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.jit import kernel
 from rankwise.objective.chunks import SCALARS, ChunkRay, sizes
 from rankwise.objective.losses import Loss
 from rankwise.objective.risks import PairwiseRisk
 from rankwise.objective.row_kernels import add_transposed, dot
 from rankwise.objective.rows import Rows
-from rankwise.pairs.compiled import FEW_LEVELS, Engine, Ranking, first_node, next_node, sort_queries, sweep
+from rankwise.pairs.compiled import (
+    FEW_LEVELS,
+    Engine,
+    Ranking,
+    find_run,
+    first_node,
+    next_node,
+    sort_query,
+    sorting_space,
+    sweep_query,
+    sweeping_space,
+)
 
 NO_ROWS = np.zeros(0, np.int32)  # the rows of a chunk are stored query by query
 
@@ -47,10 +58,11 @@ class FusedChunk:
         engine = self.risk.preferences.pairs
         assert isinstance(engine, Engine)
         ranking = Ranking.empty(engine)
+        runs = np.empty((len(pieces), 2, self.rows.n_rows), np.int32)
         degrees = np.empty((len(pieces), self.rows.n_rows))
         sums = np.zeros(self.rows.n_features + SCALARS)
-        _expand(self.rows.loaded().arrays, w, self.layout, pieces, ranking.arrays, degrees, sums)
-        return FusedExpansion(w, self, ranking, degrees, sums)
+        _expand(self.rows.loaded().arrays, w, self.layout, pieces, ranking.arrays, runs, degrees, sums)
+        return FusedExpansion(w, self, ranking, runs, degrees, sums)
 
     def along(self, start: Floats, direction: Floats) -> ChunkRay:
         rows = self.rows.loaded()
@@ -62,6 +74,7 @@ class FusedExpansion:
     point: Floats
     chunk: FusedChunk
     ranking: Ranking
+    runs: Ints  # two rows per piece: how far a document's partners reach, in both directions
     degrees: Floats  # one row per piece
     sums: Floats
 
@@ -79,7 +92,7 @@ class FusedExpansion:
             return np.column_stack([self.hessian(column) for column in v.T])
         out = np.zeros(v.size)
         rows = chunk.rows.loaded().arrays
-        _product(rows, v, chunk.layout, chunk.pieces, self.ranking.arrays, self.degrees, out)
+        _product(rows, v, chunk.layout, chunk.pieces, self.ranking.arrays, self.runs, self.degrees, out)
         return out
 
     def hessian_matrix(self) -> Floats:
@@ -97,7 +110,7 @@ class FusedExpansion:
     def _curved(self, columns: Floats) -> Floats:
         """M X, where M + Mᵀ is the Hessian in score space, for some columns of X."""
         out = np.empty_like(columns)
-        _curve(columns, self.chunk.layout, self.chunk.pieces, self.ranking.arrays, self.degrees, out)
+        _curve(columns, self.chunk.layout, self.chunk.pieces, self.ranking.arrays, self.runs, self.degrees, out)
         return out
 
     def hessian_diagonal(self) -> Floats:
@@ -109,24 +122,28 @@ class FusedExpansion:
 
 
 @kernel
-def _expand(rows: Any, w: Floats, layout: Any, pieces: Floats, ranking: Any, degrees: Floats, out: Floats) -> None:
-    """Fill ranking and degrees; add the gradient to out, and behind it the value, the moment and the sum of sizes."""
+def _expand(
+    rows: Any, w: Floats, layout: Any, pieces: Floats, ranking: Any, runs: Ints, degrees: Floats, out: Floats
+) -> None:
+    """Fill ranking, runs and degrees; add the gradient to out, and then the value, the moment and the sum of sizes."""
     starts, n_levels, level, weights, margins = layout
+    order, scores, levels = ranking
     n, d = level.size, w.size
     s, g, work = np.empty(n), np.zeros(n), (np.empty(n), np.empty(n), np.empty(n))
+    sorting, sweeping = sorting_space(starts, order.dtype), sweeping_space(starts, n_levels)
     tau = 0.0 if margins.size else 1.0
     for q in range(n_levels.size):
-        ends = starts[q : q + 2]
-        first, last = ends
+        first, last = starts[q], starts[q + 1]
         dot(rows, first, last, w, s)
         if margins.size:
             for i in range(first, last):
                 s[i] -= margins[i]
-        sort_queries(ends, True, NO_ROWS, s, level, ranking)
+        sort_query(first, last, True, NO_ROWS, s, level, ranking, sorting)
         for p in range(pieces.shape[0]):
             threshold, a, b, c = pieces[p]
-            graph = (threshold + tau - 1.0, ends, n_levels[q : q + 1], ranking)
-            N, sd, sLs = _piece(graph, weights, s, (b + tau * c, c), degrees[p], work, g)
+            find_run(first, last, scores, threshold + tau - 1.0, runs[p])
+            graph = ((first, last, n_levels[q]), order, levels, runs[p])
+            N, sd, sLs = _piece(graph, weights, s, (b + tau * c, c), degrees[p], work, sweeping, g)
             u, uu = tau * N - sd, tau * tau * N - 2 * tau * sd + sLs
             out[d] += a * N + b * u + c / 2 * uu
             out[d + 1] += b * u + c * uu
@@ -135,12 +152,14 @@ def _expand(rows: Any, w: Floats, layout: Any, pieces: Floats, ranking: Any, deg
 
 
 @kernel
-def _piece(graph: Any, weights: Floats, s: Floats, pulls: Any, degree: Floats, work: Any, g: Floats) -> Any:
+def _piece(
+    graph: Any, weights: Floats, s: Floats, pulls: Any, degree: Floats, work: Any, sweeping: Any, g: Floats
+) -> Any:
     """N, s·d and s·Ls of one query's graph, with the scores centred; g gains c Ls - (b + τc) d."""
-    first, last = graph[1]
+    first, last, _ = graph[0]
     pull, c = pulls
     v, below, above = work
-    _sums(graph, weights, below, above)
+    _sums(graph, weights, sweeping, below, above)
     N, total, mean = 0.0, 0.0, 0.0
     for i in range(first, last):
         degree[i] = weights[i] * (below[i] + above[i])
@@ -155,7 +174,7 @@ def _piece(graph: Any, weights: Floats, s: Floats, pulls: Any, degree: Floats, w
         g[i] -= pull * balance
         v[i] = weights[i] * (s[i] - mean)
     if c != 0.0:
-        _sums(graph, v, below, above)
+        _sums(graph, v, sweeping, below, above)
         for i in range(first, last):
             centred = s[i] - mean
             Ls = degree[i] * centred - weights[i] * (below[i] + above[i])
@@ -165,41 +184,44 @@ def _piece(graph: Any, weights: Floats, s: Floats, pulls: Any, degree: Floats, w
 
 
 @kernel
-def _product(rows: Any, v: Floats, layout: Any, pieces: Floats, ranking: Any, degrees: Floats, out: Floats) -> None:
+def _product(
+    rows: Any, v: Floats, layout: Any, pieces: Floats, ranking: Any, runs: Ints, degrees: Floats, out: Floats
+) -> None:
     """Add Xᵀ (Σ c L) X v, the sum over the pieces, to out."""
-    starts, n_levels, level, weights, margins = layout
+    starts, n_levels, level, weights, _ = layout
+    order, _, levels = ranking
     n = level.size
     x, g, scaled, below, above = np.empty(n), np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
-    tau = 0.0 if margins.size else 1.0
+    sweeping = sweeping_space(starts, n_levels)
     for q in range(n_levels.size):
-        ends = starts[q : q + 2]
-        first, last = ends
+        first, last = starts[q], starts[q + 1]
         dot(rows, first, last, v, x)
         for i in range(first, last):
             scaled[i] = weights[i] * x[i]
         for p in range(pieces.shape[0]):
             c = pieces[p, 3]
             if c != 0.0:
-                _sums((pieces[p, 0] + tau - 1.0, ends, n_levels[q : q + 1], ranking), scaled, below, above)
+                _sums(((first, last, n_levels[q]), order, levels, runs[p]), scaled, sweeping, below, above)
                 for i in range(first, last):
                     g[i] += c * (degrees[p, i] * x[i] - weights[i] * (below[i] + above[i]))
         add_transposed(rows, first, last, g, out)
 
 
 @kernel
-def _sums(graph: Any, v: Floats, below: Floats, above: Floats) -> None:
+def _sums(graph: Any, v: Floats, sweeping: Any, below: Floats, above: Floats) -> None:
     """below(v) and above(v) of one query, without the documents' own weights."""
-    threshold, ends, n_levels, ranking = graph
-    for upward, out in ((False, below), (True, above)):
-        out[ends[0] : ends[1]] = 0.0
-        sweep(upward, threshold, ends, n_levels, ranking, v, out)
+    query, order, levels, runs = graph
+    for i in range(query[0], query[1]):
+        below[i], above[i] = 0.0, 0.0
+    sweep_query(False, query, (order, levels, runs[0]), v, sweeping, below)
+    sweep_query(True, query, (order, levels, runs[1]), v, sweeping, above)
 
 
 @kernel
-def _curve(X: Floats, layout: Any, pieces: Floats, ranking: Any, degrees: Floats, out: Floats) -> None:
+def _curve(X: Floats, layout: Any, pieces: Floats, ranking: Any, runs: Ints, degrees: Floats, out: Floats) -> None:
     """out = M X, where M + Mᵀ = Σ c L: Σ c (½ D X - below(X)), which has one sum over pairs where L X has two."""
-    starts, n_levels, _, weights, margins = layout
-    tau, curvatures = 0.0 if margins.size else 1.0, pieces[:, 3]
+    starts, n_levels, _, weights, _ = layout
+    curvatures = pieces[:, 3]
     for i in range(X.shape[0]):
         degree = 0.0
         for p in range(curvatures.size):
@@ -210,20 +232,22 @@ def _curve(X: Floats, layout: Any, pieces: Floats, ranking: Any, degrees: Floats
     for q in range(n_levels.size):
         for p in range(curvatures.size):
             if curvatures[p] != 0.0:
-                query = (starts[q], starts[q + 1], n_levels[q], pieces[p, 0] + tau - 1.0)
-                _subtract_below(query, ranking, X, weights, curvatures[p], sums, out)
+                query = (starts[q], starts[q + 1], n_levels[q])
+                _subtract_below(query, ranking, runs[p, 0], X, weights, curvatures[p], sums, out)
 
 
 @kernel
-def _subtract_below(query: Any, ranking: Any, X: Floats, weights: Floats, c: float, sums: Floats, out: Floats) -> None:
+def _subtract_below(
+    query: Any, ranking: Any, run: Ints, X: Floats, weights: Floats, c: float, sums: Floats, out: Floats
+) -> None:
     """out -= c below(X) for one query: the sweep of `pairs.compiled`, row by row where the rows are."""
-    first, last, k, threshold = query
-    order, scores, levels = ranking
+    first, last, k = query
+    order, _, levels = ranking
     few = k <= FEW_LEVELS
     sums[:k] = 0.0
     entering = last - 1
     for p in range(last - 1, first - 1, -1):
-        while entering >= first and scores[p] - scores[entering] < threshold:
+        while entering >= last - run[p]:
             row, node = order[entering], first_node(levels[entering], False)
             while node > 0:
                 for j in range(X.shape[1]):
