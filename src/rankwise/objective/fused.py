@@ -19,13 +19,14 @@ from rankwise.pairs.compiled import (
     FEW_LEVELS,
     Engine,
     Ranking,
+    buffers,
     find_run,
     first_node,
     next_node,
+    room_for_sums,
     sort_query,
     sorting_space,
     sweep_query,
-    sweeping_space,
 )
 
 NO_ROWS = np.zeros(0, np.int32)  # the rows of a chunk are stored query by query
@@ -125,12 +126,16 @@ class FusedExpansion:
 def _expand(
     rows: Any, w: Floats, layout: Any, pieces: Floats, ranking: Any, runs: Ints, degrees: Floats, out: Floats
 ) -> None:
-    """Fill ranking, runs and degrees; add the gradient to out, and then the value, the moment and the sum of sizes."""
+    """Fill ranking, runs and degrees; add the gradient to out, and behind it the value, the moment, the sum of sizes.
+
+    Between the sort and the way back to the rows, all is in the order of the scores.
+    """
     starts, n_levels, level, weights, margins = layout
-    order, scores, levels = ranking
-    n, d = level.size, w.size
-    s, g, work = np.empty(n), np.zeros(n), (np.empty(n), np.empty(n), np.empty(n))
-    sorting, sweeping = sorting_space(starts, order.dtype), sweeping_space(starts, n_levels)
+    order, scores, _ = ranking
+    d = w.size
+    s, pull = np.empty(level.size), np.empty(level.size)
+    work, sums, spare = buffers(starts, 5), room_for_sums(n_levels), sorting_space(starts, order.dtype)
+    scale, g = work[0], work[1]
     tau = 0.0 if margins.size else 1.0
     for q in range(n_levels.size):
         first, last = starts[q], starts[q + 1]
@@ -138,46 +143,52 @@ def _expand(
         if margins.size:
             for i in range(first, last):
                 s[i] -= margins[i]
-        sort_query(first, last, True, NO_ROWS, s, level, ranking, sorting)
+        sort_query(first, last, True, NO_ROWS, s, level, ranking, spare)
+        for i in range(last - first):
+            scale[i], g[i] = weights[order[first + i]], 0.0
         for p in range(pieces.shape[0]):
             threshold, a, b, c = pieces[p]
             find_run(first, last, scores, threshold + tau - 1.0, runs[p])
-            graph = ((first, last, n_levels[q]), order, levels, runs[p])
-            N, sd, sLs = _piece(graph, weights, s, (b + tau * c, c), degrees[p], work, sweeping, g)
+            query = (first, last, n_levels[q])
+            N, sd, sLs = _piece(query, ranking, runs[p], (b + tau * c, c), degrees[p], work, sums)
             u, uu = tau * N - sd, tau * tau * N - 2 * tau * sd + sLs
             out[d] += a * N + b * u + c / 2 * uu
             out[d + 1] += b * u + c * uu
             out[d + 2] += (abs(b) + abs(c)) * (tau * N + 2 * abs(sd) + abs(sLs))
-        add_transposed(rows, first, last, g, out)
+        for i in range(last - first):
+            pull[order[first + i]] = g[i]
+        add_transposed(rows, first, last, pull, out)
 
 
 @kernel
-def _piece(
-    graph: Any, weights: Floats, s: Floats, pulls: Any, degree: Floats, work: Any, sweeping: Any, g: Floats
-) -> Any:
+def _piece(query: Any, ranking: Any, runs: Ints, pulls: Any, degrees: Floats, work: Floats, sums: Any) -> Any:
     """N, s·d and s·Ls of one query's graph, with the scores centred; g gains c Ls - (b + τc) d."""
-    first, last, _ = graph[0]
+    first, last, _ = query
+    order, scores, levels = ranking
+    n = last - first
     pull, c = pulls
-    v, below, above = work
-    _sums(graph, weights, sweeping, below, above)
+    scale, g, v, below, above = work[0], work[1], work[2], work[3], work[4]
+    _sums(query, levels, runs, scale, sums, below, above)
     N, total, mean = 0.0, 0.0, 0.0
-    for i in range(first, last):
-        degree[i] = weights[i] * (below[i] + above[i])
-        N += weights[i] * below[i]
-        total += degree[i]
-        mean += degree[i] * s[i]
+    for i in range(n):
+        degree = scale[i] * (below[i] + above[i])
+        degrees[order[first + i]] = degree
+        N += scale[i] * below[i]
+        total += degree
+        mean += degree * scores[first + i]
     mean = mean / total if total > 0 else 0.0
     sd, sLs = 0.0, 0.0
-    for i in range(first, last):
-        balance = weights[i] * (below[i] - above[i])
-        sd += (s[i] - mean) * balance
+    for i in range(n):
+        centred = scores[first + i] - mean
+        balance = scale[i] * (below[i] - above[i])
+        sd += centred * balance
         g[i] -= pull * balance
-        v[i] = weights[i] * (s[i] - mean)
+        v[i] = scale[i] * centred
     if c != 0.0:
-        _sums(graph, v, sweeping, below, above)
-        for i in range(first, last):
-            centred = s[i] - mean
-            Ls = degree[i] * centred - weights[i] * (below[i] + above[i])
+        _sums(query, levels, runs, v, sums, below, above)
+        for i in range(n):
+            centred = scores[first + i] - mean
+            Ls = degrees[order[first + i]] * centred - scale[i] * (below[i] + above[i])
             sLs += centred * Ls
             g[i] += c * Ls
     return N, sd, sLs
@@ -190,31 +201,29 @@ def _product(
     """Add Xᵀ (Σ c L) X v, the sum over the pieces, to out."""
     starts, n_levels, level, weights, _ = layout
     order, _, levels = ranking
-    n = level.size
-    x, g, scaled, below, above = np.empty(n), np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
-    sweeping = sweeping_space(starts, n_levels)
+    x, g, work, sums = np.empty(level.size), np.zeros(level.size), buffers(starts, 3), room_for_sums(n_levels)
+    scaled, below, above = work[0], work[1], work[2]
     for q in range(n_levels.size):
         first, last = starts[q], starts[q + 1]
         dot(rows, first, last, v, x)
-        for i in range(first, last):
-            scaled[i] = weights[i] * x[i]
+        for i in range(last - first):
+            row = order[first + i]
+            scaled[i] = weights[row] * x[row]
         for p in range(pieces.shape[0]):
             c = pieces[p, 3]
             if c != 0.0:
-                _sums(((first, last, n_levels[q]), order, levels, runs[p]), scaled, sweeping, below, above)
-                for i in range(first, last):
-                    g[i] += c * (degrees[p, i] * x[i] - weights[i] * (below[i] + above[i]))
+                _sums((first, last, n_levels[q]), levels, runs[p], scaled, sums, below, above)
+                for i in range(last - first):
+                    row = order[first + i]
+                    g[row] += c * (degrees[p, row] * x[row] - weights[row] * (below[i] + above[i]))
         add_transposed(rows, first, last, g, out)
 
 
 @kernel
-def _sums(graph: Any, v: Floats, sweeping: Any, below: Floats, above: Floats) -> None:
+def _sums(query: Any, levels: Ints, runs: Ints, v: Floats, sums: Any, below: Floats, above: Floats) -> None:
     """below(v) and above(v) of one query, without the documents' own weights."""
-    query, order, levels, runs = graph
-    for i in range(query[0], query[1]):
-        below[i], above[i] = 0.0, 0.0
-    sweep_query(False, query, (order, levels, runs[0]), v, sweeping, below)
-    sweep_query(True, query, (order, levels, runs[1]), v, sweeping, above)
+    sweep_query(False, query, levels, runs[0], v, sums, below)
+    sweep_query(True, query, levels, runs[1], v, sums, above)
 
 
 @kernel

@@ -108,43 +108,63 @@ def find_run(first: int, last: int, scores: Floats, threshold: float, runs: Ints
 
 @kernel
 def sweep(upward: bool, starts: Ints, n_levels: Ints, documents: Any, v: Floats, out: Floats) -> None:
-    """Add above(v) if `upward`, else below(v), to out, for the queries between `starts`."""
-    space = sweeping_space(starts, n_levels)
+    """Add above(v) if `upward`, else below(v), to out, for the queries between `starts`.
+
+    Values are copied into the order of the scores first, and the sums back afterwards: in loops of their own these
+    reads overlap in the memory system; between the steps of a sweep each would wait for the one before.
+    """
+    order, levels, run = documents
+    copies, sums = buffers(starts, 2), room_for_sums(n_levels)
+    values, found = copies[0], copies[1]
     for q in range(n_levels.size):
-        sweep_query(upward, (starts[q], starts[q + 1], n_levels[q]), documents, v, space, out)
+        first, last = starts[q], starts[q + 1]
+        for p in range(first, last):
+            values[p - first] = v[order[p]]
+        sweep_query(upward, (first, last, n_levels[q]), levels, run, values, sums, found)
+        for p in range(first, last):
+            out[order[p]] += found[p - first]
 
 
 @kernel
-def sweeping_space(starts: Ints, n_levels: Ints) -> tuple[Floats, Floats, Floats]:
-    """Room to sweep any of these queries: a table for few levels; for many a Fenwick tree and two copies of values."""
-    longest, most = 0, 0
-    for q in range(n_levels.size):
-        if n_levels[q] > FEW_LEVELS:
-            longest, most = max(longest, starts[q + 1] - starts[q]), max(most, n_levels[q])
-    return np.empty((BLOCK + 1, LANES)), np.empty(most), np.empty((2, longest))
+def buffers(starts: Ints, number: int) -> Floats:
+    """So many vectors, long enough for any of these queries."""
+    longest = 0
+    for q in range(starts.size - 1):
+        longest = max(longest, starts[q + 1] - starts[q])
+    return np.empty((number, longest))
 
 
 @kernel
-def sweep_query(upward: bool, query: Any, documents: Any, v: Floats, space: Any, out: Floats) -> None:
-    """The same for one query of k levels, the documents first, ..., last - 1 in the order of the scores."""
-    table, tree, copies = space
+def room_for_sums(n_levels: Ints) -> tuple[Floats, Floats]:
+    """For any of these queries: a table for few levels, a Fenwick tree for many."""
+    return np.empty((BLOCK + 1, LANES)), np.empty(n_levels.max())
+
+
+@kernel
+def sweep_query(upward: bool, query: Any, levels: Ints, run: Ints, v: Floats, sums: Any, out: Floats) -> None:
+    """out = above(v) or below(v) for one query of k levels, whose documents first, ..., last - 1 are sorted by score.
+
+    v and out begin with the first of them.
+    """
+    table, tree = sums
     if query[2] <= FEW_LEVELS:
-        _sweep_few(upward, query, documents, v, table, out)
+        _sweep_few(upward, query, levels, run, v, table, out)
     else:
-        _sweep_many(upward, query, documents, v, tree, copies, out)
+        _sweep_many(upward, query, levels, run, v, tree, out)
 
 
 @kernel
-def _sweep_few(upward: bool, query: Any, documents: Any, v: Floats, table: Floats, out: Floats) -> None:
+def _sweep_few(upward: bool, query: Any, levels: Ints, run: Ints, v: Floats, table: Floats, out: Floats) -> None:
     """table[e, c]: the sum over the first e documents to enter, of those that are below the level base + c.
 
     Block by block, all enter first and then all look up their sums: in neither loop does the processor have to guess
     a branch from scores or levels, which would take longer than the arithmetic. Upwards, levels count from the top.
     """
     first, last, k = query
-    order, levels, run = documents
     n = last - first
-    start, step, top = (first, 1, k - 1) if upward else (last - 1, -1, 0)
+    start, step, top = (0, 1, k - 1) if upward else (n - 1, -1, 0)
+    for p in range(n):
+        out[p] = 0.0
     for base in range(1, k, LANES):
         a, b, c, d = 0.0, 0.0, 0.0, 0.0
         here = 0
@@ -153,36 +173,28 @@ def _sweep_few(upward: bool, query: Any, documents: Any, v: Floats, table: Float
             table[0, 0], table[0, 1], table[0, 2], table[0, 3] = a, b, c, d
             for entered in range(begin, end):
                 p = start + step * entered
-                value, under = v[order[p]], UNDER[top - step * levels[p] - base + FEW_LEVELS]
-                a += value * under[0]
-                b += value * under[1]
-                c += value * under[2]
-                d += value * under[3]
+                under = UNDER[top - step * levels[first + p] - base + FEW_LEVELS]
+                a += v[p] * under[0]
+                b += v[p] * under[1]
+                c += v[p] * under[2]
+                d += v[p] * under[3]
                 row = table[entered + 1 - begin]
                 row[0], row[1], row[2], row[3] = a, b, c, d
             ready = n if end == n else here
-            while ready < n and run[start + step * ready] <= end:
+            while ready < n and run[first + start + step * ready] <= end:
                 ready += 1
             for reading in range(here, ready):
                 p = start + step * reading
-                lane = top - step * levels[p] - base
-                found = table[run[p] - begin, lane % LANES]
-                out[order[p]] += found if lane // LANES == 0 else 0.0
+                lane = top - step * levels[first + p] - base
+                found = table[run[first + p] - begin, lane % LANES]
+                out[p] += found if lane // LANES == 0 else 0.0
             here = ready
 
 
 @kernel
-def _sweep_many(upward: bool, query: Any, documents: Any, v: Floats, tree: Floats, copies: Floats, out: Floats) -> None:
-    """Each document waits for those that enter before it.
-
-    Values are copied into the order of the scores first, and the sums back afterwards: in loops of their own these
-    reads overlap in the memory system; between the steps of the sweep each would wait for the one before.
-    """
+def _sweep_many(upward: bool, query: Any, levels: Ints, run: Ints, v: Floats, tree: Floats, out: Floats) -> None:
+    """Each document waits for those that enter before it."""
     first, last, k = query
-    order, levels, run = documents
-    values, found = copies[0], copies[1]
-    for p in range(first, last):
-        values[p - first] = v[order[p]]
     start, step = (first, 1) if upward else (last - 1, -1)
     tree[:k] = 0.0
     entered = 0
@@ -191,16 +203,14 @@ def _sweep_many(upward: bool, query: Any, documents: Any, v: Floats, tree: Float
             entering = start + step * entered
             node = first_node(levels[entering], upward)
             while node > 0:
-                tree[node - 1] += values[entering - first]
+                tree[node - 1] += v[entering - first]
                 node = next_node(node, k, False, upward)
             entered += 1
         total, node = 0.0, first_node(levels[p], not upward)
         while node > 0:
             total += tree[node - 1]
             node = next_node(node, k, False, not upward)
-        found[p - first] = total
-    for p in range(first, last):
-        out[order[p]] += found[p - first]
+        out[p - first] = total
 
 
 @kernel
