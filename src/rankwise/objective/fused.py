@@ -231,14 +231,14 @@ def _curve(X: Floats, layout: Any, pieces: Floats, ranking: Any, runs: Ints, deg
     """out = M X, where M + Mᵀ = Σ c L: Σ c (½ D X - below(X)), which has one sum over pairs where L X has two."""
     starts, n_levels, _, weights, _ = layout
     curvatures = pieces[:, 3]
-    for i in range(X.shape[0]):
-        degree = 0.0
-        for p in range(curvatures.size):
-            degree += curvatures[p] * degrees[p, i]
-        for j in range(X.shape[1]):
-            out[i, j] = 0.5 * degree * X[i, j]
     sums = np.empty((n_levels.max(), X.shape[1]))
     for q in range(n_levels.size):
+        for i in range(starts[q], starts[q + 1]):
+            degree = 0.0
+            for p in range(curvatures.size):
+                degree += curvatures[p] * degrees[p, i]
+            for j in range(X.shape[1]):
+                out[i, j] = 0.5 * degree * X[i, j]
         for p in range(curvatures.size):
             if curvatures[p] != 0.0:
                 query = (starts[q], starts[q + 1], n_levels[q])
