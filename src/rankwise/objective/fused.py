@@ -167,8 +167,9 @@ def _piece(query: Any, ranking: Any, runs: Ints, pulls: Any, degrees: Floats, wo
     order, scores, levels = ranking
     n = last - first
     pull, c = pulls
-    scale, g, v, below, above = work[0], work[1], work[2], work[3], work[4]
-    _sums(query, levels, runs, scale, sums, below, above)
+    scale, g, v, found = work[0], work[1], work[2], work[3:]
+    below, above = found[0], found[1]
+    _sums(query, levels, runs, scale, sums, found)
     N, total, mean = 0.0, 0.0, 0.0
     for i in range(n):
         degree = scale[i] * (below[i] + above[i])
@@ -185,7 +186,7 @@ def _piece(query: Any, ranking: Any, runs: Ints, pulls: Any, degrees: Floats, wo
         g[i] -= pull * balance
         v[i] = scale[i] * centred
     if c != 0.0:
-        _sums(query, levels, runs, v, sums, below, above)
+        _sums(query, levels, runs, v, sums, found)
         for i in range(n):
             centred = scores[first + i] - mean
             Ls = degrees[order[first + i]] * centred - scale[i] * (below[i] + above[i])
@@ -202,7 +203,7 @@ def _product(
     starts, n_levels, level, weights, _ = layout
     order, _, levels = ranking
     x, g, work, sums = np.empty(level.size), np.zeros(level.size), buffers(starts, 3), room_for_sums(n_levels)
-    scaled, below, above = work[0], work[1], work[2]
+    scaled, found = work[0], work[1:]
     for q in range(n_levels.size):
         first, last = starts[q], starts[q + 1]
         dot(rows, first, last, v, x)
@@ -212,18 +213,18 @@ def _product(
         for p in range(pieces.shape[0]):
             c = pieces[p, 3]
             if c != 0.0:
-                _sums((first, last, n_levels[q]), levels, runs[p], scaled, sums, below, above)
+                _sums((first, last, n_levels[q]), levels, runs[p], scaled, sums, found)
                 for i in range(last - first):
                     row = order[first + i]
-                    g[row] += c * (degrees[p, row] * x[row] - weights[row] * (below[i] + above[i]))
+                    g[row] += c * (degrees[p, row] * x[row] - weights[row] * (found[0, i] + found[1, i]))
         add_transposed(rows, first, last, g, out)
 
 
 @kernel
-def _sums(query: Any, levels: Ints, runs: Ints, v: Floats, sums: Any, below: Floats, above: Floats) -> None:
-    """below(v) and above(v) of one query, without the documents' own weights."""
-    sweep_query(False, query, levels, runs[0], v, sums, below)
-    sweep_query(True, query, levels, runs[1], v, sums, above)
+def _sums(query: Any, levels: Ints, runs: Ints, v: Floats, sums: Any, found: Floats) -> None:
+    """found = (below(v), above(v)) of one query, without the documents' own weights."""
+    for upward in range(2):  # one call for both: all of it is compiled once
+        sweep_query(upward == 1, query, levels, runs[upward], v, sums, found[upward])
 
 
 @kernel

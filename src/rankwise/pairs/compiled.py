@@ -103,7 +103,8 @@ def find_run(first: int, last: int, scores: Floats, threshold: float, runs: Ints
             runs[1, j] = i - first
             j += 1
         runs[0, i] = last - j
-    runs[1, j:last] = last - first
+    for left in range(j, last):
+        runs[1, left] = last - first
 
 
 @kernel
@@ -173,13 +174,12 @@ def _sweep_few(upward: bool, query: Any, levels: Ints, run: Ints, v: Floats, tab
             table[0, 0], table[0, 1], table[0, 2], table[0, 3] = a, b, c, d
             for entered in range(begin, end):
                 p = start + step * entered
-                under = UNDER[top - step * levels[first + p] - base + FEW_LEVELS]
-                a += v[p] * under[0]
-                b += v[p] * under[1]
-                c += v[p] * under[2]
-                d += v[p] * under[3]
-                row = table[entered + 1 - begin]
-                row[0], row[1], row[2], row[3] = a, b, c, d
+                level, row = top - step * levels[first + p] - base + FEW_LEVELS, entered + 1 - begin
+                a += v[p] * UNDER[level, 0]
+                b += v[p] * UNDER[level, 1]
+                c += v[p] * UNDER[level, 2]
+                d += v[p] * UNDER[level, 3]
+                table[row, 0], table[row, 1], table[row, 2], table[row, 3] = a, b, c, d
             ready = n if end == n else here
             while ready < n and run[first + start + step * ready] <= end:
                 ready += 1
@@ -196,7 +196,8 @@ def _sweep_many(upward: bool, query: Any, levels: Ints, run: Ints, v: Floats, tr
     """Each document waits for those that enter before it."""
     first, last, k = query
     start, step = (first, 1) if upward else (last - 1, -1)
-    tree[:k] = 0.0
+    for node in range(k):
+        tree[node] = 0.0
     entered = 0
     for p in range(start, start + step * (last - first), step):
         while entered < run[p]:
