@@ -1,9 +1,10 @@
 """The pair engine on a CPU: one sort per point, two sweeps in score order per product, queries in parallel.
 
 Go through a query's documents from the highest score down. The partners j of i with s_i - s_j < t are a run of
-documents that only grows, so each enters once. Their values are summed by level, in a table for few levels and in a
-Fenwick tree for many; `below` needs the sum over the levels below that of i. `above` is the transpose: upward, adding
-where `below` reads and reading where `below` adds. O(l log l) per sort, O(l log k) per product.
+documents that only grows, so each enters once. The runs' lengths are found once per threshold. The values are summed by
+level, in tables for few levels and in a Fenwick tree for many; `below` needs the sum over the levels below that of i.
+`above` is the transpose: upward, adding where `below` reads and reading where `below` adds. O(l log l) per sort,
+O(l log k) per product.
 """
 
 from dataclasses import dataclass
