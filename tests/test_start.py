@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import obey_modes
+from commands import obey_modes, run, write_sample
 
 import rankwise
 
@@ -80,6 +80,24 @@ for name, args in {LIGHT!r}.items():
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_predict_starts_light(tmp_path, monkeypatch):
+    """A linear model and a small file need neither compiled kernels nor SciPy's packages."""
+    code = """
+import sys
+sys.argv = ["rankwise", "predict", "model.json", "train.txt", "-o", "scores.txt"]
+from rankwise.cli import main
+try:
+    main()
+except SystemExit as stop:
+    assert not stop.code
+"""
+    write_sample(tmp_path)
+    run("train", tmp_path / "train.txt", "-o", tmp_path / "model.json")
+    monkeypatch.chdir(tmp_path)
+    heavy = {"numba", "scipy.sparse", "scipy.linalg", "scipy.optimize", "sklearn", "pandas", "pyarrow", "rich"}
+    assert not modules_after(code) & heavy
 
 
 def test_public_names():

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from rankwise import metrics
 from rankwise.cli.speech import checked, doing, say
@@ -16,6 +15,7 @@ from rankwise.data.columns import Known, matched, same_columns
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import is_rounded_integer, read_number
 from rankwise.foundation.compression import open_bytes
+from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.outputs import naming
 from rankwise.model_io.conversion import estimator_of
 from rankwise.model_io.files import is_model_file
@@ -43,20 +43,25 @@ def read_data(source: Any, known: Known | None = None, **options: Any) -> Rankin
         data = formats.read_data(source, **options)
     if known is None:
         return data
-    if is_indexed or sparse.issparse(data.X):
-        _note_zeros(data, known, name)
+    if is_indexed or is_sparse(data.X):
+        note_zeros(first_unused(data), known, name)
     return matched(data, known, name)
 
 
-def _note_zeros(data: RankingData, known: Known, name: str) -> None:
-    """Ranking text leaves zeros out, so that one cannot tell a short line from data of fewer features: say so."""
+def first_unused(data: RankingData) -> int:
+    """The number of the first feature after the last one that is not 0 in every row."""
     X, used = data.X, data.n_features
-    if sparse.issparse(X):
+    if is_sparse(X):
         used = int(X.indices.max(initial=-1)) + 1
     else:
         while used and not X[:, used - 1].any():
             used -= 1
-    first, last = data.first_index + used, known.first_index + known.n_features - 1
+    return data.first_index + used
+
+
+def note_zeros(first: int, known: Known, name: str) -> None:
+    """Ranking text leaves zeros out, so that one cannot tell a short line from data of fewer features: say so."""
+    last = known.first_index + known.n_features - 1
     if first <= last:
         which = f"feature {first}" if first == last else f"features {first} to {last}"
         say(f"note: {name} has no value other than 0 for {which} of the model")
@@ -111,14 +116,14 @@ def check_order(model: str, data: str | None) -> None:
         raise ValueError(f"{data} is a model, and {model} is not: the order is MODEL DATA")
 
 
-def finite_scores(model: Any, data: Any, of: str, on: str) -> Any:
+def finite_scores(model: Any, data: Any, of: str, on: str, rows_before: int = 0) -> Any:
     """Scores by the model `of` a file `on` another one; one sentence where they overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores = scores_of(model, data)
     bad = np.flatnonzero(~np.isfinite(scores))
     if bad.size:
         raise ValueError(
-            f"{of} gives row {bad[0] + 1} of {on} the score {scores[bad[0]]}: "
+            f"{of} gives row {rows_before + bad[0] + 1} of {on} the score {scores[bad[0]]}: "
             "its weights, or the features, are too large"
         )
     return scores

@@ -10,14 +10,11 @@ import numpy as np
 
 from rankwise import metrics
 from rankwise.cli.inputs import (
-    check_order,
-    finite_scores,
     left_on_disk,
     names_for,
     note_one_query,
     parse_measures,
     read_data,
-    read_for,
     scores_of,
 )
 from rankwise.cli.judging import Judge
@@ -25,8 +22,6 @@ from rankwise.cli.models import make_training
 from rankwise.cli.speech import answer, answer_json, counted, doing, say, stop_here, table
 from rankwise.cli.targets import check_target
 from rankwise.data.columns import ModelColumns
-from rankwise.data.trec import document_ids, write_qrels, write_run
-from rankwise.foundation.outputs import written_beside
 from rankwise.foundation.texts import visible
 from rankwise.model_io.conversion import estimator_of, model_of
 from rankwise.model_io.files import is_model_file, read_model, write_model
@@ -135,32 +130,6 @@ def follower(progress: Any) -> Callback:
         progress(f"step {step.iteration}, objective {step.value:.6g}, gradient {step.gradient_norm:.2g}")
 
     return after
-
-
-def predict(model_file: str, data_file: str, output: str) -> None:
-    check_order(model_file, data_file)
-    model = read_model(model_file)
-    data = read_for(model, data_file, needs_labels=False)
-    scores = finite_scores(model, data, model_file, data_file)
-    with written_beside(output) as file:
-        file.write("".join(f"{score!r}\n" for score in scores.tolist()).encode())
-    _tell_written(scores.size, output)
-
-
-def predict_trec(model_file: str, data_file: str, output: str, tag: str, qrels: str | None) -> None:
-    check_order(model_file, data_file)
-    model = read_model(model_file)
-    data = read_for(model, data_file, comments=True, needs_labels=qrels is not None)
-    documents = document_ids(data)
-    write_run(output, finite_scores(model, data, model_file, data_file), data.qid, documents, tag)
-    _tell_written(len(data), output)
-    if qrels is not None:
-        write_qrels(qrels, data.y, data.qid, documents)
-
-
-def _tell_written(n_scores: int, output: str) -> None:
-    if output != "-":
-        say(f"{counted(n_scores, 'scores')} written to {output}")
 
 
 def evaluate(ranker_file: str, judge: Judge, asked: list[str] | None, per_query: bool, as_json: bool) -> None:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import DTypeLike
-from scipy import sparse
 
 from rankwise.data.records import COMMENT, LABEL, QUERY, RankingData
 from rankwise.foundation.arrays import Array
+from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.memory import check_dense_room
 from rankwise.foundation.names import by_number, feature_names, numbered
 
@@ -131,19 +132,19 @@ def finished(data: RankingData, reading: Reading, where: str) -> RankingData:
         raise ValueError(f"{where} counts its features from {data.first_index}, expected from {counts_from}")
     wide = reading.n_features
     if wide is not None and wide != data.n_features:
-        if not sparse.issparse(X) or wide < data.n_features:
+        if not is_sparse(X) or wide < data.n_features:
             raise ValueError(f"{where} has {data.n_features} features, {wide} are expected")
-        X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], wide))
+        X = scipy.sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], wide))
     if reading.dtype is not None and X.dtype != reading.dtype:
         with np.errstate(over="ignore"):
             X = X.astype(reading.dtype)
-        if not np.isfinite(X.data if sparse.issparse(X) else X).all():
+        if not np.isfinite(X.data if is_sparse(X) else X).all():
             raise ValueError(f"{where} holds a number that {np.dtype(reading.dtype)} cannot hold: read it as float64")
-    if reading.dense is True and sparse.issparse(X):
+    if reading.dense is True and is_sparse(X):
         check_dense_room(X.shape[0], X.shape[1], X.dtype.itemsize)
         X = X.toarray()
-    elif reading.dense is False and not sparse.issparse(X):
-        X = sparse.csr_array(X)
+    elif reading.dense is False and not is_sparse(X):
+        X = scipy.sparse.csr_array(X)
     comments = data.comments if reading.comments else None
     if comments is not None and not any(comments):
         comments = None
@@ -203,7 +204,7 @@ def matched(data: RankingData, known: Known, where: str, *, zeros_left_out: bool
     """
     if same_columns(data, known):
         return data
-    zeros_left_out = sparse.issparse(data.X) if zeros_left_out is None else zeros_left_out
+    zeros_left_out = is_sparse(data.X) if zeros_left_out is None else zeros_left_out
     X = _placed(data.X, places(data, known, where, zeros_left_out), known.n_features)
     return RankingData(X, data.y, data.qid, data.comments, known.first_index, known.names)
 
@@ -256,9 +257,9 @@ def _placed(X: "Array | csr_array", places: Sequence[int], n_features: int) -> "
     if not isinstance(X, np.ndarray):
         shape = (X.shape[0], n_features)
         if isinstance(places, range):
-            return sparse.csr_array((X.data, X.indices + places.start, X.indptr), shape=shape)
+            return scipy.sparse.csr_array((X.data, X.indices + places.start, X.indptr), shape=shape)
         indices = np.asarray(places, dtype=X.indices.dtype)[X.indices]
-        moved = sparse.csr_array((X.data.copy(), indices, X.indptr), shape=shape)  # sorting moves the values too
+        moved = scipy.sparse.csr_array((X.data.copy(), indices, X.indptr), shape=shape)  # sorting moves the values too
         moved.sort_indices()
         return moved
     if len(places) == n_features:

@@ -5,10 +5,9 @@ from math import nan
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import move, to_host
+from rankwise.foundation.devices import is_sparse, library_of, move, to_host
 from rankwise.rankers.checks import check_room_for_weights
 from rankwise.solvers import Result
 
@@ -39,7 +38,7 @@ class Fitted:
 
 def placed(X: Any, y: Any, sample_weight: Floats | None, device: str | None) -> tuple[Any, Any, Any]:
     """Rows of finite numbers, labels and weights as solvers take them, on the device."""
-    if issparse(X) and not X.has_canonical_format:
+    if library_of(X) is None and is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     check_room_for_weights(X.shape[1])

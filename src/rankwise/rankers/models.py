@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Floats
@@ -16,6 +15,9 @@ from rankwise.preprocessing.scaling import Scaling
 from rankwise.rankers.rankrls import RankRLSOptions
 from rankwise.rankers.ranksvm import RankSVMOptions
 from rankwise.solvers import Result
+
+if TYPE_CHECKING:
+    from rankwise.data.chunks import ChunkedData
 
 Options = RankSVMOptions | RankRLSOptions
 OPTIONS: dict[str, type[Options]] = {one.kind: one for one in (RankSVMOptions, RankRLSOptions)}
@@ -66,7 +68,7 @@ class LinearModel(Model):
         """Whether it scores rows on disk."""
         return self.scaling is None and self.options is not None and self.options.reads_parts
 
-    def scores(self, data: RankingData | ChunkedData) -> Floats:
+    def scores(self, data: "RankingData | ChunkedData") -> Floats:
         """One per row of a RankingData, or of rows on disk, that has the columns of the model."""
         if not isinstance(data, RankingData):
             return linear_scores(data, self.coef)

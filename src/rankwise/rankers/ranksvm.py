@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import library_of, on_device_of
@@ -148,9 +148,9 @@ def _concluded(result: Result, objective: Objective) -> Fitted:
 
 def _dual(result: Result, objective: Objective) -> Any:
     """alpha[i, j] by the rows as they were given."""
-    alpha = sparse.coo_array(result.dual)
+    alpha = scipy.sparse.coo_array(result.dual)
     rows = np.arange(alpha.shape[0]) if objective.order is None else objective.order
-    return sparse.csr_array((alpha.data, (rows[alpha.row], rows[alpha.col])), shape=alpha.shape)
+    return scipy.sparse.csr_array((alpha.data, (rows[alpha.row], rows[alpha.col])), shape=alpha.shape)
 
 
 def _remark_on_spline(objective: Objective, result: Result) -> str | None:
