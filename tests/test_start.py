@@ -4,12 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from commands import obey_modes, run, write_sample
+from numba import njit
 
 import rankwise
+from rankwise.foundation.compiling import NOTICE, clock, told_of_compiling
 
 
 def modules_after(code: str) -> set[str]:
@@ -82,11 +85,18 @@ for name, args in {LIGHT!r}.items():
     assert done.returncode == 0, done.stderr
 
 
-def test_predict_starts_light(tmp_path, monkeypatch):
-    """A linear model and a small file need neither compiled kernels nor SciPy's packages."""
-    code = """
+@pytest.mark.parametrize(
+    ("args", "heavy"),
+    [
+        (["predict", "model.json", "train.txt", "-o", "scores.txt"], {"numba", "scipy.linalg"}),
+        (["train", "train.txt", "-o", "model.json"], set()),
+    ],
+)
+def test_linear_models_start_light(tmp_path, monkeypatch, args, heavy):
+    """Dense data need no sparse matrices, and a linear model and a small file no compiled kernels to predict."""
+    code = f"""
 import sys
-sys.argv = ["rankwise", "predict", "model.json", "train.txt", "-o", "scores.txt"]
+sys.argv = ["rankwise", *{args!r}]
 from rankwise.cli import main
 try:
     main()
@@ -96,7 +106,7 @@ except SystemExit as stop:
     write_sample(tmp_path)
     run("train", tmp_path / "train.txt", "-o", tmp_path / "model.json")
     monkeypatch.chdir(tmp_path)
-    heavy = {"numba", "scipy.sparse", "scipy.linalg", "scipy.optimize", "sklearn", "pandas", "pyarrow", "rich"}
+    heavy |= {"scipy.sparse", "scipy.optimize", "scipy.stats", "sklearn", "pandas", "pyarrow", "rich"}
     assert not modules_after(code) & heavy
 
 
@@ -117,6 +127,37 @@ import rankwise
 assert rankwise.Preferences([1, 0]).active([0.0, 0.0]).n_pairs == 1
 """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).returncode == 0
+
+
+def test_compiling_is_told_once_and_left_out_of_times():
+    def double(x):
+        return 2 * x
+
+    told = []
+    with told_of_compiling(told.append):
+        njit(double)(1)
+        assert not told  # a kernel of others
+        double.__module__ = "rankwise.doubling"
+        compiled = njit(double)
+        began = time.perf_counter(), clock()
+        assert (compiled(1), compiled(2.5), compiled(3)) == (2, 5.0, 6)
+        took, counted = time.perf_counter() - began[0], clock() - began[1]
+    assert told == [NOTICE]
+    assert counted < took / 2
+    njit(double)(1j)
+    assert told == [NOTICE]
+
+
+def test_the_command_tells_of_compiling_on_stderr():
+    code = """
+import rankwise.cli.app
+from rankwise.cli import main
+from rankwise.foundation import compiling
+rankwise.cli.app.app = lambda: [compiling.begin(), compiling.end(), compiling.begin(), compiling.end()]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("", f"rankwise: {NOTICE}\n")
 
 
 PAIRS = "import rankwise; assert rankwise.Preferences([1, 0]).active([0.0, 0.0]).n_pairs == 1"

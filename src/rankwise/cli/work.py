@@ -1,7 +1,6 @@
 """What the commands do: read, call the library, show the outcome."""
 
 import json
-import time
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -22,6 +21,7 @@ from rankwise.cli.models import make_training
 from rankwise.cli.speech import answer, answer_json, counted, doing, say, stop_here, table
 from rankwise.cli.targets import check_target
 from rankwise.data.columns import ModelColumns
+from rankwise.foundation.compiling import clock
 from rankwise.foundation.texts import visible
 from rankwise.model_io.conversion import estimator_of, model_of
 from rankwise.model_io.files import is_model_file, read_model, write_model
@@ -62,10 +62,10 @@ def train(asked: Training, as_json: bool) -> None:
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
     evaluated = {"train": data} | ({} if asked.valid is None else {"valid": read_data(asked.valid, known)})
     note_one_query(data.n_queries, len(data))
-    began = time.perf_counter()
+    began = clock()
     with doing("training") as progress:
         ranker = fitted(training, data, progress)
-    seconds = time.perf_counter() - began
+    seconds = clock() - began
     model = replace(ranker, columns=known) if isinstance(ranker, Model) else model_of(ranker, names, data.first_index)
     write_model(model, asked.output)
     asked_for = measures or metrics.default_measures(np.concatenate([one.y for one in evaluated.values()]))

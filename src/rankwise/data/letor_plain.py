@@ -18,7 +18,7 @@ from rankwise.data.streams import Text
 from rankwise.foundation.arrays import LARGEST_EXACT, Array
 from rankwise.foundation.memory import check_dense_room
 
-LARGEST = 1 << 20  # bytes, from where on the kernels are faster, their start included
+LARGEST = 1 << 18  # bytes; from some more on the kernels are faster, their start included
 _SPACE = rb"[ \t]++"
 _NUMBER = rb"[+-]?+[0-9]++(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+"
 _ROW = re.compile(

@@ -5,13 +5,37 @@ Only modules that hold kernels import this one, and they are imported where a ke
 
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from typing import Any, TypeVar, overload
 
 from numba import njit
 
+from rankwise.foundation import compiling
+
+event: Any = import_module("numba.core.event")
+
 F = TypeVar("F", bound=Callable[..., Any])
 # Sums may be reordered, or the compiler could not use vector instructions; the order is fixed once compiled.
 REORDER = {"reassoc", "contract"}
+
+
+class _Listener(event.Listener):  # type: ignore[misc]
+    """Numba tells when it compiles, and not when it loads from its cache; kernels of others do not matter."""
+
+    def on_start(self, event: Any) -> None:
+        if _is_ours(event):
+            compiling.begin()
+
+    def on_end(self, event: Any) -> None:
+        if _is_ours(event):
+            compiling.end()
+
+
+def _is_ours(compilation: Any) -> bool:
+    return str(compilation.data["dispatcher"].py_func.__module__).startswith("rankwise.")
+
+
+event.register("numba:compile", _Listener())
 
 
 @overload

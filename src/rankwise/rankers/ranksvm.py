@@ -2,12 +2,14 @@
 
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy
 
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.compiling import told_of_compiling
 from rankwise.foundation.devices import library_of, on_device_of
 from rankwise.objective import losses
 from rankwise.objective.building import Pairing, build, build_from_pairs, query_weights
@@ -61,13 +63,14 @@ class RankSVMOptions:
     ) -> Fitted:
         """Learn from rows, labels and weights that were checked and `placed`."""
         solver = self.solver_for(X)
-        objective = self.objective(X, y, qid, sample_weight, query_weight)
-        try:
-            result = solver(objective, _fitting(start, objective), self._reporting(callback))
-        except ValueError:
-            if is_stored(X):
-                X.check_finite()  # a NaN on disk is found when it has spoilt the objective
-            raise
+        with told_of_compiling(partial(print, file=sys.stderr) if self.verbose else None):
+            objective = self.objective(X, y, qid, sample_weight, query_weight)
+            try:
+                result = solver(objective, _fitting(start, objective), self._reporting(callback))
+            except ValueError:
+                if is_stored(X):
+                    X.check_finite()  # a NaN on disk is found when it has spoilt the objective
+                raise
         return replace(_concluded(result, objective), n_queries=len(Queries(qid, X.shape[0])))
 
     def solve(
