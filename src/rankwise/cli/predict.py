@@ -1,6 +1,8 @@
 """`rankwise predict`: rows are scored block after block, so that memory is bounded and a pipe gets its scores early."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any
 
 import numpy as np
@@ -31,8 +33,8 @@ def write_scores(model_file: str, data_file: str, output: str) -> None:
     check_order(model_file, data_file)
     model = read_model(model_file)
     done = 0
-    with written_beside(output) as file:
-        for block in _blocks(model, data_file):
+    with written_beside(output) as file, closing(_blocks(model, data_file, output)) as blocks:
+        for block in blocks:
             scores = finite_scores(model, block, model_file, data_file, done)
             file.write("".join(f"{score!r}\n" for score in scores.tolist()).encode())
             file.flush()
@@ -58,21 +60,28 @@ def _tell_written(n_scores: int, output: str) -> None:
         say(f"{counted(n_scores, 'scores')} written to {output}")
 
 
-def _blocks(model: Model, source: str) -> Iterator[Any]:
+def _progress(name: str, output: str) -> AbstractContextManager[Callable[[str], None]]:
+    """A line that is renewed, unless the scores themselves appear at the terminal."""
+    if output == "-" and sys.stdout.isatty():
+        return nullcontext(lambda _: None)
+    return doing(f"scoring {name}")
+
+
+def _blocks(model: Model, source: str, output: str) -> Generator[Any, None, None]:
     """The rows with the columns of the model; whole queries if it scales by query."""
     by_query = model.scaling is not None and model.scaling.by_query
     stored = left_on_disk(model, [source], model.columns)
     if stored is not None:
         yield stored
     elif not by_query:
-        yield from _streamed(model, source)
+        yield from _streamed(model, source, output)
     elif source == "-":
-        yield from _whole_queries(_streamed(model, source), name_of(source))
+        yield from _whole_queries(_streamed(model, source, output), name_of(source))
     else:  # a query may have its rows anywhere in the file
         yield read_data(source, model.columns, needs_labels=False)
 
 
-def _streamed(model: Model, source: str) -> Iterator[RankingData]:
+def _streamed(model: Model, source: str, output: str) -> Iterator[RankingData]:
     known, scaling, name = model.columns, model.scaling, name_of(source)
     options: dict[str, Any] = {"needs_labels": False}
     is_indexed = formats.format_of(source).is_indexed
@@ -81,7 +90,7 @@ def _streamed(model: Model, source: str) -> Iterator[RankingData]:
         options |= {"n_features": known.n_features, "zero_based": known.first_index == 0}
         options["dense"] = moves_zeros or known.n_features <= NARROW
     unused = known.first_index
-    with doing(f"scoring {name}") as tell, naming(name):
+    with _progress(name, output) as tell, naming(name):
         for block in formats.stream_data(source, progress=lambda done, _: tell(counted(done, "rows")), **options):
             stop_here()
             if unused < known.first_index + known.n_features:
