@@ -4,12 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
-from commands import obey_modes
+from commands import obey_modes, run, write_sample
+from numba import njit
 
 import rankwise
+from rankwise.foundation.compiling import NOTICE, clock, told_of_compiling
 
 
 def modules_after(code: str) -> set[str]:
@@ -102,6 +105,31 @@ for name, args in {LIGHT!r}.items():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("args", "heavy"),
+    [
+        (["predict", "model.json", "train.txt", "-o", "scores.txt"], {"numba", "scipy.linalg"}),
+        (["train", "train.txt", "-o", "model.json"], set()),
+    ],
+)
+def test_linear_models_start_light(tmp_path, monkeypatch, args, heavy):
+    """Dense data need no sparse matrices, and a linear model and a small file no compiled kernels to predict."""
+    code = f"""
+import sys
+sys.argv = ["rankwise", *{args!r}]
+from rankwise.cli import main
+try:
+    main()
+except SystemExit as stop:
+    assert not stop.code
+"""
+    write_sample(tmp_path)
+    run("train", tmp_path / "train.txt", "-o", tmp_path / "model.json")
+    monkeypatch.chdir(tmp_path)
+    heavy |= {"scipy.sparse", "scipy.optimize", "scipy.stats", "sklearn", "pandas", "pyarrow", "rich"}
+    assert not modules_after(code) & heavy
+
+
 def test_public_names():
     for name in rankwise.__all__:
         assert getattr(rankwise, name) is not None
@@ -119,6 +147,37 @@ import rankwise
 assert rankwise.Preferences([1, 0]).active([0.0, 0.0]).n_pairs == 1
 """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).returncode == 0
+
+
+def test_compiling_is_told_once_and_left_out_of_times():
+    def double(x):
+        return 2 * x
+
+    told = []
+    with told_of_compiling(told.append):
+        njit(double)(1)
+        assert not told  # a kernel of others
+        double.__module__ = "rankwise.doubling"
+        compiled = njit(double)
+        began = time.perf_counter(), clock()
+        assert (compiled(1), compiled(2.5), compiled(3)) == (2, 5.0, 6)
+        took, counted = time.perf_counter() - began[0], clock() - began[1]
+    assert told == [NOTICE]
+    assert counted < took / 2
+    njit(double)(1j)
+    assert told == [NOTICE]
+
+
+def test_the_command_tells_of_compiling_on_stderr():
+    code = """
+import rankwise.cli.app
+from rankwise.cli import main
+from rankwise.foundation import compiling
+rankwise.cli.app.app = lambda: [compiling.begin(), compiling.end(), compiling.begin(), compiling.end()]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("", f"rankwise: {NOTICE}\n")
 
 
 DOUBLING = "from rankwise.foundation.jit import kernel\n@kernel\ndef double(x): return 2 * x\n"  # compiled in no time

@@ -29,6 +29,16 @@ def test_doubles_as_repr_writes_them(value):
     assert text(value) == repr(value).removesuffix(".0")
 
 
+@given(st.integers(1, 10**17), st.integers(-25, 30), st.integers(-1, 1))
+@example(999_999_999_999_999, 15, 0)
+@example(10**15 - 1, 22, 0)
+@example(10**15 - 1, 22, 1)
+def test_short_decimals_and_their_neighbours(digits, places, ulps):
+    value = float(f"{digits}e{-places}")
+    value += ulps * np.spacing(value)
+    assert text(value) == repr(float(value)).removesuffix(".0")
+
+
 def test_powers_of_two_and_their_neighbours():
     """A power of two has a nearer neighbour below than above."""
     powers = 2.0 ** np.arange(-1074, 1024)

@@ -277,3 +277,34 @@ def test_texts_and_missing_values_are_named_by_column(ranker):
     gaps = FRAME.assign(**{NAMES[1]: np.where(FRAME[NAMES[1]] > 0, FRAME[NAMES[1]], np.nan)})
     with pytest.raises(ValueError, match=r"NaN.* (column 'feature 1': fill them, by from_frame|row 0, column 1: )"):
         ranker.fit(gaps, "grade", "query")
+
+
+def odd_rows(X):
+    """Arrays that `predict` takes or refuses; the first four pass its short check."""
+    holes = {where: X.copy() for where in (np.nan, np.inf, -np.inf)}
+    for value, array in holes.items():
+        array[1, 2] = value
+    both = holes[np.inf].copy()
+    both[0, 0] = -np.inf
+    plain = [X, X.astype(np.float32), np.ascontiguousarray(X[::2]), X[:1]]
+    readable = [np.asfortranarray(X), X[::2], X.astype(int), X.astype(">f8"), X.tolist(), np.full_like(X, 1e308)]
+    return plain, [*readable, *holes.values(), both, X[0], X[:0], X[:, 1:], X + 0j, X.astype(object), X[None]]
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("named", [False, True])
+def test_the_short_check_of_predict_refuses_what_scikit_learn_refuses(monkeypatch, named):
+    X = np.arange(24.0).reshape(8, 3) % 7
+    ranker = RankSVM().fit(pd.DataFrame(X, columns=["a", "b", "c"]) if named else X, np.arange(8) % 3)
+
+    def outcome(rows):
+        try:
+            return ranker.predict(rows).tolist()
+        except ValueError as error:
+            return str(error)
+
+    plain, others = odd_rows(X)
+    short = [outcome(rows) for rows in plain + others]
+    assert [ranker._is_plain(rows) for rows in plain + others] == [not named] * len(plain) + [False] * len(others)
+    monkeypatch.setattr(RankSVM, "_is_plain", lambda self, rows: False)
+    assert short == [outcome(rows) for rows in plain + others]

@@ -132,7 +132,7 @@ def predict(
 
     Example: rankwise predict model.json test.txt > scores.txt
     """
-    from rankwise.cli import work
+    from rankwise.cli import predict
     from rankwise.cli.targets import check_distinct, check_target
 
     if qrels is not None and not trec:
@@ -142,9 +142,9 @@ def predict(
         if target is not None:
             check_target(target, [model, data], force)
     if trec:
-        work.predict_trec(model, data, output, tag, qrels)
+        predict.write_trec(model, data, output, tag, qrels)
     else:
-        work.predict(model, data, output)
+        predict.write_scores(model, data, output)
 
 
 @app.command()

@@ -1,6 +1,5 @@
 """`rankwise demo`: a bookshop's search, ranked by a model that learns from every preference pair."""
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from rankwise.data.records import RankingData
 from rankwise.data.synthetic import SAMPLE_FEATURES, SPLITS, load_sample
 from rankwise.data.text_writer import write_letor
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.compiling import clock
 from rankwise.foundation.outputs import written_beside
 from rankwise.pairs.preferences import Preferences
 from rankwise.rankers.ranksvm import RankSVMOptions
@@ -40,11 +40,11 @@ def run() -> None:
     pairs = Preferences(train.y, train.qid).active(np.zeros(len(train))).n_pairs
     answer(f"A bookshop's search: {train.n_queries} queries to learn from, {test.n_queries} to test on,")
     answer(f"{len(train):,} judged books, {train.n_features} features, {pairs:,} preference pairs.\n")
-    began = time.perf_counter()
+    began = clock()
     with doing("training"):
         model = Training(RankSVMOptions(C=0.01)).fit(train)
     assert model.result is not None
-    answer(f"RankSVM learnt from all of them in {time.perf_counter() - began:.2f} s: {model.result.message}.\n")
+    answer(f"RankSVM learnt from all of them in {clock() - began:.2f} s: {model.result.message}.\n")
     scores = model.scores(test)
     answer(_comparison(test, scores))
     answer("\nWhat it has learnt:\n")

@@ -12,7 +12,6 @@ import numpy as np
 from rankwise import metrics
 from rankwise.cli.speech import checked, doing, say
 from rankwise.data import formats
-from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import Known, for_model, same_columns, unknown
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Floats, is_rounded_integer, read_number
@@ -25,6 +24,8 @@ from rankwise.rankers.models import LinearModel, Model
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
+
+    from rankwise.data.chunks import ChunkedData
 
 
 def parse_measures(names: list[str] | None) -> list[metrics.Measure]:
@@ -49,33 +50,36 @@ def read_data(source: str | Sequence[str], known: Known | None = None, **options
     if known is None:
         return data
     if is_indexed or is_sparse(data.X):
-        _note_zeros(data, known, name)
-    if ignored := unknown(data, known):
-        say(f"note: {name} has columns that the model does not know, which are ignored: {', '.join(ignored[:8])}")
+        note_zeros(first_unused(data), known, name)
+    note_ignored(data, known, name)
     return for_model(data, known, name)
 
 
-def _note_zeros(data: RankingData, known: Known, name: str) -> None:
-    """Say if the last features are 0 throughout: text omits zeros, so the data may also have fewer features."""
+def note_ignored(data: RankingData, known: Known, name: str) -> None:
+    if ignored := unknown(data, known):
+        say(f"note: {name} has columns that the model does not know, which are ignored: {', '.join(ignored[:8])}")
+
+
+def first_unused(data: RankingData) -> int:
+    """The number of the first feature after the last one that is not 0 in every row."""
     X, used = data.X, data.n_features
     if is_sparse(X):
         used = int(X.indices.max(initial=-1)) + 1
     else:
         while used and not X[:, used - 1].any():
             used -= 1
-    first, last = data.first_index + used, known.first_index + known.n_features - 1
+    return data.first_index + used
+
+
+def note_zeros(first: int, known: Known, name: str) -> None:
+    """Say if the last features are 0 throughout: text omits zeros, so the data may also have fewer features."""
+    last = known.first_index + known.n_features - 1
     if first <= last:
         which = f"feature {first}" if first == last else f"features {first} to {last}"
         say(f"note: {name} has no value other than 0 for {which} of the model")
 
 
-def read_for(model: Model, source: str) -> RankingData | ChunkedData:
-    """Data to predict on, which need no labels; left on disk if the model reads rows part by part."""
-    stored = left_on_disk(model, [source], model.columns)
-    return read_data(source, model.columns, needs_labels=False) if stored is None else stored
-
-
-def left_on_disk(ranker: object, sources: list[str], known: Known | None = None) -> ChunkedData | None:
+def left_on_disk(ranker: object, sources: list[str], known: Known | None = None) -> "ChunkedData | None":
     """Data on disk whose rows the ranker reads part by part; None if it needs the rows in memory."""
     on_disk = formats.format_of(sources[0]).on_disk if len(sources) == 1 else None
     if on_disk is None or not getattr(ranker, "reads_parts", False):
@@ -118,20 +122,22 @@ def check_order(model: str, data: str | None) -> None:
         raise ValueError(f"{data} is a model, and {model} is not: the order is MODEL DATA")
 
 
-def finite_scores(model: Model, data: RankingData | ChunkedData, model_file: str, data_file: str) -> Floats:
+def finite_scores(
+    model: Model, data: "RankingData | ChunkedData", model_file: str, data_file: str, rows_before: int = 0
+) -> Floats:
     """The scores of the data by the model; an error that names the files if one overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores = scores_of(model, data)
     bad = np.flatnonzero(~np.isfinite(scores))
     if bad.size:
         raise ValueError(
-            f"{model_file} gives row {bad[0] + 1} of {data_file} the score {scores[bad[0]]}: "
+            f"{model_file} gives row {rows_before + bad[0] + 1} of {data_file} the score {scores[bad[0]]}: "
             "its weights, or the features, are too large"
         )
     return scores
 
 
-def scores_of(model: "Model | BaseEstimator", data: RankingData | ChunkedData) -> Floats:
+def scores_of(model: "Model | BaseEstimator", data: "RankingData | ChunkedData") -> Floats:
     """The scores of the data by a model or an estimator; only linear models score data on disk."""
     if isinstance(model, LinearModel):
         return model.scores(data)

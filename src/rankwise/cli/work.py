@@ -1,7 +1,6 @@
 """The work of the commands: read, call the library, print the outcome."""
 
 import json
-import time
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,14 +9,11 @@ import numpy as np
 
 from rankwise import metrics
 from rankwise.cli.inputs import (
-    check_order,
-    finite_scores,
     left_on_disk,
     names_for,
     note_one_query,
     parse_measures,
     read_data,
-    read_for,
     scores_of,
 )
 from rankwise.cli.judging import Judge
@@ -27,9 +23,8 @@ from rankwise.cli.targets import check_target
 from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns
 from rankwise.data.records import RankingData
-from rankwise.data.trec import document_ids, write_qrels, write_run
 from rankwise.foundation.arrays import Floats, Ints
-from rankwise.foundation.outputs import written_beside
+from rankwise.foundation.compiling import clock
 from rankwise.foundation.texts import visible
 from rankwise.model_io.conversion import estimator_of, model_of
 from rankwise.model_io.files import is_model_file, read_model, write_model
@@ -75,10 +70,10 @@ def train(request: Training, as_json: bool) -> None:
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
     evaluated = {"train": data} | ({} if request.valid is None else {"valid": read_data(request.valid, known)})
     note_one_query(data.n_queries, len(data))
-    began = time.perf_counter()
+    began = clock()
     with doing("training") as progress:
         ranker = fitted(training, data, progress)
-    seconds = time.perf_counter() - began
+    seconds = clock() - began
     model = replace(ranker, columns=known) if isinstance(ranker, Model) else model_of(ranker, names, data.first_index)
     write_model(model, request.output)
     measures = measures or parse_measures(
@@ -149,32 +144,6 @@ def follower(progress: Report) -> Callback:
         progress(f"step {step.iteration}, objective {step.value:.6g}, gradient {step.gradient_norm:.2g}")
 
     return after
-
-
-def predict(model_file: str, data_file: str, output: str) -> None:
-    check_order(model_file, data_file)
-    model = read_model(model_file)
-    data = read_for(model, data_file)
-    scores = finite_scores(model, data, model_file, data_file)
-    with written_beside(output) as file:
-        file.write("".join(f"{score!r}\n" for score in scores.tolist()).encode())
-    _say_written(scores.size, output)
-
-
-def predict_trec(model_file: str, data_file: str, output: str, tag: str, qrels: str | None) -> None:
-    check_order(model_file, data_file)
-    model = read_model(model_file)
-    data = read_data(data_file, model.columns, comments=True, needs_labels=qrels is not None)
-    documents = document_ids(data)
-    write_run(output, finite_scores(model, data, model_file, data_file), data.qid, documents, tag)
-    _say_written(len(data), output)
-    if qrels is not None:
-        write_qrels(qrels, data.y, data.qid, documents)
-
-
-def _say_written(n_scores: int, output: str) -> None:
-    if output != "-":
-        say(f"{counted(n_scores, 'scores')} written to {output}")
 
 
 def evaluate(ranker_file: str, judge: Judge, names: list[str] | None, per_query: bool, as_json: bool) -> None:

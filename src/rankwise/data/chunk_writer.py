@@ -20,8 +20,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+import scipy
 from numpy.typing import DTypeLike
-from scipy import sparse
 
 from rankwise.data.chunk_files import MANIFEST, ChunkFile, Common, is_manifest, write_chunk, write_manifest
 from rankwise.data.chunks import ChunkedData, runs
@@ -202,10 +202,12 @@ def _finish(folder: Path, i: int, ids: Array, common: Common) -> ChunkFile:
         path = _path(folder, i, name)
         arrays[name] = np.fromfile(path, kind)
         path.unlink()
-    X: Array | sparse.csr_array
+    X: Array | scipy.sparse.csr_array
     if common.sparse:
         starts = np.concatenate(([0], np.cumsum(arrays["length"])))
-        X = sparse.csr_array((arrays["data"], arrays["indices"], starts), shape=(arrays["y"].size, common.n_features))
+        X = scipy.sparse.csr_array(
+            (arrays["data"], arrays["indices"], starts), shape=(arrays["y"].size, common.n_features)
+        )
     else:
         X = arrays["X"].reshape(-1, common.n_features)
     order = np.argsort(arrays["code"], kind="stable")

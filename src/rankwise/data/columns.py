@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import DTypeLike
-from scipy import sparse
 
 from rankwise.data.records import COMMENT, LABEL, QUERY, RankingData
 from rankwise.foundation.arrays import Array
@@ -141,7 +141,7 @@ def finished(data: RankingData, reading: Reading, where: str) -> RankingData:
     if wide is not None and wide != data.n_features:
         if not is_sparse(X) or wide < data.n_features:
             raise ValueError(f"{where} has {data.n_features} features, {wide} are expected")
-        X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], wide))
+        X = scipy.sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], wide))
     if reading.dtype is not None and X.dtype != reading.dtype:
         with np.errstate(over="ignore"):
             X = X.astype(reading.dtype)
@@ -151,7 +151,7 @@ def finished(data: RankingData, reading: Reading, where: str) -> RankingData:
         check_dense_room(X.shape[0], X.shape[1], X.dtype.itemsize)
         X = X.toarray()
     elif reading.dense is False and not is_sparse(X):
-        X = sparse.csr_array(X)
+        X = scipy.sparse.csr_array(X)
     comments = data.comments if reading.comments else None
     if comments is not None and not any(comments):
         comments = None
@@ -281,9 +281,9 @@ def _placed(X: "Array | csr_array", places: Sequence[int], n_features: int) -> "
     if not isinstance(X, np.ndarray):
         shape = (X.shape[0], n_features)
         if isinstance(places, range):
-            return sparse.csr_array((X.data, X.indices + places.start, X.indptr), shape=shape)
+            return scipy.sparse.csr_array((X.data, X.indices + places.start, X.indptr), shape=shape)
         indices = np.asarray(places, dtype=X.indices.dtype)[X.indices]
-        moved = sparse.csr_array((X.data.copy(), indices, X.indptr), shape=shape)  # sorting moves the values too
+        moved = scipy.sparse.csr_array((X.data.copy(), indices, X.indptr), shape=shape)  # sorting moves the values too
         moved.sort_indices()
         return moved
     if len(places) == n_features:

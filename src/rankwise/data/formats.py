@@ -203,8 +203,9 @@ def stream_data(
 ) -> "Iterator[RankingData]":
     """Read ranking data as blocks of rows, so that they need not fit into memory; without comments.
 
-    Arguments are those of `read_data`. LETOR text must be in files, because it is read twice. `progress` is called with
-    the number of rows done and the number of all rows, None while that is not known.
+    Arguments are those of `read_data`. LETOR text must be in files, because it is read twice, unless `n_features` and
+    `dense` are given: it is then read once, and may come from "-" or an open file. `progress` is called with the number
+    of rows done and the number of all rows, None while that is not known.
     """
     from rankwise.data.columns import Reading, finished
 

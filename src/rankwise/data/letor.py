@@ -4,9 +4,11 @@
 read in parallel from disk; compressed files, pipes and standard input are read in pieces that are then joined.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -14,6 +16,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from rankwise.data.columns import Reading, check_missing
+from rankwise.data.letor_options import Options, Part, Seen, counts_from
+from rankwise.data.letor_plain import is_small, read_plain
 from rankwise.data.records import RankingData
 from rankwise.data.streams import (
     LetorError,
@@ -28,7 +32,6 @@ from rankwise.data.streams import (
     streamed,
 )
 from rankwise.foundation.arrays import Array
-from rankwise.foundation.compression import open_bytes
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import one_type
 
@@ -36,7 +39,8 @@ if TYPE_CHECKING:  # kernels are imported where they are first needed
     from scipy.sparse import csr_array
 
     from rankwise.data.letor_kernels import Arrays
-    from rankwise.data.letor_parts import Options, Part
+
+BLOCK_VALUES = 1 << 22  # of a dense block, where text is read once
 
 Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, rows in all (None if not known yet)
 
@@ -73,8 +77,6 @@ def read_letor(
     fits, else all are kept as strings. A malformed line raises a LetorError, which names the line; blank lines and
     lines that begin with '#' are skipped.
     """
-    from rankwise.data.letor_parts import Options, counts_from
-
     chosen = _checked_dtype(dtype, missing)
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features must be at least 1, got {n_features}")
@@ -109,19 +111,29 @@ def _checked_dtype(dtype: DTypeLike, missing: float | None) -> np.dtype:
     return chosen
 
 
-def _read(sources: list[Source], options: "Options") -> RankingData:
-    from rankwise.data.letor_parts import Seen, read_part
-
+def _read(sources: list[Source], options: Options) -> RankingData:
     seen, parts = Seen(), []
     for texts, whole in _batches(sources):
-        part = read_part(texts, options, seen, whole=whole)
+        part = _read_part(texts, options, seen, whole=whole)
         if part is not None and whole:
             return RankingData(part.X, part.y, part.qid, part.comments, part.base)
         if part is not None:
             parts.append(part)
     if not parts:
-        raise LetorError("there are no rows to read", ", ".join(map(name_of, sources)) or "an empty list")
+        raise _empty(sources)
     return _join(parts, options)
+
+
+def _read_part(
+    texts: list[Text], options: Options, seen: Seen, *, whole: bool, width: int | None = None
+) -> Part | None:
+    """The rows of the texts, None if there are none: without Numba where that is not worth its start."""
+    part = read_plain(texts, options, seen, whole=whole, width=width) if is_small(texts) else None
+    if part is not None:
+        return part
+    from rankwise.data.letor_parts import read_part
+
+    return read_part(texts, options, seen, whole=whole, width=width)
 
 
 def _batches(sources: list[Source]) -> Iterator[tuple[list[Text], bool]]:
@@ -143,7 +155,7 @@ def _batches(sources: list[Source]) -> Iterator[tuple[list[Text], bool]]:
                 yield [piece], False
 
 
-def _join(parts: "list[Part]", options: "Options") -> RankingData:
+def _join(parts: list[Part], options: Options) -> RankingData:
     """Concatenate the parts of a stream. Empties the list: each part is freed as soon as it is copied."""
     y = np.concatenate([part.y for part in parts])
     qid = np.concatenate(one_type([part.qid for part in parts]))
@@ -154,7 +166,7 @@ def _join(parts: "list[Part]", options: "Options") -> RankingData:
     return RankingData(_joined_matrix(parts, options, base), y, qid, comments, base)
 
 
-def _joined_matrix(parts: "list[Part]", options: "Options", base: int) -> "Array | csr_array":
+def _joined_matrix(parts: list[Part], options: Options, base: int) -> "Array | csr_array":
     from rankwise.data.letor_parts import allocated, matrix
 
     n_features = max(part.X.shape[1] + part.base - base for part in parts)
@@ -178,7 +190,7 @@ def _joined_matrix(parts: "list[Part]", options: "Options", base: int) -> "Array
     return matrix(arrays, (rows, n_features), dense)
 
 
-def _append(arrays: "Arrays", row: int, entry: int, part: "Part", shift: int) -> None:
+def _append(arrays: "Arrays", row: int, entry: int, part: Part, shift: int) -> None:
     n_rows, n_columns = part.X.shape
     span = slice(entry, entry + part.entries)
     if isinstance(part.X, np.ndarray):  # a part is dense only if its every entry was written
@@ -200,9 +212,14 @@ class _Shape:
 
 
 def letor_stream(sources: list[Source], reading: Reading, progress: Progress) -> Iterator[RankingData]:
-    """Blocks of rows with the same columns. Each file is read twice: for the shape of the data, then for the rows."""
-    from rankwise.data.letor_parts import Options, Seen, read_part
+    """Blocks of rows with the same columns.
 
+    With n_features and dense given, each source is read once and may be a pipe. Else files are read twice: for the
+    shape of the data, then for the rows.
+    """
+    if reading.n_features is not None and reading.dense is not None:
+        yield from _read_once(sources, reading, progress)
+        return
     paths = [Path(cast(str, one)) for one in sources]
     n_threads = thread_count(reading.n_jobs)
     before = [status_of(path) for path in paths]
@@ -211,8 +228,8 @@ def letor_stream(sources: list[Source], reading: Reading, progress: Progress) ->
     options = Options(reading.n_features, shape.dense, dtype, reading.missing, False, n_threads, shape.zero_based)
     seen = Seen()
     done = 0
-    for text in _texts(paths):
-        part = read_part([text], options, seen, whole=True, width=shape.n_features)
+    for text in _texts(sources):
+        part = _read_part([text], options, seen, whole=True, width=shape.n_features)
         if [status_of(path) for path in paths] != before:
             raise changed(", ".join(map(str, paths)))
         if part is not None:
@@ -221,9 +238,27 @@ def letor_stream(sources: list[Source], reading: Reading, progress: Progress) ->
             progress(done, shape.rows)
 
 
+def _read_once(sources: list[Source], reading: Reading, progress: Progress) -> Iterator[RankingData]:
+    """Blocks of at most BLOCK_VALUES values if they are dense."""
+    zero_based = counts_from(reading.zero_based, reading.n_features)
+    dtype = np.dtype(reading.dtype or np.float64)
+    n_threads = thread_count(reading.n_jobs)
+    options = Options(reading.n_features, reading.dense, dtype, reading.missing, False, n_threads, zero_based)
+    n_lines = max(1, BLOCK_VALUES // (reading.n_features or 1)) if reading.dense else sys.maxsize
+    seen = Seen()
+    done = 0
+    for text in chain.from_iterable(one.cut(n_lines) for one in _texts(sources)):
+        part = _read_part([text], options, seen, whole=True)
+        if part is not None:
+            yield RankingData(part.X, part.y, part.qid, None, part.base)
+            done += part.y.size
+            progress(done, None)
+    if not done:
+        raise _empty(sources)
+
+
 def _shape(paths: list[Path], reading: Reading, n_threads: int, progress: Progress) -> _Shape:
     from rankwise.data.letor_kernels import count
-    from rankwise.data.letor_parts import counts_from
 
     rows, entries, largest, index_zero = 0, 0, -1, False
     for text in _texts(paths):
@@ -235,7 +270,7 @@ def _shape(paths: list[Path], reading: Reading, n_threads: int, progress: Progre
         index_zero |= bool(counts[:, 3].any())
         progress(rows, None)
     if not rows:
-        raise LetorError("there are no rows to read", ", ".join(map(str, paths)))
+        raise _empty(paths)
     chosen = counts_from(reading.zero_based, reading.n_features)
     zero_based = index_zero if chosen is None else chosen
     n_features = reading.n_features or max(largest + zero_based, 1)
@@ -243,7 +278,11 @@ def _shape(paths: list[Path], reading: Reading, n_threads: int, progress: Progre
     return _Shape(rows, n_features, zero_based, dense)
 
 
-def _texts(paths: list[Path]) -> Iterator[Text]:
-    for path in paths:
+def _texts(sources: Sequence[Source]) -> Iterator[Text]:
+    for one in sources:
         with ExitStack() as closing:
-            yield from streamed(closing.enter_context(open_bytes(path, "rb")), str(path))
+            yield from streamed(opened(one, closing), name_of(one))
+
+
+def _empty(sources: Sequence[Source]) -> LetorError:
+    return LetorError("there are no rows to read", ", ".join(map(name_of, sources)) or "an empty list")

@@ -15,9 +15,10 @@ from numpy.typing import DTypeLike
 from rankwise.data import letor_kernels as kernels
 from rankwise.data.columns import FILL_IN, largest_number
 from rankwise.data.letor_kernels import count, spans
+from rankwise.data.letor_options import Counts, Options, Part, Seen
 from rankwise.data.reading_kernels import INDEX_DIGITS, LARGEST_INDEX, byte_runs
 from rankwise.data.streams import Chunk, LetorError, Text, changed
-from rankwise.foundation.arrays import Array, Floats, is_rounded_integer
+from rankwise.foundation.arrays import Array, is_rounded_integer
 from rankwise.foundation.memory import check_dense_room
 from rankwise.foundation.threads import share
 from rankwise.pairs.queries import id_array
@@ -30,54 +31,6 @@ _QUERY_LACKING, _QUERY_EXTRA = 100, 101  # faults between lines, besides those o
 _PLACES = (kernels.PLACE, kernels.WITH_QUERY, kernels.WITHOUT_QUERY)
 
 
-@dataclass(frozen=True)
-class Options:
-    """The options of read_letor; with zero_based None the text decides."""
-
-    n_features: int | None
-    dense: bool | None
-    dtype: np.dtype
-    missing: float | None
-    comments: bool
-    n_threads: int
-    zero_based: bool | None
-
-    def is_dense(self, rows: int, n_features: int, entries: int) -> bool:
-        return 2 * entries >= rows * n_features if self.dense is None else self.dense
-
-
-@dataclass
-class Seen:
-    """What the texts read so far say about the texts that follow."""
-
-    has_qid: bool | None = None
-    index_zero: bool = False
-
-    def base(self, options: Options) -> int:
-        """The index of the first column."""
-        zero_based = self.index_zero if options.zero_based is None else options.zero_based
-        return 0 if zero_based else 1
-
-
-@dataclass
-class Part:
-    """Rows read together; `base` is the index of the first column of X."""
-
-    X: "Array | csr_array"
-    y: Floats
-    qid: Array
-    comments: Array | None
-    base: int
-    entries: int
-
-
-def counts_from(zero_based: bool | None, n_features: int | None) -> bool | None:
-    """Whether indices count from 0; None: the text decides. It must not decide if the number of features is given: an
-    index 0 in data to predict on would shift every feature of a model that counts from 1.
-    """
-    return False if zero_based is None and n_features is not None else zero_based
-
-
 def read_part(texts: list[Text], options: Options, seen: Seen, *, whole: bool, width: int | None = None) -> Part | None:
     """The rows of the texts, None if there are none; `whole`: X gets its final shape, because these are all rows or
     because `width` says how many columns all rows have.
@@ -88,14 +41,8 @@ def read_part(texts: list[Text], options: Options, seen: Seen, *, whole: bool, w
     rows, entries = int(counts[:, 0].sum()), int(counts[:, 1].sum())
     if not rows:
         return None
-    seen.index_zero |= bool(counts[:, 3].any())
-    base = seen.base(options)
-    n_features = max(int(counts[:, 2].max()) + 1 - base, 0)
-    known = width if width is not None else options.n_features
-    if whole and known is not None:
-        n_features = known
-    full = entries == rows * n_features  # then nothing is lost about which entries were written
-    dense = options.is_dense(rows, n_features, entries) if whole else options.dense is True or full
+    total = Counts(rows, entries, int(counts[:, 2].max()), bool(counts[:, 3].any()))
+    base, n_features, dense = seen.shape(total, options, whole, width)
     work = _Filling(chunks, counts, options, _rules(options, dense, base, n_features))
     try:
         if not whole:  # a part, which is copied when the parts are joined

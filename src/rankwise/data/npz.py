@@ -15,7 +15,7 @@ from math import prod
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from rankwise.data.columns import Reading, finished
 from rankwise.data.records import RankingData, check_finite
@@ -146,7 +146,7 @@ def _check_format(arrays: dict[str, Array], path: Path) -> None:
 
 def _from_npz(arrays: dict[str, Array]) -> RankingData:
     """RankingData of the arrays that `npz_arrays` names."""
-    X: Array | sparse.csr_array
+    X: Array | scipy.sparse.csr_array
     if "X" in arrays:
         X = np.ascontiguousarray(_floats(arrays["X"]))
     else:
@@ -155,7 +155,7 @@ def _from_npz(arrays: dict[str, Array]) -> RankingData:
             raise ValueError("shape is not that of a matrix")
         check_rows(arrays["indptr"], arrays["data"].size)
         check_columns(arrays["indices"], int(shape[1]))
-        X = sparse.csr_array((_floats(arrays["data"]), arrays["indices"], arrays["indptr"]), shape=shape)
+        X = scipy.sparse.csr_array((_floats(arrays["data"]), arrays["indices"], arrays["indptr"]), shape=shape)
         X.check_format(full_check=True)  # kernels do not check the columns
     names, comments = arrays.get("names"), arrays.get("comments")
     first_index = int(arrays.get("first_index", np.array(1)))

@@ -177,8 +177,6 @@ def check_finite(data: RankingData, where: str = "") -> None:
 
 def joined(blocks: list[RankingData]) -> RankingData:
     """Concatenate the blocks. Empties the list, so that not all of them are in memory twice."""
-    from scipy import sparse
-
     first = blocks[0]
     if len(blocks) == 1:
         return blocks.pop()
@@ -187,8 +185,10 @@ def joined(blocks: list[RankingData]) -> RankingData:
     comments = None
     if first.comments is not None:
         comments = np.concatenate([np.asarray(one.comments, object) for one in blocks])
-    if sparse.issparse(first.X):
-        X = sparse.vstack([one.X for one in blocks], format="csr")
+    if hasattr(first.X, "tocsr"):
+        from scipy.sparse import vstack
+
+        X = vstack([one.X for one in blocks], format="csr")
         blocks.clear()
         return RankingData(X, y, qid, comments, first.first_index, first.names)
     X = np.empty((y.size, first.n_features), np.result_type(*(one.X.dtype for one in blocks)))

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, TypeAlias, cast
 
@@ -26,7 +27,8 @@ Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]  # a path, "-" 
 Target: TypeAlias = Source
 
 CHUNK = 1 << 20  # bytes that one thread takes at a time
-PIECE = 1 << 23  # bytes read from a stream at a time
+FIRST_PIECE = 1 << 16  # bytes read from a stream at first: a slow pipe is not waited for
+PIECE = 1 << 23  # bytes read from a stream at a time, after pieces of twice the size of the one before
 _LOOK = 1 << 13  # bytes looked through at a time for a line end
 _BOM = b"\xef\xbb\xbf"
 _NEWLINE = ord("\n")
@@ -162,6 +164,14 @@ class Text:
             yield Chunk(self, start, stop - start)
             start = stop
 
+    def cut(self, n_lines: int) -> "Iterator[Text]":
+        """The same lines in texts of at most `n_lines` each."""
+        letters = self.data[self.start :]
+        ends = np.flatnonzero(np.frombuffer(letters, np.uint8) == _NEWLINE)[n_lines - 1 :: n_lines] + 1
+        for i, (begin, end) in enumerate(pairwise([0, *ends.tolist(), len(letters)])):
+            if begin < end:
+                yield Text(self.name, letters[begin:end], 0, self.first_line + i * n_lines)
+
     def line_at(self, place: int) -> tuple[int, int, bytes]:
         """(line number, where that line begins in `data`, its bytes)."""
         begin = max(self.data.rfind(b"\n", self.start, place) + 1, self.start)
@@ -210,16 +220,17 @@ def opened(source: Source, closing: ExitStack) -> IO[bytes] | IO[str]:
 
 def streamed(file: IO[bytes] | IO[str], name: str) -> Iterator[Text]:
     """The content of an open file, of bytes or of text, in pieces of whole lines."""
-    line = 1
-    while piece := _whole_lines(file, name):
+    line, size = 1, min(FIRST_PIECE, PIECE)
+    while piece := _whole_lines(file, name, size):
         data = piece.encode() if isinstance(piece, str) else piece
         yield Text(name, data, len(_BOM) if line == 1 and data.startswith(_BOM) else 0, line)
         line += data.count(b"\n")
+        size = min(2 * size, PIECE)
 
 
-def _whole_lines(file: IO[bytes] | IO[str], name: str) -> bytes | str:
+def _whole_lines(file: IO[bytes] | IO[str], name: str, size: int) -> bytes | str:
     try:
-        piece: bytes | str = cast(IO[bytes], file).read(PIECE) + cast(IO[bytes], file).readline()
+        piece: bytes | str = cast(IO[bytes], file).read(size) + cast(IO[bytes], file).readline()
         return piece
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
         raise LetorError(f"the file cannot be read to its end: {error}", name) from error

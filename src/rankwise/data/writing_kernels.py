@@ -21,6 +21,8 @@ _LEAST, _MOST = -292, 324  # the powers of ten that doubles need
 _ZERO, _MINUS, _PLUS, _POINT, _E = (ord(c) for c in "0-+.e")
 _PAIRS = np.frombuffer("".join(f"{i:02}" for i in range(100)).encode(), np.uint8)
 _COLON = ord(":")
+_EXACT_TENS = np.array([float(10**k) for k in range(23)])
+_ZEROS = ((8, 10**8), (4, 10**4), (2, 10**2))
 _INDEX_BYTES = 12  # separator, index, colon
 
 
@@ -111,8 +113,31 @@ def write_decimal(bits: np.uint64, stored: int, out: Array, at: int) -> int:
         c |= np.uint64(1) << np.uint64(stored)
     if -stored <= q <= 0 and (c >> np.uint64(-q)) << np.uint64(-q) == c:
         return write_integer(c >> np.uint64(-q), out, at)
-    digits, power = _shortest(c, q, bool(fraction == 0 and exponent > 1))
+    digits, power = np.uint64(0), 0
+    if stored == DOUBLE:
+        digits, power = _few_digits(abs(np.uint64(bits).view(np.float64)), q)
+    if digits == 0:
+        digits, power = _shortest(c, q, bool(fraction == 0 and exponent > 1))
     return _set_out(digits, power, out, at)
+
+
+@kernel
+def _few_digits(value: float, q: int) -> tuple[np.uint64, int]:
+    """(m, k) for value = c·2^q, if m has at most 15 digits and 10^-k is exact, as most numbers in files; else (0, 0).
+
+    m / 10^-k is then the double nearest to m·10^k, and of all decimals of 15 digits no other one is read as it.
+    """
+    places = 14 - (((q + DOUBLE + 1) * 1233) >> 12)  # value·10^places is below 10^15
+    if places < 0 or places >= _EXACT_TENS.size:
+        return np.uint64(0), 0
+    digits = np.uint64(value * _EXACT_TENS[places] + 0.5)
+    if np.float64(digits) / _EXACT_TENS[places] != value:
+        return np.uint64(0), 0
+    for zeros, bound in _ZEROS:
+        if digits % np.uint64(bound) == 0:
+            digits //= np.uint64(bound)
+            places -= zeros
+    return digits, -places
 
 
 @kernel
@@ -156,23 +181,29 @@ def _set_out(digits: np.uint64, power: int, out: Array, at: int) -> int:
     while digits % np.uint64(10) == 0:
         digits //= np.uint64(10)
         power += 1
-    end = write_integer(digits, out, at)
-    n = end - at
+    n = _width(digits)
     before = n + power  # digits before the point
     if before > 16 or before < -3:
+        _put(digits, out, at, at + n)
         return _set_exponent(n, before - 1, out, at)
     if before >= n:
-        for i in range(end, at + before):
+        _put(digits, out, at, at + n)
+        for i in range(at + n, at + before):
             out[i] = _ZERO
         return at + before
-    shift = 1 if before > 0 else 2 - before
-    for i in range(end - 1, at + max(before, 0) - 1, -1):
-        out[i + shift] = out[i]
     if before <= 0:
-        for i in range(at, at + shift):
+        for i in range(at, at + 2 - before):
             out[i] = _ZERO
-    out[at + max(before, 1)] = _POINT
-    return end + shift
+        out[at + 1] = _POINT
+        end = at + 2 - before + n
+        _put(digits, out, end - n, end)
+        return end
+    end = at + 1 + n
+    _put(digits, out, at + 1, end)
+    for i in range(at, at + before):
+        out[i] = out[i + 1]
+    out[at + before] = _POINT
+    return end
 
 
 @kernel
@@ -195,12 +226,26 @@ def _set_exponent(n: int, exponent: int, out: Array, at: int) -> int:
 @kernel
 def write_integer(number: np.uint64, out: Array, at: int) -> int:
     """Write a whole number at out[at:]; returns where it ends."""
-    end, bound = at + 1, np.uint64(10)
+    end = at + _width(number)
+    _put(number, out, at, end)
+    return end
+
+
+@kernel
+def _width(number: np.uint64) -> int:
+    """The number of its digits."""
+    n, bound = 1, np.uint64(10)
     while number >= bound:
-        end += 1
+        n += 1
         bound *= np.uint64(10)
-        if end - at == 20:
+        if n == 20:
             break  # the bound has overflowed
+    return n
+
+
+@kernel
+def _put(number: np.uint64, out: Array, at: int, end: int) -> None:
+    """Write a whole number of as many digits at out[at:end]."""
     i = end
     while number >= np.uint64(10):
         i -= 2
@@ -209,4 +254,3 @@ def write_integer(number: np.uint64, out: Array, at: int) -> int:
         out[i], out[i + 1] = _PAIRS[pair], _PAIRS[pair + 1]
     if i > at:
         out[at] = _ZERO + np.uint8(number)
-    return end

@@ -5,13 +5,37 @@ Only modules that define kernels import this one, and they are imported when a k
 
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from typing import Any, TypeVar, overload
 
 from numba import njit
 
+from rankwise.foundation import compiling
+
+event: Any = import_module("numba.core.event")
+
 F = TypeVar("F", bound=Callable[..., Any])
 # Let the compiler reorder sums, which vector instructions need; once compiled, the order is fixed.
 REORDER = {"reassoc", "contract"}
+
+
+class _Listener(event.Listener):  # type: ignore[misc]
+    """Numba tells when it compiles, and not when it loads from its cache; kernels of others do not matter."""
+
+    def on_start(self, event: Any) -> None:
+        if _is_ours(event):
+            compiling.begin()
+
+    def on_end(self, event: Any) -> None:
+        if _is_ours(event):
+            compiling.end()
+
+
+def _is_ours(compilation: Any) -> bool:
+    return str(compilation.data["dispatcher"].py_func.__module__).startswith("rankwise.")
+
+
+event.register("numba:compile", _Listener())
 
 
 @overload

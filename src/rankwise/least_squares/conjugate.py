@@ -9,7 +9,7 @@ The remaining error is g·H⁻¹g for the gradient g and H = XᵀLX + αI. Two n
 """
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from rankwise.foundation.arrays import Floats
 from rankwise.least_squares.regression import Regression
@@ -102,7 +102,7 @@ def _smallest(lengths: Floats, kept: Floats) -> float:
     if not np.isfinite(diagonal).all():
         return np.finfo(float).tiny
     beside = np.sqrt(kept) / lengths[:-1]
-    values = linalg.eigh_tridiagonal(diagonal, beside, True, select="i", select_range=(0, 0), check_finite=False)
+    values = scipy.linalg.eigh_tridiagonal(diagonal, beside, True, select="i", select_range=(0, 0), check_finite=False)
     return max(float(values[0]), np.finfo(float).tiny)
 
 

@@ -12,7 +12,7 @@ so the scales of the columns do not matter; the squares of Z, which would lose t
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from rankwise.foundation.arrays import Floats, Ints
 
@@ -36,7 +36,7 @@ class Factors:
         """A solver, with T of TᵀT = R₁ᵀR₁ + α(CCᵀ)⁻¹."""
         rank = self.first.shape[0]
         stacked = np.vstack((self.first, np.sqrt(alpha) * self.penalty))
-        Q, T = linalg.qr(stacked, mode="economic", overwrite_a=True, check_finite=False)
+        Q, T = scipy.linalg.qr(stacked, mode="economic", overwrite_a=True, check_finite=False)
         return Solver(self, alpha, T, Q[:rank].T @ self.targets)
 
 
@@ -62,7 +62,7 @@ class Solver:
         sorted_g = g[self.factors.order]
         head, tail = sorted_g[:rank], sorted_g[rank:]
         combined = self._mixed(head + B @ tail)
-        down = linalg.solve_triangular(self.triangle, combined, trans="T", check_finite=False)
+        down = scipy.linalg.solve_triangular(self.triangle, combined, trans="T", check_finite=False)
         sorted_w = self._spread(self._back(down))
         null = tail - B.T @ head
         null = (null - B.T @ self._mixed(B @ null)) / self.alpha
@@ -73,12 +73,12 @@ class Solver:
         return w
 
     def _back(self, right: Floats) -> Floats:
-        solved: Floats = linalg.solve_triangular(self.triangle, right, check_finite=False)
+        solved: Floats = scipy.linalg.solve_triangular(self.triangle, right, check_finite=False)
         return solved
 
     def _mixed(self, p: Floats) -> Floats:
         """(CCᵀ)⁻¹ p."""
-        solved: Floats = linalg.cho_solve((self.factors.mixing, True), p, check_finite=False)
+        solved: Floats = scipy.linalg.cho_solve((self.factors.mixing, True), p, check_finite=False)
         return solved
 
     def _spread(self, p: Floats) -> Floats:
@@ -93,9 +93,9 @@ def factorise(Zt: Floats) -> Factors:
     order, rank = _triangularised(columns)
     R = columns[:-1, :rank].T
     first = R[:, :rank]
-    others: Floats = linalg.solve_triangular(first, R[:, rank:], check_finite=False)
-    mixing: Floats = linalg.cholesky(np.eye(rank) + others @ others.T, lower=True, check_finite=False)
-    penalty: Floats = linalg.solve_triangular(mixing, np.eye(rank), lower=True, check_finite=False)
+    others: Floats = scipy.linalg.solve_triangular(first, R[:, rank:], check_finite=False)
+    mixing: Floats = scipy.linalg.cholesky(np.eye(rank) + others @ others.T, lower=True, check_finite=False)
+    penalty: Floats = scipy.linalg.solve_triangular(mixing, np.eye(rank), lower=True, check_finite=False)
     return Factors(order, first, others, mixing, penalty, columns[-1, :rank])
 
 

@@ -7,7 +7,7 @@ again.
 """
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.threads import one_blas_thread, share
@@ -93,7 +93,7 @@ class _Determinant:
 
 
 def _log_determinant(A: Floats) -> float:
-    factor, failed = linalg.lapack.dpotrf(A, lower=1, clean=0)
+    factor, failed = scipy.linalg.lapack.dpotrf(A, lower=1, clean=0)
     return -np.inf if failed else 2.0 * float(np.log(factor.diagonal()).sum())
 
 

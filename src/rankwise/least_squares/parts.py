@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+import scipy
 
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import is_sparse
@@ -144,7 +144,7 @@ class Part:
     def diagonal(self) -> Floats:
         """The diagonal of ZᵀZ, approximated if X is sparse: means are neglected, because most values are 0."""
         rows = self.rows.loaded()
-        if not sparse.issparse(rows.X):
+        if not is_sparse(rows.X):
             return self.centred_diagonal()
         return rows.squared_transposed_dot(self.comparisons.degree)
 
@@ -211,7 +211,7 @@ def narrowed(parts: list[Floats], factor: int = 1) -> Floats:
     if rows.shape[0] <= factor * rows.shape[1]:
         return rows
     with one_blas_thread():
-        R: Floats = linalg.qr(rows, mode="r", check_finite=False)[0]
+        R: Floats = scipy.linalg.qr(rows, mode="r", check_finite=False)[0]
     return R[: R.shape[1]]
 
 

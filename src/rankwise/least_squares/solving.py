@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
-from scipy.linalg import lapack
+import scipy
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.threads import enough_blas_threads
@@ -212,10 +211,10 @@ class Scaled(NamedTuple):
         norm = float(np.abs(scaled).sum(axis=0).max(initial=0.0))
         with enough_blas_threads(A.shape[0]):
             try:
-                factor = linalg.cho_factor(scaled, lower=True, overwrite_a=True, check_finite=False)
-            except linalg.LinAlgError:
+                factor = scipy.linalg.cho_factor(scaled, lower=True, overwrite_a=True, check_finite=False)
+            except np.linalg.LinAlgError:
                 return None
-            reciprocal, _ = lapack.dpocon(factor[0], norm, uplo="L")
+            reciprocal, _ = scipy.linalg.lapack.dpocon(factor[0], norm, uplo="L")
         return cls(factor, scale, float(reciprocal) * norm)
 
     def error(self, problem: Regression, at: Fit) -> float:
@@ -225,7 +224,7 @@ class Scaled(NamedTuple):
         return max(relative(problem, squared, at), WEIGHTS * _ratio(squared / self.smallest, float(weights @ weights)))
 
     def __call__(self, b: Floats) -> Floats:
-        solution: Floats = self.scale * linalg.cho_solve(self.factor, self.scale * b, check_finite=False)
+        solution: Floats = self.scale * scipy.linalg.cho_solve(self.factor, self.scale * b, check_finite=False)
         return solution
 
 

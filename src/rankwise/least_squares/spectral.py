@@ -9,7 +9,7 @@ its two diagonals; O(d³) per block. `left_out`: in the basis of A's eigenvector
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.threads import enough_blas_threads
@@ -41,7 +41,7 @@ class Spectrum:
 def decompose(A: Floats, b: Floats) -> Spectrum:
     """The spectrum of A = ZᵀZ and b = Zᵀt; eigenvalues within rounding error of 0, and their `right`, are set to 0."""
     with enough_blas_threads(A.shape[0]):
-        values, basis = linalg.eigh(A, check_finite=False, driver="evd")
+        values, basis = scipy.linalg.eigh(A, check_finite=False, driver="evd")
     rounding = A.shape[0] * np.finfo(float).eps * values.max(initial=0.0)
     known = values > rounding
     return Spectrum(np.where(known, values, 0.0), basis, np.where(known, basis.T @ b, 0.0))

@@ -4,8 +4,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints, exact, finite
 from rankwise.foundation.devices import (
@@ -295,4 +295,4 @@ def _differences(better: Array, worse: Array, n_rows: int) -> SparseMatrix:
     ends = np.empty(2 * n, np.int64)
     ends[::2], ends[1::2] = better, worse
     signs = np.tile([1.0, -1.0], n)
-    return sparse.csr_array((signs, ends, np.arange(0, 2 * n + 1, 2)), shape=(n, n_rows))
+    return scipy.sparse.csr_array((signs, ends, np.arange(0, 2 * n + 1, 2)), shape=(n, n_rows))

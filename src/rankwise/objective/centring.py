@@ -6,10 +6,10 @@ rounded, so the shifted column has exactly the differences of the data.
 """
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.devices import AnyArray, HostMatrix, SparseMatrix
+from rankwise.foundation.devices import AnyArray, HostMatrix, SparseMatrix, is_sparse
 from rankwise.foundation.jit import kernel
 from rankwise.foundation.threads import share
 
@@ -22,7 +22,7 @@ BLOCK_ROWS = 1 << 14
 def shifted(X: HostMatrix, starts: Ints, n_threads: int = 1) -> HostMatrix:
     """X with such columns shifted, or X itself if there are none; queries begin at the rows `starts`."""
     enough = worth_a_look(starts)
-    return _shifted_sparse(X, starts, enough) if sparse.issparse(X) else _shifted_dense(X, starts, enough, n_threads)
+    return _shifted_sparse(X, starts, enough) if is_sparse(X) else _shifted_dense(X, starts, enough, n_threads)
 
 
 def worth_a_look(starts: Ints) -> float:
@@ -67,7 +67,7 @@ def _shifted_sparse(X: SparseMatrix, starts: Ints, enough: float) -> SparseMatri
         moved = _shifted_dense(dense, starts, enough, 1)
         if moved is not dense:
             by_column = by_column.astype(moved.dtype, copy=False)
-            by_column[:, group] = sparse.csc_array(moved)
+            by_column[:, group] = scipy.sparse.csc_array(moved)
     rows = by_column.tocsr()
     rows.eliminate_zeros()
     rows.sort_indices()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import AnyFloats, HostMatrix, Selection, is_sparse
@@ -231,7 +231,7 @@ def _slice(X: HostMatrix, rows: slice) -> HostMatrix:
     first, last, _ = rows.indices(X.shape[0])
     start, end = X.indptr[first], X.indptr[last]
     stored = (X.data[start:end], X.indices[start:end], X.indptr[first : last + 1] - start)
-    return sparse.csr_array(stored, shape=(last - first, X.shape[1]), copy=False)
+    return scipy.sparse.csr_array(stored, shape=(last - first, X.shape[1]), copy=False)
 
 
 def _dense(X: HostMatrix) -> Floats:

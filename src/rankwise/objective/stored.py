@@ -8,10 +8,10 @@ point keeps a few numbers per document. The source of the rows is any object wit
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from rankwise.foundation.arrays import Floats, Ints
-from rankwise.foundation.devices import HostMatrix, Matrix, Selection
+from rankwise.foundation.devices import HostMatrix, Matrix, Selection, is_sparse
 from rankwise.objective.rows import MemoryRows
 
 
@@ -79,7 +79,7 @@ class StoredRows(MemoryRows):
         runs = [
             self.source.load(*self._span(rows[i], rows[j - 1] + 1)).copy() for i, j in zip(begins, ends, strict=True)
         ]
-        return sparse.vstack(runs, format="csr") if sparse.issparse(runs[0]) else np.concatenate(runs)
+        return scipy.sparse.vstack(runs, format="csr") if is_sparse(runs[0]) else np.concatenate(runs)
 
     def _starts_within(self, first: int, last: int) -> Ints | None:
         if self.starts is None:

@@ -10,24 +10,27 @@ ranking. Sparse data therefore keep their zeros: FeatureScaler leaves their shif
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, issparse
 
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.names import spelled
 from rankwise.foundation.strict_json import Json
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import Queries, QueryIds, cut
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array, csr_array
 
 METHODS = ("minmax", "zscore")
 BY_QUERY = "query-"  # before the method: scaled within each query
 NAMES = (*(BY_QUERY + method for method in METHODS), *METHODS)
 BLOCK_VALUES = 1 << 20
 
-Sparse: TypeAlias = csr_array | csc_array
-Matrix: TypeAlias = Array | Sparse
+Sparse: TypeAlias = "csr_array | csc_array"
+Matrix: TypeAlias = "Array | Sparse"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +108,7 @@ def check_name(name: str) -> str:
 
 def check_rows(name: str, X: Matrix) -> None:
     """One sentence where that scaler cannot scale the rows X."""
-    if name.startswith(BY_QUERY) and issparse(X):
+    if name.startswith(BY_QUERY) and is_sparse(X):
         cure = "take minmax or zscore, which keep sparse data sparse, or dense data"
         raise ValueError(f"X is sparse, and {name} would move its zeros: {cure}")
     _refuse_nonfinite(X)
@@ -117,14 +120,14 @@ def _refuse_nonfinite(X: Matrix) -> None:
         if np.isfinite(values.sum()):
             return
     bad = np.argwhere(~np.isfinite(values))
-    if bad.size and issparse(X):
+    if bad.size and is_sparse(X):
         raise ValueError("X holds a NaN or inf: give finite numbers only")
     if bad.size:
         raise ValueError(f"X holds a NaN or inf at row {bad[0, 0]}, column {bad[0, 1]}: give finite numbers only")
 
 
 def _shift_and_scale(X: Matrix, method: str) -> tuple[Floats, Floats]:
-    bounds = _sparse_bounds(X) if issparse(X) else (X.min(axis=0), X.max(axis=0))
+    bounds = _sparse_bounds(X) if is_sparse(X) else (X.min(axis=0), X.max(axis=0))
     low, high = (bound.astype(np.float64) for bound in bounds)
     with np.errstate(over="ignore", invalid="ignore"):
         if method == "minmax":
@@ -132,12 +135,12 @@ def _shift_and_scale(X: Matrix, method: str) -> tuple[Floats, Floats]:
         else:
             shift, variance = _moments(X)
             spread = np.sqrt(variance)
-    return np.zeros_like(shift) if issparse(X) else shift, _inverse(spread, low == high)
+    return np.zeros_like(shift) if is_sparse(X) else shift, _inverse(spread, low == high)
 
 
 def _moments(X: Matrix) -> tuple[Floats, Floats]:
     """Mean and variance of the columns, in float64 whatever X is, by blocks of rows."""
-    if issparse(X):
+    if is_sparse(X):
         return _sparse_moments(X)
     mean, variance = np.zeros((2, X.shape[1]))
     step = max(1, BLOCK_VALUES // X.shape[1])
@@ -204,17 +207,18 @@ def _scaled(X: Matrix, shift: Floats, scale: Floats) -> Matrix:
 
 def _scaled_within(X: Array, queries: Queries, method: str, n_threads: int) -> Array:
     out = np.empty_like(X)
+    enough = max(1, BLOCK_VALUES // X.shape[1])
 
     def scale(first: int, last: int) -> None:
         """Queries first … last - 1, which share a block."""
         start, stop = queries.starts[first], queries.starts[last]
         rows = slice(start, stop) if queries.rows is None else queries.rows[start:stop]
-        if last == first + 1:  # it may be as large as X: the way that needs no copies of it
+        if last == first + 1 and stop - start >= enough:  # as large as X perhaps: the way that needs no copies of it
             out[rows] = _scaled(X[rows], *_shift_and_scale(X[rows], method))
         else:
             out[rows] = _scaled_block(X[rows], queries.starts[first:last] - start, method)
 
-    blocks = cut(queries.starts, max(1, BLOCK_VALUES // X.shape[1]))
+    blocks = cut(queries.starts, enough)
     share(lambda bounds: scale(*bounds), blocks, n_threads)
     return out
 

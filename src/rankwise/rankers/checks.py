@@ -5,7 +5,6 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from rankwise.data.chunks import ChunkedData
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.memory import memory_at_hand
 
@@ -19,6 +18,8 @@ def naming_nan(X: object) -> Iterator[None]:
     try:
         yield
     except ValueError:
+        from rankwise.data.chunks import ChunkedData  # slow to import, and rarely needed
+
         if isinstance(X, ChunkedData):
             X.check_finite()
         raise

@@ -6,7 +6,17 @@ from math import nan
 import numpy as np
 
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import AnyFloats, HostMatrix, Matrix, Numbers, SparseMatrix, is_sparse, move, to_host
+from rankwise.foundation.devices import (
+    AnyFloats,
+    HostMatrix,
+    Matrix,
+    Numbers,
+    SparseMatrix,
+    is_sparse,
+    library_of,
+    move,
+    to_host,
+)
 from rankwise.rankers.checks import check_pair_weights, check_room_for_weights
 from rankwise.solvers import Result
 
@@ -39,7 +49,7 @@ def placed(
     X: HostMatrix, y: Numbers, sample_weight: Floats | None, device: str | None
 ) -> tuple[Matrix, AnyFloats, AnyFloats | None]:
     """Rows of finite numbers, labels and weights as solvers take them, on the device."""
-    if is_sparse(X) and not X.has_canonical_format:
+    if library_of(X) is None and is_sparse(X) and not X.has_canonical_format:
         canonical = X.copy()
         canonical.sum_duplicates()
         X = canonical

@@ -1,11 +1,10 @@
 """Fitted models as values: weights, the scaling before them, the columns, and how they were trained."""
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Floats
@@ -16,6 +15,9 @@ from rankwise.preprocessing.scaling import Scaling
 from rankwise.rankers.rankrls import RankRLSOptions
 from rankwise.rankers.ranksvm import RankSVMOptions
 from rankwise.solvers import Result
+
+if TYPE_CHECKING:
+    from rankwise.data.chunks import ChunkedData
 
 Params: TypeAlias = dict[str, Any]  # of an estimator, by name
 Options = RankSVMOptions | RankRLSOptions
@@ -69,7 +71,7 @@ class LinearModel(Model):
         """Whether it scores rows on disk."""
         return self.scaling is None and self.options is not None and self.options.reads_parts
 
-    def scores(self, data: RankingData | ChunkedData) -> Floats:
+    def scores(self, data: "RankingData | ChunkedData") -> Floats:
         """One per row of a RankingData, or of rows on disk, that has the columns of the model."""
         if not isinstance(data, RankingData):
             return linear_scores(data, self.coef)
@@ -82,6 +84,9 @@ def linear_scores(X: HostMatrix | Source, coef: Floats) -> Floats:
     if not isinstance(X, Source):
         return MemoryRows(X).scores(coef)
     scores = StoredRows(X, 0, X.shape[0], 1).scores(coef)
-    if isinstance(X, ChunkedData) and not np.isfinite(scores).all():
-        X.check_finite()
+    if not np.isfinite(scores).all():
+        from rankwise.data.chunks import ChunkedData  # slow to import, and rarely needed
+
+        if isinstance(X, ChunkedData):
+            X.check_finite()
     return scores

@@ -2,17 +2,13 @@
 
 import sys
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import AnyFloats, DeviceArray, library_of
 from rankwise.foundation.names import one_of
-from rankwise.least_squares.conjugate import by_conjugate_gradients
-from rankwise.least_squares.regression import Regression, cheapest, regression
-from rankwise.least_squares.solving import ENOUGH, Solution, by_dual, by_primal
-from rankwise.least_squares.units import LEAST as LEAST_ALPHA
 from rankwise.objective import losses
 from rankwise.objective.stored import Features, is_stored
 from rankwise.pairs.preferences import Preferences
@@ -20,6 +16,10 @@ from rankwise.pairs.queries import Queries, QueryIds
 from rankwise.rankers.checks import naming_nan, positive
 from rankwise.rankers.fitted import Fitted
 from rankwise.solvers import Callback, Result, make_solver
+
+if TYPE_CHECKING:  # what solves is imported where it is first needed: a saved model is read without it
+    from rankwise.least_squares.regression import Regression
+    from rankwise.least_squares.solving import Solution
 
 SOLVERS = ("auto", "primal", "dual", "cg")
 LEFT_OUT_BY = ("auto", "primal", "dual")  # whose leave-out formulas are exact
@@ -61,6 +61,8 @@ class RankRLSOptions:
         callback: Callback | None = None,
     ) -> Fitted:
         """Learn from rows, labels and weights that were checked and `placed`; there are no steps to call back after."""
+        from rankwise.least_squares.regression import cheapest
+
         self.check(X)
         if library_of(X) and self.solver not in ON_DEVICE:
             raise ValueError(f"solver {self.solver!r} takes arrays of NumPy only: for others take 'auto'")
@@ -80,14 +82,19 @@ class RankRLSOptions:
 
     def problem(
         self, X: Features, y: AnyFloats, qid: QueryIds | None, sample_weight: AnyFloats | None
-    ) -> tuple[Regression, tuple[str, ...]]:
+    ) -> tuple["Regression", tuple[str, ...]]:
         """The regression, and a remark where there is nothing to learn."""
+        from rankwise.least_squares.regression import regression
+
         problem = regression(X, y, qid, sample_weight, ties=self.ties, scaling=self.scaling, n_jobs=self.n_jobs)
         any_pairs = Preferences(y, qid).any if library_of(X) else problem.any
         return problem, () if any_pairs else (NO_PAIR,)
 
-    def solve(self, problem: Regression, name: str) -> Fitted:
+    def solve(self, problem: "Regression", name: str) -> Fitted:
         """By "primal" or "dual" equations, or by "cg"; the dual is in the order of the problem's rows."""
+        from rankwise.least_squares.conjugate import by_conjugate_gradients
+        from rankwise.least_squares.solving import ENOUGH, by_dual, by_primal
+
         alpha = positive("alpha", self.alpha)
         scaled = float(problem.units.alpha(alpha))
         if name == "cg":
@@ -104,7 +111,7 @@ class RankRLSOptions:
             dual = problem.dual(result.point, alpha) if found is None else problem.units.dual(found)
         return Fitted(result, dual=dual, failure=failure)
 
-    def _solved_on_device(self, problem: Regression, X: DeviceArray) -> Result:
+    def _solved_on_device(self, problem: "Regression", X: DeviceArray) -> Result:
         alpha = positive("alpha", self.alpha)
         tol, max_iter = positive("tol", self.tol), int(positive("max_iter", self.max_iter))
         # What f is above its optimum goes with the square of the scores' error, for which `tol` is meant.
@@ -129,13 +136,16 @@ def in_rows_given(values: Array, qid: QueryIds | None) -> Array:
 
 
 def concluded(
-    name: str, problem: Regression, solution: Solution, tol: float = ENOUGH, stopped: str | None = None
+    name: str, problem: "Regression", solution: "Solution", tol: float = 0.0, stopped: str | None = None
 ) -> tuple[Result, str | None]:
     """The result in the units of the data, and the warning that it has not converged.
 
     It has if it is within `tol`, or within `ENOUGH` if that is more; else what `stopped` the solver, or rounding, is
     the reason.
     """
+    from rankwise.least_squares.solving import ENOUGH
+    from rankwise.least_squares.units import LEAST as LEAST_ALPHA
+
     at, units = solution.at, problem.units
     w, value = units.weights(at.point), units.value(at.value)
     norm = 2 * float(np.linalg.norm(at.gradient)) / units.x / units.y

@@ -3,13 +3,15 @@
 import sys
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.compiling import told_of_compiling
 from rankwise.foundation.devices import (
     AnyFloats,
     HostMatrix,
@@ -75,9 +77,10 @@ class RankSVMOptions:
         """Learn from rows, labels and weights that were checked and `placed`."""
         solver = self.solver_for(X)
         queries = Queries(qid, X.shape[0])
-        objective = self.objective(X, y, queries, sample_weight, query_weight)
-        with naming_nan(X):
-            fitted = self.solve(solver, objective, start, callback)
+        with told_of_compiling(partial(print, file=sys.stderr) if self.verbose else None):
+            objective = self.objective(X, y, queries, sample_weight, query_weight)
+            with naming_nan(X):
+                fitted = self.solve(solver, objective, start, callback)
         return replace(fitted, n_queries=len(queries))
 
     def solve(
@@ -172,9 +175,9 @@ def _fitting(start: Floats | None, objective: Objective) -> Floats | None:
 
 def _dual(result: Result, objective: Objective) -> SparseMatrix:
     """alpha[i, j] by the rows as they were given."""
-    alpha = sparse.coo_array(result.dual)
+    alpha = scipy.sparse.coo_array(result.dual)
     rows = np.arange(alpha.shape[0]) if objective.order is None else objective.order
-    return sparse.csr_array((alpha.data, (rows[alpha.row], rows[alpha.col])), shape=alpha.shape)
+    return scipy.sparse.csr_array((alpha.data, (rows[alpha.row], rows[alpha.col])), shape=alpha.shape)
 
 
 def _remark_on_spline(objective: Objective, result: Result) -> str | None:

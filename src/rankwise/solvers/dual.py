@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.devices import SparseMatrix, length_of
@@ -173,7 +173,7 @@ class Ascent:
         support = self.alpha > 0
         n = self.features.n_rows
         where = (better[support], worse[support])
-        return sparse.csr_array((self.alpha[support], where), shape=(n, n))
+        return scipy.sparse.csr_array((self.alpha[support], where), shape=(n, n))
 
     def _marginals(self) -> Floats:
         """m_i = Σ_j alpha_ij - Σ_j alpha_ji for each document i, so that w = Xᵀ m."""

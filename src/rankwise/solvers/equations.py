@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import AnyArray, AnyFloats, CupyArray, Tensor, diagonal_of, library_of
@@ -36,7 +36,7 @@ def scaled_inverse(matrix: AnyArray) -> Inverse:
         try:
             solve = inverse(scaled)
             return lambda v: scale * solve(scale * v)
-        except linalg.LinAlgError:
+        except np.linalg.LinAlgError:
             more = max(10 * lift, scaled.shape[0] * float(np.finfo(float).eps))
             diagonal += more - lift
             lift = more
@@ -45,8 +45,8 @@ def scaled_inverse(matrix: AnyArray) -> Inverse:
 
 def _by_scipy(matrix: Floats) -> Inverse:
     with enough_blas_threads(matrix.shape[0]):
-        factor = linalg.cho_factor(matrix, lower=True, check_finite=False)
-    return partial(linalg.cho_solve, factor, check_finite=False)
+        factor = scipy.linalg.cho_factor(matrix, lower=True, check_finite=False)
+    return partial(scipy.linalg.cho_solve, factor, check_finite=False)
 
 
 def _by_torch(matrix: Tensor) -> Inverse:
@@ -54,7 +54,7 @@ def _by_torch(matrix: Tensor) -> Inverse:
 
     factor, fault = torch.linalg.cholesky_ex(matrix)
     if int(fault):
-        raise linalg.LinAlgError("the matrix is not positive definite")
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
     return lambda v: torch.cholesky_solve(v[:, None], factor)[:, 0]
 
 
@@ -64,7 +64,7 @@ def _by_cupy(matrix: CupyArray) -> Inverse:
 
     factor = cupy.linalg.cholesky(matrix)
     if not bool(cupy.isfinite(factor).all()):
-        raise linalg.LinAlgError("the matrix is not positive definite")
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
     return lambda v: solve_triangular(factor, solve_triangular(factor, v, lower=True), lower=True, trans="T")
 
 
