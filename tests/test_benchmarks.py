@@ -266,3 +266,13 @@ def test_a_benchmark_from_the_command_line(tmp_path):
     ours = [row for row in rows if row["case"] == "distinct" and row["ours"]]
     assert {row["phase"] for row in ours} == {"warm", "hot"}
     assert min(row["gap"] for row in ours if row["phase"] == "hot") < 1e-6
+
+
+def test_a_problem_of_the_sweep_is_the_same_again_and_measured_by_every_solver(tmp_path):
+    from benchmarks import sweep
+
+    problem = next(one for one in (sweep.draw(1, number) for number in range(50)) if one.X.size < 20_000)
+    rows = sweep.measure(problem, None)
+    assert [row["solver"] for row in rows] == list(sweep.SOLVERS[problem.loss])
+    assert all(row["seconds"] for row in rows if row["solver"] == "auto")
+    assert "1 problems" in sweep.summary([{"number": 0} | row for row in rows])
