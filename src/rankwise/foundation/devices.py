@@ -95,7 +95,7 @@ def fused(x: AnyArray) -> bool:
 
 
 def inner(u: AnyArray, v: AnyArray) -> float:
-    """u·v, inf on overflow; without BLAS, whose threads take longer to start, and whose number changes the last bits."""
+    """u·v, inf on overflow. Not by BLAS: its threads take longer to start, and their number changes the last bits."""
     if not isinstance(u, np.ndarray):
         return float(u @ v)
     with np.errstate(over="ignore"):
