@@ -71,5 +71,5 @@ def test_rows_by_number(form):
 def test_costs_that_need_a_list_are_refused():
     X, y, q = make("dense")
     pairing = building.Pairing(costs=lambda better, worse: np.ones(better.size))
-    with pytest.raises(ValueError, match=r"need every pair listed.*data\.read\(\)"):
+    with pytest.raises(ValueError, match=r"need a list of all pairs: pass data\.read\(\)"):
         building.build(Rows(X), y, q, loss=losses.squared_hinge(), C=0.3, pairing=pairing)

@@ -10,13 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.foundation.arrays import Array, Floats
+from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.jit import kernel
 from rankwise.objective.chunks import SCALARS, PlainChunk, sizes
 from rankwise.objective.losses import Loss
 from rankwise.objective.risks import PairwiseRisk, sums_of_piece
 from rankwise.objective.row_kernels import add_transposed, dot
-from rankwise.pairs.compiled import FEW_LEVELS, Engine, Ranking, first_node, next_node, sort_queries, sweep
+from rankwise.pairs.compiled import (
+    FEW_LEVELS,
+    Engine,
+    Ranking,
+    buffers,
+    find_run,
+    first_node,
+    next_node,
+    room_for_sums,
+    sort_query,
+    sorting_space,
+    sweep_query,
+)
 
 NO_ROWS = np.zeros(0, np.int32)  # the rows of a chunk are stored query by query
 _sums_of_piece = kernel(sums_of_piece)
@@ -44,10 +56,11 @@ class FusedChunk(PlainChunk):
         """The expansion at w, whose ranking may be known."""
         pieces, ranked = self.pieces, known is not None
         ranking = self.unranked() if known is None else known
+        runs = np.empty((len(pieces), 2, self.rows.n_rows), np.int32)
         degrees = np.empty((len(pieces), self.rows.n_rows))
         sums = np.zeros(self.rows.n_features + SCALARS)
-        _expand(self.rows.loaded().arrays, w, ranked, self.layout, pieces, ranking.arrays, degrees, sums)
-        return FusedExpansion(w, self, ranking, degrees, sums)
+        _expand(self.rows.loaded().arrays, w, ranked, self.layout, pieces, ranking.arrays, runs, degrees, sums)
+        return FusedExpansion(w, self, ranking, runs, degrees, sums)
 
     def unranked(self) -> Ranking:
         """Arrays for the documents in the order of their scores."""
@@ -80,6 +93,7 @@ class FusedExpansion:
     point: Floats
     chunk: FusedChunk
     ranking: Ranking
+    runs: Ints  # two rows per piece: how far a document's partners reach, in both directions
     degrees: Floats  # one row per piece
     sums: Floats
 
@@ -100,7 +114,7 @@ class FusedExpansion:
             return np.column_stack([self.hessian(column) for column in v.T])
         out = np.zeros(v.size)
         rows = chunk.rows.loaded().arrays
-        _product(rows, v, chunk.layout, chunk.pieces, self.ranking.arrays, self.degrees, out)
+        _product(rows, v, chunk.layout, chunk.pieces, self.ranking.arrays, self.runs, self.degrees, out)
         return out
 
     def hessian_matrix(self) -> Floats:
@@ -118,7 +132,7 @@ class FusedExpansion:
     def _curved(self, columns: Floats) -> Floats:
         """M X, where M + Mᵀ is the Hessian in score space, for some columns of X."""
         out = np.empty_like(columns)
-        _curve(columns, self.chunk.layout, self.chunk.pieces, self.ranking.arrays, self.degrees, out)
+        _curve(columns, self.chunk.layout, self.chunk.pieces, self.ranking.arrays, self.runs, self.degrees, out)
         return out
 
     def hessian_diagonal(self) -> Floats:
@@ -131,149 +145,173 @@ class FusedExpansion:
 
 @kernel
 def _expand(
-    rows: Any, w: Floats, ranked: bool, layout: Any, pieces: Floats, ranking: Any, degrees: Floats, out: Floats
+    rows: Any,
+    w: Floats,
+    ranked: bool,
+    layout: Any,
+    pieces: Floats,
+    ranking: Any,
+    runs: Ints,
+    degrees: Floats,
+    out: Floats,
 ) -> None:
-    """Fill ranking, unless it is known, and degrees.
+    """Fill ranking, unless it is known, runs and degrees.
 
-    Add the gradient to out, followed by the value, the moment and the terms.
+    Add the gradient to out, followed by the value, the moment and the terms. Between the sort and the way back to the
+    rows, everything is in score order.
     """
     starts, n_levels, level, weights, margins = layout
-    n, d = level.size, w.size
-    s, g, work = np.empty(n), np.zeros(n), (np.empty(n), np.empty(n), np.empty(n))
+    order, scores, _ = ranking
+    d = w.size
+    s, pull = np.empty(level.size), np.empty(level.size)
+    work, sums, spare = buffers(starts, 5), room_for_sums(n_levels), sorting_space(starts, order.dtype)
+    scale, g = work[0], work[1]
     tau = 0.0 if margins.size else 1.0
     for q in range(n_levels.size):
-        ends = starts[q : q + 2]
-        first, last = ends
-        if ranked:
-            order, scores, _ = ranking
-            for p in range(first, last):
-                s[order[p]] = scores[p]
-        else:
+        first, last = starts[q], starts[q + 1]
+        if not ranked:
             dot(rows, first, last, w, s)
             if margins.size:
                 for i in range(first, last):
                     s[i] -= margins[i]
-            sort_queries(ends, True, NO_ROWS, s, level, ranking)
+            sort_query(first, last, True, NO_ROWS, s, level, ranking, spare)
+        for i in range(last - first):
+            scale[i], g[i] = weights[order[first + i]], 0.0
         for p in range(pieces.shape[0]):
             threshold, a, b, c = pieces[p]
-            graph = (threshold + tau - 1.0, ends, n_levels[q : q + 1], ranking)
-            N, sd, sLs = _piece(graph, weights, s, (b + tau * c, c), degrees[p], work, g)
+            find_run(first, last, scores, threshold + tau - 1.0, runs[p])
+            query = (first, last, n_levels[q])
+            N, sd, sLs = _piece(query, ranking, runs[p], (b + tau * c, c), degrees[p], work, sums)
             value, moment, terms = _sums_of_piece(a, b, c, tau, N, sd, sLs)
             out[d] += value
             out[d + 1] += moment
             out[d + 2] += terms
-        add_transposed(rows, first, last, g, out)
+        for i in range(last - first):
+            pull[order[first + i]] = g[i]
+        add_transposed(rows, first, last, pull, out)
 
 
 @kernel
 def _slope(s: Floats, changes: Floats, layout: Any, pieces: Floats, ranking: Any) -> float:
-    """The derivative at the scores s in the direction of `changes`; margins are taken off s already."""
+    """The derivative at the scores s in the direction of `changes`; the margins are subtracted from s already."""
     starts, n_levels, level, weights, margins = layout
-    n = level.size
-    g, degree, work = np.zeros(n), np.empty(n), (np.empty(n), np.empty(n), np.empty(n))
+    order, scores, _ = ranking
+    runs, degrees = np.empty((2, level.size), np.int32), np.empty(level.size)
+    work, sums, spare = buffers(starts, 5), room_for_sums(n_levels), sorting_space(starts, order.dtype)
+    scale, g = work[0], work[1]
     tau, slope = 0.0 if margins.size else 1.0, 0.0
     for q in range(n_levels.size):
-        ends = starts[q : q + 2]
-        sort_queries(ends, True, NO_ROWS, s, level, ranking)
+        first, last = starts[q], starts[q + 1]
+        sort_query(first, last, True, NO_ROWS, s, level, ranking, spare)
+        for i in range(last - first):
+            scale[i], g[i] = weights[order[first + i]], 0.0
         for p in range(pieces.shape[0]):
             threshold, _, b, c = pieces[p]
-            graph = (threshold + tau - 1.0, ends, n_levels[q : q + 1], ranking)
-            _piece(graph, weights, s, (b + tau * c, c), degree, work, g)
-        for i in range(ends[0], ends[1]):
-            slope += g[i] * changes[i]
+            find_run(first, last, scores, threshold + tau - 1.0, runs)
+            _piece((first, last, n_levels[q]), ranking, runs, (b + tau * c, c), degrees, work, sums)
+        for i in range(last - first):
+            slope += g[i] * changes[order[first + i]]
     return slope
 
 
 @kernel
-def _piece(graph: Any, weights: Floats, s: Floats, pulls: Any, degree: Floats, work: Any, g: Floats) -> Any:
+def _piece(query: Any, ranking: Any, runs: Ints, pulls: Any, degrees: Floats, work: Floats, sums: Any) -> Any:
     """N, s·d and s·Ls of one query's graph, for centred scores; c Ls - (b + τc) d is added to g."""
-    first, last = graph[1]
+    first, last, _ = query
+    order, scores, levels = ranking
+    n = last - first
     pull, c = pulls
-    v, below, above = work
-    _sums(graph, weights, below, above)
+    scale, g, v, found = work[0], work[1], work[2], work[3:]
+    below, above = found[0], found[1]
+    _sums(query, levels, runs, scale, sums, found)
     N, total, mean = 0.0, 0.0, 0.0
-    for i in range(first, last):
-        degree[i] = weights[i] * (below[i] + above[i])
-        N += weights[i] * below[i]
-        total += degree[i]
-        mean += degree[i] * s[i]
+    for i in range(n):
+        degree = scale[i] * (below[i] + above[i])
+        degrees[order[first + i]] = degree
+        N += scale[i] * below[i]
+        total += degree
+        mean += degree * scores[first + i]
     mean = mean / total if total > 0 else 0.0
     sd, sLs = 0.0, 0.0
-    for i in range(first, last):
-        balance = weights[i] * (below[i] - above[i])
-        sd += (s[i] - mean) * balance
+    for i in range(n):
+        centred = scores[first + i] - mean
+        balance = scale[i] * (below[i] - above[i])
+        sd += centred * balance
         g[i] -= pull * balance
-        v[i] = weights[i] * (s[i] - mean)
+        v[i] = scale[i] * centred
     if c != 0.0:
-        _sums(graph, v, below, above)
-        for i in range(first, last):
-            centred = s[i] - mean
-            Ls = degree[i] * centred - weights[i] * (below[i] + above[i])
+        _sums(query, levels, runs, v, sums, found)
+        for i in range(n):
+            centred = scores[first + i] - mean
+            Ls = degrees[order[first + i]] * centred - scale[i] * (below[i] + above[i])
             sLs += centred * Ls
             g[i] += c * Ls
     return N, sd, sLs
 
 
 @kernel
-def _product(rows: Any, v: Floats, layout: Any, pieces: Floats, ranking: Any, degrees: Floats, out: Floats) -> None:
+def _product(
+    rows: Any, v: Floats, layout: Any, pieces: Floats, ranking: Any, runs: Ints, degrees: Floats, out: Floats
+) -> None:
     """Add Xᵀ (Σ c L) X v, the sum over the pieces, to out."""
-    starts, n_levels, level, weights, margins = layout
-    n = level.size
-    x, g, scaled, below, above = np.empty(n), np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
-    tau = 0.0 if margins.size else 1.0
+    starts, n_levels, level, weights, _ = layout
+    order, _, levels = ranking
+    x, g, work, sums = np.empty(level.size), np.zeros(level.size), buffers(starts, 3), room_for_sums(n_levels)
+    scaled, found = work[0], work[1:]
     for q in range(n_levels.size):
-        ends = starts[q : q + 2]
-        first, last = ends
+        first, last = starts[q], starts[q + 1]
         dot(rows, first, last, v, x)
-        for i in range(first, last):
-            scaled[i] = weights[i] * x[i]
+        for i in range(last - first):
+            row = order[first + i]
+            scaled[i] = weights[row] * x[row]
         for p in range(pieces.shape[0]):
             c = pieces[p, 3]
             if c != 0.0:
-                _sums((pieces[p, 0] + tau - 1.0, ends, n_levels[q : q + 1], ranking), scaled, below, above)
-                for i in range(first, last):
-                    g[i] += c * (degrees[p, i] * x[i] - weights[i] * (below[i] + above[i]))
+                _sums((first, last, n_levels[q]), levels, runs[p], scaled, sums, found)
+                for i in range(last - first):
+                    row = order[first + i]
+                    g[row] += c * (degrees[p, row] * x[row] - weights[row] * (found[0, i] + found[1, i]))
         add_transposed(rows, first, last, g, out)
 
 
 @kernel
-def _sums(graph: Any, v: Floats, below: Floats, above: Floats) -> None:
-    """below(v) and above(v) of one query, without the documents' own weights."""
-    threshold, ends, n_levels, ranking = graph
-    for upward, out in ((False, below), (True, above)):
-        out[ends[0] : ends[1]] = 0.0
-        sweep(upward, threshold, ends, n_levels, ranking, v, out)
+def _sums(query: Any, levels: Ints, runs: Ints, v: Floats, sums: Any, found: Floats) -> None:
+    """found = (below(v), above(v)) of one query, without the documents' own weights."""
+    for upward in range(2):  # one call for both: all of it is compiled once
+        sweep_query(upward == 1, query, levels, runs[upward], v, sums, found[upward])
 
 
 @kernel
-def _curve(X: Floats, layout: Any, pieces: Floats, ranking: Any, degrees: Floats, out: Floats) -> None:
+def _curve(X: Floats, layout: Any, pieces: Floats, ranking: Any, runs: Ints, degrees: Floats, out: Floats) -> None:
     """out = M X = Σ c (½ D X - below(X)), where M + Mᵀ = Σ c L; this takes one sum over pairs where L X takes two."""
-    starts, n_levels, _, weights, margins = layout
-    tau, curvatures = 0.0 if margins.size else 1.0, pieces[:, 3]
-    for i in range(X.shape[0]):
-        degree = 0.0
-        for p in range(curvatures.size):
-            degree += curvatures[p] * degrees[p, i]
-        for j in range(X.shape[1]):
-            out[i, j] = 0.5 * degree * X[i, j]
+    starts, n_levels, _, weights, _ = layout
+    curvatures = pieces[:, 3]
     sums = np.empty((n_levels.max(), X.shape[1]))
     for q in range(n_levels.size):
+        for i in range(starts[q], starts[q + 1]):
+            degree = 0.0
+            for p in range(curvatures.size):
+                degree += curvatures[p] * degrees[p, i]
+            for j in range(X.shape[1]):
+                out[i, j] = 0.5 * degree * X[i, j]
         for p in range(curvatures.size):
             if curvatures[p] != 0.0:
-                query = (starts[q], starts[q + 1], n_levels[q], pieces[p, 0] + tau - 1.0)
-                _subtract_below(query, ranking, X, weights, curvatures[p], sums, out)
+                query = (starts[q], starts[q + 1], n_levels[q])
+                _subtract_below(query, ranking, runs[p, 0], X, weights, curvatures[p], sums, out)
 
 
 @kernel
-def _subtract_below(query: Any, ranking: Any, X: Floats, weights: Floats, c: float, sums: Floats, out: Floats) -> None:
+def _subtract_below(
+    query: Any, ranking: Any, run: Ints, X: Floats, weights: Floats, c: float, sums: Floats, out: Floats
+) -> None:
     """out -= c below(X) for one query: the sweep of `pairs.compiled`, without gathering the rows in score order."""
-    first, last, k, threshold = query
-    order, scores, levels = ranking
+    first, last, k = query
+    order, _, levels = ranking
     few = k <= FEW_LEVELS
     sums[:k] = 0.0
     entering = last - 1
     for p in range(last - 1, first - 1, -1):
-        while entering >= first and scores[p] - scores[entering] < threshold:
+        while entering >= last - run[p]:
             row, node = order[entering], first_node(levels[entering], False)
             while node > 0:
                 for j in range(X.shape[1]):

@@ -77,8 +77,9 @@ class PairGraph(ABC):
     def laplacian(self, v: AnyFloats) -> AnyFloats:
         """degree * v - below(v) - above(v)."""
         degree = self.degree if v.ndim == 1 else self.degree[:, None]
+        sums = self.adjacency(v)  # before the product, as it needs memory of its own
         out: AnyFloats = degree * v
-        out -= self.adjacency(v)
+        out -= sums
         return out
 
     @property
