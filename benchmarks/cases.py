@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from benchmarks.datasets import Dataset
 from benchmarks.datasets.cadata import Cadata
 from benchmarks.datasets.letor import Letor
-from benchmarks.datasets.synthetic import MSLR_QUERIES, Clicks, Distinct, Scaled, SparseAuc, WebSearch
+from benchmarks.datasets.synthetic import MSLR_QUERIES, Clicks, Distinct, Plain, Scaled, Sparse, SparseAuc, WebSearch
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,22 @@ class Measure:
     shrinks: bool = False  # whether --quick makes it smaller in a way that `small` does not show
 
 
-SLOW = ("distinct-20k", "cadata", "mslr-tenth", "clicks", "landmarks")  # left out of --quick unless named
+SLOW = (
+    "distinct-20k",
+    "cadata",
+    "mslr-tenth",
+    "clicks",
+    "landmarks",
+    "sparse-50k",
+    "words-100k",
+)  # left out of --quick unless named
 LISTED = ("linearsvc", "liblinear-pairs")
 PEERS = (*LISTED, "liblinear", "xgboost", "lightgbm")
 WEB, TENTH, HUNDREDTH = WebSearch(), WebSearch(MSLR_QUERIES // 10), WebSearch(MSLR_QUERIES // 100)
 MQ2007, MQ2008, TWO_LEVELS = Letor("mq2007"), Letor("mq2008"), Letor("mq2008", two_levels=True)
 SPARSE, LESS_SPARSE = SparseAuc(), SparseAuc(50_000)
+SMALL, WIDE, WIDER = Plain(9_000, 40), Sparse(20_000, 30_000, 45, 100), Sparse(50_000, 50_000, 50, 100, n_levels=4)
+FEW_WORDS, WORDS = (Sparse(n, d, 60, 50, words=True) for n, d in ((8_000, 8_000), (100_000, 50_000)))
 
 BENCHMARKS: dict[str, Fit | Measure] = {
     one.name: one
@@ -53,6 +63,22 @@ BENCHMARKS: dict[str, Fit | Measure] = {
         Fit("mq2008-hinge", MQ2008, ("ranksvm", *LISTED), loss="hinge", goal=1e-4),
         Fit("mq2007-hinge", MQ2007, ("ranksvm", *LISTED), loss="hinge", goal=1e-4),
         Fit("two-levels-hinge", TWO_LEVELS, ("ranksvm", *LISTED, "dlib"), loss="hinge", goal=1e-3),
+        Fit("ohsumed", Letor("ohsumed"), ("ranksvm", "liblinear"), C=1e-4),
+        Fit("small", SMALL, ("ranksvm", "liblinear"), goal=1e-10),
+        Fit("small-hinge", SMALL, ("ranksvm", *LISTED), loss="hinge", goal=1e-3),
+        Fit("sparse-20k", WIDE, ("ranksvm", "liblinear"), C=0.3, goal=1e-2, small=Sparse(2_000, 3_000, 45, 100)),
+        Fit("sparse-50k", WIDER, ("ranksvm", "liblinear"), goal=5e-6, small=Sparse(5_000, 5_000, 50, 100, n_levels=4)),
+        Fit(
+            "words-8k",
+            FEW_WORDS,
+            ("ranksvm", "liblinear"),
+            C=0.1,
+            goal=1e-3,
+            small=Sparse(800, 800, 60, 50, words=True),
+        ),
+        Fit(
+            "words-100k", WORDS, ("ranksvm", "liblinear"), C=0.1, goal=1e-3, small=Sparse(800, 800, 60, 50, words=True)
+        ),
         Fit("path", MQ2007, ("ranksvm", "c-path", "c-path-cold"), goal=None),
         Fit("cadata", Cadata(), ("ranksvm", "survival", "liblinear"), C=1e-5),
         Fit("distinct-20k", Distinct(20_000), ("ranksvm", "survival", "liblinear"), C=1e-5, small=Distinct(5_000)),

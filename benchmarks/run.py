@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks import report, solvers
 from benchmarks.cases import BENCHMARKS, SLOW, Fit, Measure
 from benchmarks.process import ROOT, StoppedError, fresh
+from benchmarks.solvers.liblinear import PROGRAM
 
 DATA = ROOT.parent / "shared" / "data"
 RESULTS = ROOT / "benchmarks" / "results"
@@ -40,7 +41,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--quick", action="store_true", help="small sizes, few repeats: under five minutes")
     parser.add_argument("--data", metavar="DIR", default=str(DATA), help="folder of mq2007, mq2008 and cadata")
-    parser.add_argument("--liblinear", metavar="PATH", help="a `train` of LIBLINEAR's ranking extension, to compare")
+    program = str(PROGRAM) if PROGRAM.exists() else None
+    known = f"a `train` of LIBLINEAR's ranking extension, to compare; {PROGRAM.relative_to(ROOT.parent)} if it exists"
+    parser.add_argument("--liblinear", metavar="PATH", default=program, help=known)
     parser.add_argument("--results", metavar="DIR", help="where tables and page go instead")
     parser.add_argument("--limit", metavar="S", type=float, help="seconds after which a process is stopped")
     options = parser.parse_args(arguments)

@@ -10,7 +10,6 @@ the optimum is the best value that anyone found. Rows go to benchmarks/results/s
 import argparse
 import csv
 import itertools
-import os
 import subprocess
 import time
 import warnings
@@ -23,8 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.process import ROOT
-
-PROGRAM = str(ROOT.parent / "shared" / "peers" / "liblinear-ranksvm" / "train")
+from benchmarks.solvers.liblinear import PROGRAM, train
 
 RESULT = ROOT / "benchmarks" / "results" / "sweep.csv"
 COLUMNS = ("seed", "number", "problem", "loss", "C", "goal", "solver", "seconds", "gap", "tol", "note")
@@ -204,26 +202,11 @@ class _Liblinear:
         write_letor(self.text, problem.X, problem.y, problem.qid)
 
     def __call__(self, tol: float) -> tuple[float, Any, str]:
-        model = self.text.with_name("model")
-        command = [
-            self.program,
-            "-s",
-            "8",
-            "-c",
-            repr(self.problem.C),
-            "-e",
-            repr(float(tol)),
-            str(self.text),
-            str(model),
-        ]
         try:
-            done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=2 * LIMIT)
+            w, said = train(self.program, self.text, self.problem, repr(float(tol)), 2 * LIMIT)
         except subprocess.TimeoutExpired:
             return 2 * LIMIT, np.zeros(self.problem.X.shape[1]), "over the time limit"
-        seconds = next(float(line.split()[1]) for line in done.stderr.splitlines() if line.startswith("TRAIN"))
-        lines = model.read_text().split("\n")
-        w = np.array([float(line.split()[0]) for line in lines[lines.index("w") + 1 :] if line.strip()])
-        return seconds, np.pad(w, (0, self.problem.X.shape[1] - w.size)), ""
+        return next(float(line.split()[1]) for line in said.splitlines() if line.startswith("TRAIN")), w, ""
 
 
 def _density(X: Any) -> float:
@@ -275,7 +258,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--only", type=int, nargs="+", metavar="NUMBER")
     parser.add_argument("--first", type=int, default=0, metavar="NUMBER", help="where to begin, for several at a time")
-    parser.add_argument("--liblinear", metavar="PATH", default=PROGRAM)
+    parser.add_argument("--liblinear", metavar="PATH", default=str(PROGRAM) if PROGRAM.exists() else None)
     parser.add_argument("--result", type=Path, default=RESULT)
     options = parser.parse_args()
     warm_up()
@@ -284,9 +267,7 @@ def main() -> None:
         if time.time() > until:
             break
         problem = draw(options.seed, number)
-        for row in measure(
-            problem, options.liblinear if options.liblinear and os.access(options.liblinear, os.X_OK) else None
-        ):
+        for row in measure(problem, options.liblinear):
             rows.append({"seed": options.seed, "number": number} | row)
             if options.only:
                 print(row)

@@ -272,3 +272,13 @@ def test_only_the_whole_run_renews_the_page():
     assert folder_for([], quick=False) == RESULTS
     assert folder_for([], quick=True) == RESULTS / "quick"
     assert RESULTS not in [folder_for(["loaders"], quick) for quick in (False, True)]
+
+
+def test_a_problem_of_the_sweep_is_measured_by_every_solver():
+    from benchmarks import sweep
+
+    problem = next(one for one in (sweep.draw(1, number) for number in range(50)) if one.X.size < 20_000)
+    rows = sweep.measure(problem, None)
+    assert [row["solver"] for row in rows] == list(sweep.SOLVERS[problem.loss])
+    assert all(row["seconds"] for row in rows if row["solver"] == "auto")
+    assert "1 problems" in sweep.summary([{"number": 0} | row for row in rows])

@@ -101,3 +101,56 @@ class Scaled:
         data = make_ranking(self.n_queries, 100, 20, random_state=0)
         X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
         return SimpleNamespace(X=X, y=data.y, qid=data.qid)
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Normal features and three levels, 20 documents per query: well-conditioned, a few products suffice."""
+
+    n_documents: int
+    n_features: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.n_documents:,} x {self.n_features}, well-conditioned"
+
+    def get_data(self, folder: Path | None) -> Any:
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(self.n_documents, self.n_features))
+        quality = X @ rng.normal(size=self.n_features) / np.sqrt(self.n_features) + rng.normal(size=self.n_documents)
+        return SimpleNamespace(X=X, y=np.digitize(quality, (0.0, 1.2)), qid=np.arange(self.n_documents) // 20)
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """Queries of equal length over features that occur by Zipf's law, with TF-IDF-like weights or uniform ones."""
+
+    n_documents: int
+    n_features: int
+    stored: int
+    per_query: int
+    n_levels: int = 3
+    words: bool = False
+
+    @property
+    def name(self) -> str:
+        kind = "words" if self.words else "sparse"
+        return f"{kind}, {self.n_documents:,} x {self.n_features:,}, {self.stored} stored per row"
+
+    def get_data(self, folder: Path | None) -> Any:
+        from scipy.sparse import csr_array
+
+        rng = np.random.default_rng(0)
+        n, d, k = self.n_documents, self.n_features, self.stored
+        shares = 1.0 / np.arange(1, d + 1) ** (0.9 if self.words else 0.0)
+        shares /= shares.sum()
+        columns = np.searchsorted(np.cumsum(shares), rng.random(n * k)).clip(0, d - 1)
+        values = -np.log(shares[columns]) if self.words else rng.random(n * k)
+        X = csr_array((values, columns, np.arange(0, n * k + 1, k)), shape=(n, d))
+        X.sum_duplicates()
+        if self.words:
+            X.data /= np.repeat(np.sqrt(X.power(2).sum(axis=1)), np.diff(X.indptr))
+        quality = X @ rng.normal(size=d)
+        quality = quality / quality.std() + rng.normal(size=n)
+        y = np.argsort(np.argsort(quality)) * self.n_levels // n
+        return SimpleNamespace(X=X, y=y, qid=np.arange(n) // self.per_query)

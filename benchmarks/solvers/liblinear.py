@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.process import ROOT
 from benchmarks.solvers import Solver
 
+PROGRAM = ROOT.parent / "shared" / "peers" / "liblinear-ranksvm" / "train"  # used if it is there
 MOST_VALUES = 5e7  # writing more as text would take minutes
 KINDS = {"squared_hinge": 8}
 
@@ -52,12 +54,14 @@ class ExternalSolver(Solver):
         self.train(repr(tol))
 
     def train(self, tol: str) -> None:
-        kind, model = KINDS[self.objective.loss], self.text.with_name("model")
-        command = [self.options["liblinear"], "-s", str(kind), "-c", repr(self.objective.C), "-e", tol]
-        subprocess.run([*command, str(self.text), str(model)], check=True, capture_output=True)
+        self.w, _ = train(self.options["liblinear"], self.text, self.objective, tol)
 
-    def get_result(self) -> dict[str, Any]:
-        """The weights stand one a line after a line `w`; features that never occur at the end are left out."""
-        lines = self.text.with_name("model").read_text().split("\n")
-        w = np.array([float(line.split()[0]) for line in lines[lines.index("w") + 1 :] if line.strip()])
-        return {"w": np.pad(w, (0, self.objective.X.shape[1] - w.size))}
+
+def train(program: str, text: Path, problem: Any, tol: str, limit: float | None = None) -> tuple[Any, str]:
+    """The weights of a problem whose rows are in the text, and what the program says on standard error."""
+    model = text.with_name("model")
+    command = [program, "-s", str(KINDS[problem.loss]), "-c", repr(problem.C), "-e", tol, str(text), str(model)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=limit)
+    lines = model.read_text().split("\n")  # one weight per line after a line `w`, without the last ones if they are 0
+    w = np.array([float(line.split()[0]) for line in lines[lines.index("w") + 1 :] if line.strip()])
+    return np.pad(w, (0, problem.X.shape[1] - w.size)), done.stderr

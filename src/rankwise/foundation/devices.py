@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from math import prod
+from math import prod, sqrt
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
@@ -94,14 +94,21 @@ def fused(x: AnyArray) -> bool:
     return _is_torch(x) and bool(x.is_cuda)
 
 
+def inner(u: AnyArray, v: AnyArray) -> float:
+    """u·v, inf on overflow. Not by BLAS: its threads take longer to start, and their number changes the last bits."""
+    if not isinstance(u, np.ndarray):
+        return float(u @ v)
+    with np.errstate(over="ignore"):
+        return float(np.einsum("i,i->", u, v))
+
+
 def length_of(v: AnyArray) -> float:
     """|v|, even if the squares of its entries overflow."""
-    with np.errstate(over="ignore"):
-        norm = float(namespace(v).linalg.norm(v))
+    norm = sqrt(inner(v, v))
     if norm < float("inf"):
         return norm
     largest = float(abs(v).max())
-    return largest * float(namespace(v).linalg.norm(v / largest)) if largest < float("inf") else norm
+    return largest * sqrt(inner(v / largest, v / largest)) if largest < float("inf") else norm
 
 
 def half_square(length: float) -> float:

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from rankwise.foundation.arrays import Ints
-from rankwise.foundation.devices import AnyFloats, diagonal_of, half_square, length_of
+from rankwise.foundation.devices import AnyFloats, diagonal_of, half_square, inner, length_of
 from rankwise.objective import losses
 from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
@@ -91,7 +91,7 @@ class Objective:
 
     def along(self, start: AnyFloats, direction: AnyFloats) -> "ObjectiveRay":
         """f on the ray start + t · direction; X is read once, however many slopes are computed."""
-        at_start, bend = float(start @ direction), float(direction @ direction)
+        at_start, bend = inner(start, direction), inner(direction, direction)
         return ObjectiveRay(at_start, bend, self.C, self.sum.along(start, direction))
 
 
@@ -104,12 +104,12 @@ class ObjectiveExpansion:
     sum: SumExpansion
     loss: Loss
 
-    @property
+    @cached_property
     def value(self) -> float:
         risk = self.sum.value
         if risk < 0.0:  # losses are not negative, so this is rounding: report a bound on it instead
             risk = ROUNDING * self.sum.terms
-        return 0.5 * float(self.point @ self.point) + self.C * risk
+        return 0.5 * inner(self.point, self.point) + self.C * risk
 
     @cached_property
     def gradient(self) -> AnyFloats:
@@ -174,7 +174,7 @@ def hinge_slack(smooth: ObjectiveExpansion, value: float) -> float:
 
     The slopes C huber'(u) are dual feasible for the hinge; the value of the dual there is value - slack - ½|∇f_h|².
     """
-    return value - 0.5 * float(smooth.point @ smooth.point) - smooth.C * smooth.sum.moment
+    return value - 0.5 * inner(smooth.point, smooth.point) - smooth.C * smooth.sum.moment
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,15 @@ from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
-from rankwise.foundation.devices import AnyFloats, SparseMatrix, diagonal_of, half_square, length_of, on_device_of
+from rankwise.foundation.devices import (
+    AnyFloats,
+    SparseMatrix,
+    diagonal_of,
+    half_square,
+    inner,
+    length_of,
+    on_device_of,
+)
 from rankwise.foundation.functions import Certificate, Certified, Expansion, Function, Located, Scalable
 from rankwise.foundation.names import one_of
 from rankwise.foundation.tabular import Columns, Tabular
@@ -302,7 +310,7 @@ def decrease(current: Expansion, trial: Expansion) -> float:
     by_values = current.value - trial.value
     if not abs(by_values) <= ROUNDING * max(abs(current.value), abs(trial.value)):
         return by_values
-    return -0.5 * float((current.gradient + trial.gradient) @ (trial.point - current.point))
+    return -0.5 * inner(current.gradient + trial.gradient, trial.point - current.point)
 
 
 def went_as_predicted(predicted: float, gained: float) -> bool:

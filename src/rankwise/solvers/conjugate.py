@@ -8,7 +8,7 @@ from operator import mul
 
 import numpy as np
 
-from rankwise.foundation.devices import AnyFloats
+from rankwise.foundation.devices import AnyFloats, inner
 from rankwise.foundation.functions import Expansion, Function, Sampleable
 from rankwise.solvers.base import lacking
 from rankwise.solvers.equations import scaled_inverse
@@ -69,32 +69,31 @@ def conjugate_gradients(
     step, M_step = 0.0 * current.gradient, 0.0 * current.gradient
     residual = -current.gradient
     direction, M_direction = precondition(residual), residual
-    square = float(residual @ direction)
+    square = inner(residual, direction)
     goal = RESIDUAL**2 * square
     products, predicted, gain, outside = 0, 0.0, math.inf, False
-    reach = 1.0 / precondition.least
+    reach, value = 1.0 / precondition.least, max(abs(current.value), 1e-300)
     most = min(max(MOST_PRODUCTS[0], 2 * step.shape[0]), MOST_PRODUCTS[1])
     while products < most and square > 0:
         if enough is None:
             solved = square <= goal
         else:
-            share = min(max(EXACT_ENERGY, math.sqrt(predicted / max(abs(current.value), 1e-300))), ENERGY)
+            share = min(max(EXACT_ENERGY, math.sqrt(predicted / value)), ENERGY)
             roughly = products * gain <= share * predicted
             solved = roughly and not predicted <= enough < predicted + 0.5 * reach * square
         if solved:
             break
         curved = current.hessian(direction)
-        with np.errstate(over="ignore"):  # then there is no step to take
-            bend = float(direction @ curved)
+        bend = inner(direction, curved)
         if not 0 < bend < math.inf:
             break
         products += 1
         length = square / bend
         with np.errstate(over="ignore"):  # beyond float64 is outside
             ahead, M_ahead = step + length * direction, M_step + length * M_direction
-            outside = float(ahead @ M_ahead) >= radius * radius
+            outside = inner(ahead, M_ahead) >= radius * radius
         if outside:
-            lengths = float(direction @ M_direction), float(step @ M_direction), float(step @ M_step)
+            lengths = inner(direction, M_direction), inner(step, M_direction), inner(step, M_step)
             length = _to_boundary(*lengths, radius)
             ahead, M_ahead = step + length * direction, M_step + length * M_direction
         gain = length * (square - 0.5 * length * bend)
@@ -104,13 +103,13 @@ def conjugate_gradients(
             break
         residual = residual - length * curved
         preconditioned = precondition(residual)
-        previous, square = square, float(residual @ preconditioned)
+        previous, square = square, inner(residual, preconditioned)
         reach = _narrowed(reach, length, square / previous, precondition.least)
         direction = preconditioned + (square / previous) * direction
         M_direction = residual + (square / previous) * M_direction
-    left = 0.5 * min(reach * square, float(residual @ residual))
+    left = 0.5 * min(reach * square, inner(residual, residual))
     attainable = math.inf if outside else predicted + left
-    return ModelStep(step, math.sqrt(max(float(step @ M_step), 0.0)), predicted, attainable, products)
+    return ModelStep(step, math.sqrt(max(inner(step, M_step), 0.0)), predicted, attainable, products)
 
 
 def _narrowed(reach: float, length: float, ratio: float, least: float) -> float:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from rankwise.foundation.devices import AnyFloats, length_of
+from rankwise.foundation.devices import AnyFloats, inner, length_of
 from rankwise.foundation.functions import E, Expandable, Ray, Searchable
 from rankwise.solvers.base import decrease, may_overflow
 
@@ -21,7 +21,7 @@ def line_search(objective: Expandable[E], current: E, direction: AnyFloats) -> t
     a tenth as long as the best, so that ten times as many are needed. Slopes on the ray take no product with X.
     Returns the new expansion, or None if no step decreases f, and the length of the step.
     """
-    slope = float(current.gradient @ direction)
+    slope = inner(current.gradient, direction)
     if not slope < 0:
         return None, 1.0
     with may_overflow():

@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol, Self
 
 import numpy as np
 
-from rankwise.foundation.devices import AnyFloats
+from rankwise.foundation.devices import AnyFloats, inner
 from rankwise.foundation.functions import Expansion, Function
 from rankwise.foundation.names import one_of
 from rankwise.objective.objective import Objective
@@ -188,14 +188,14 @@ class Model:
         if self._inverse is None:
             return None
         step = -self._inverse(current.gradient)
-        return ModelStep(step, 0.0, -0.5 * float(current.gradient @ step), np.inf, 0)
+        return ModelStep(step, 0.0, -0.5 * inner(current.gradient, step), np.inf, 0)
 
     def minimum(self, current: Expansion, enough: float | None = 0.0) -> ModelStep:
         """The minimum of the model; if it predicts a decrease of at most `enough`, exact enough to be sure of that."""
         if self.written_out:
             self._inverse = scaled_inverse(self.matrix(current))
             step = -self._inverse(current.gradient)
-            predicted = -0.5 * float(current.gradient @ step)
+            predicted = -0.5 * inner(current.gradient, step)
             return ModelStep(step, 0.0, predicted, predicted, 0)
         if callable(self.options.inner):
             return self.options.inner(current)

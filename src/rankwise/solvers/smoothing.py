@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankwise.foundation.devices import AnyFloats, half_square, length_of
+from rankwise.foundation.devices import AnyFloats, half_square, inner, length_of
 from rankwise.foundation.functions import Ray
 from rankwise.objective import losses
 from rankwise.objective.objective import Objective, ObjectiveExpansion, hinge_slack
@@ -252,7 +252,7 @@ class _Run:
 
     def _keep_scaled(self, hinge: ObjectiveExpansion) -> None:
         """Try the best point on the ray from 0 through this one, if it may help: near the end, or if w is too short."""
-        slope = float(hinge.gradient @ hinge.point)
+        slope = inner(hinge.gradient, hinge.point)
         if not (self.near(self.slack, LATE) or -SHORT * slope > self.slack):
             return
         ray = self.objective.along(0.0 * hinge.point, hinge.point)

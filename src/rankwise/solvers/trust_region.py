@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankwise.foundation.devices import AnyFloats, length_of
+from rankwise.foundation.devices import AnyFloats, inner, length_of
 from rankwise.foundation.functions import Function
 from rankwise.solvers.base import (
     SHRINKS,
@@ -63,7 +63,7 @@ class TrustRegion:
         journal = Journal(began, at_zero, self.tol, callback, self.stopping)
         require(current, "trust-region", "hessian")
         precondition = preconditioner(current, 0)
-        radius = math.sqrt(max(float(current.gradient @ precondition(current.gradient)), 0.0))
+        radius = math.sqrt(max(inner(current.gradient, precondition(current.gradient)), 0.0))
         if isinstance(preconditioner, Sample):  # the step is about that long; only inside the region is there a bound
             radius *= ROOM
         model: ModelStep | None = None
@@ -83,7 +83,7 @@ class TrustRegion:
             ratio = gained / model.predicted if model.predicted > 0 else -1.0
             if len(journal.history) == 1:
                 radius = min(radius, model.length)
-            radius = _next_radius(radius, model.length, ratio, float(current.gradient @ model.step), gained)
+            radius = _next_radius(radius, model.length, ratio, inner(current.gradient, model.step), gained)
             estimate = np.inf
             if ratio > ACCEPT:
                 current, sound = trial, went_as_predicted(model.predicted, gained)
