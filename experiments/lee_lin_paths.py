@@ -53,14 +53,31 @@ class Watched:
         return getattr(self.objective, name)
 
     def at(self, w: Any) -> Any:
-        here = self.objective.at(w)
-        self.seen.append(here)
-        return here
+        return Seen(self.objective.at(w), self.seen)
+
+    def smoothed(self, width: float) -> Any:
+        smooth = Watched(self.objective.smoothed(width))
+        smooth.seen = self.seen
+        return smooth
 
     def note(self, step: Step) -> None:
         self.seconds.append(time.process_time() - self.began)
         found = [here.point for here in self.seen if here.value == step.value]
         self.points.append(found[-1] if found else self.points[-1])  # not among the last: it is the best one so far
+
+
+class Seen:
+    """An expansion that is remembered, as is the same with another loss: smoothing finds values of the hinge so."""
+
+    def __init__(self, expansion: Any, seen: deque[Any]) -> None:
+        self.expansion, self.seen = expansion, seen
+        seen.append(expansion)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.expansion, name)
+
+    def with_loss(self, loss: losses.Loss) -> Any:
+        return Seen(self.expansion.with_loss(loss), self.seen)
 
 
 def path(

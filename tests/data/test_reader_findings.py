@@ -149,7 +149,7 @@ def test_a_large_index_in_a_dense_array_is_refused(tmp_path):
     path = tmp_path / "data.txt"
     path.write_bytes(GOOD * 30 + b"0 qid:2 2147483647:1\n")
     for source in (path, io.BytesIO(path.read_bytes())):
-        with pytest.raises(MemoryError, match=r"31 rows and 2,147,483,647 features takes 532.6 GB where"):
+        with pytest.raises(MemoryError, match=r"31 rows and 2,147,483,647 features takes 532.6 GB, but"):
             read_letor(source, dense=True)
     with pytest.raises(MemoryError, match=r"features takes 532\.6 GB"):
         list(stream_data(path, dense=True))
