@@ -55,9 +55,9 @@ def _shifted_dense(X: Array, starts: Ints, enough: float, n_threads: int) -> Arr
 
 
 def _shifted_sparse(X: SparseMatrix, starts: Ints, enough: float) -> SparseMatrix:
-    largest = np.zeros(X.shape[1])
-    np.maximum.at(largest, X.indices, np.abs(X.data))
-    candidates = np.flatnonzero(largest > enough)
+    full = np.zeros(X.shape[1], bool)
+    _mark_full(X.data, X.indices, X.indptr, starts, enough, full)
+    candidates = np.flatnonzero(full)
     if not candidates.size:
         return X
     by_column = X.tocsc()
@@ -90,3 +90,24 @@ def _add_extents(X: Array, ends: Ints, largest: Floats, spread: Floats) -> None:
                 value, origin = float(X[i, j]), float(X[first, j])
                 largest[j] = max(largest[j], abs(value))
                 spread[j] = max(spread[j], abs(value - origin))
+
+
+@kernel
+def _mark_full(values: Array, columns: Ints, ends: Ints, starts: Ints, enough: float, full: Array) -> None:
+    """Mark the columns that store a value in every row of some query, one of them above `enough`.
+
+    In a query with a row that stores none, the differences are as large as the values: no offset.
+    """
+    counts, largest = np.zeros(full.size, np.int64), np.zeros(full.size)
+    for q in range(starts.size - 1):
+        first, last = ends[starts[q]], ends[starts[q + 1]]
+        for k in range(first, last):
+            j = columns[k]
+            counts[j] += 1
+            largest[j] = max(largest[j], abs(values[k]))
+        n_rows = starts[q + 1] - starts[q]
+        for k in range(first, last):
+            j = columns[k]
+            if counts[j] == n_rows and largest[j] > enough:
+                full[j] = True
+            counts[j], largest[j] = 0, 0.0

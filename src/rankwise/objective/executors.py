@@ -14,6 +14,7 @@ from typing import Protocol, Self, TypeVar
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.threads import one_blas_thread, share
+from rankwise.objective import rows as stored_rows
 from rankwise.objective.chunks import SCALARS, Chunk, PlainChunk
 from rankwise.objective.losses import Loss
 from rankwise.objective.risks import PairwiseRisk, Risk
@@ -22,7 +23,7 @@ from rankwise.pairs.queries import cut
 
 T = TypeVar("T")
 
-LARGE = 2  # a chunk larger than this many blocks is worked on by all threads together
+LARGE = 2  # a chunk of more bytes than this many of the largest blocks is worked on by all threads together
 
 
 class State(Protocol):
@@ -179,7 +180,7 @@ def _cut(rows: Rows, risk: Risk) -> Iterator[Chunk]:
     starts = risk.starts
     for first, last in cut(starts, rows.block_rows):
         low, high = int(starts[first]), int(starts[last])
-        large = high - low > LARGE * rows.block_rows
+        large = high - low > max(rows.block_rows, LARGE * stored_rows.BLOCK_BYTES * rows.n_rows // max(rows.nbytes, 1))
         threads = rows.n_threads if large else 1
         place = slice(low, high)
         rows_of, risk_of = rows.select(place, threads), risk.select(slice(first, last), place, threads)

@@ -55,7 +55,11 @@ class ModelStep:
 
 
 def conjugate_gradients(
-    current: Expansion, precondition: "Inverse", radius: float = math.inf, enough: float | None = 0.0
+    current: Expansion,
+    precondition: "Inverse",
+    radius: float = math.inf,
+    enough: float | None = 0.0,
+    patience: float = math.inf,
 ) -> ModelStep:
     """Minimise the model within |s| ≤ radius in the norm of M, whose inverse is `precondition` (Steihaug).
 
@@ -64,7 +68,8 @@ def conjugate_gradients(
     in scale, a small residual says little about the remaining decrease, but the gains do (Nash and Sofer). Near the
     optimum the iterations are more exact, so that the errors of the steps shrink faster than the steps.
     If the predicted decrease is at most `enough`, the iterations continue until the remaining decrease is too, by the
-    bound of Gauss-Radau quadrature (`reach`). If `enough` is None, the papers' rule on the residual is used.
+    bound of Gauss-Radau quadrature (`reach`). If `enough` is None, the papers' rule on the residual is used. At most
+    `patience` products are made.
     """
     step, M_step = 0.0 * current.gradient, 0.0 * current.gradient
     residual = -current.gradient
@@ -73,7 +78,7 @@ def conjugate_gradients(
     goal = RESIDUAL**2 * square
     products, predicted, gain, outside = 0, 0.0, math.inf, False
     reach, value = 1.0 / precondition.least, max(abs(current.value), 1e-300)
-    most = min(max(MOST_PRODUCTS[0], 2 * step.shape[0]), MOST_PRODUCTS[1])
+    most = min(max(MOST_PRODUCTS[0], 2 * step.shape[0]), MOST_PRODUCTS[1], patience)
     while products < most and square > 0:
         if enough is None:
             solved = square <= goal

@@ -201,7 +201,9 @@ class Model:
             return self.options.inner(current)
         if self._preconditioner is None:
             self._preconditioner = make_preconditioner(self.options.precondition, self.objective)
-        model_step = conjugate_gradients(current, self._preconditioner(current, self.last), enough=enough or 0.0)
+        left = np.inf if self.options.patience is None else max(self.options.patience - self.products, 1)
+        inverse = self._preconditioner(current, self.last)
+        model_step = conjugate_gradients(current, inverse, enough=enough or 0.0, patience=left)
         self.last = model_step.products
         self.products += model_step.products
         return model_step
