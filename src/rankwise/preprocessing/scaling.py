@@ -10,7 +10,7 @@ ranking. Sparse data therefore keep their zeros: FeatureScaler leaves their shif
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
@@ -21,16 +21,19 @@ from rankwise.foundation.strict_json import Json
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import Queries, QueryIds, cut
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # SciPy is imported only where it is needed
     from scipy.sparse import csc_array, csr_array
+
+    Sparse: TypeAlias = csr_array | csc_array
+else:
+    Sparse = Any
 
 METHODS = ("minmax", "zscore")
 BY_QUERY = "query-"  # before the method: scaled within each query
 NAMES = (*(BY_QUERY + method for method in METHODS), *METHODS)
 BLOCK_VALUES = 1 << 20
 
-Sparse: TypeAlias = "csr_array | csc_array"
-Matrix: TypeAlias = "Array | Sparse"
+Matrix: TypeAlias = Array | Sparse
 
 
 @dataclass(frozen=True, eq=False)

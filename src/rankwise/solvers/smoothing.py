@@ -120,6 +120,10 @@ class _Run:
         self.value, self.bound = self.at_zero, 0.0  # neither |w|² nor a loss is negative
         self.estimate, self.rounding, self.norm = np.inf, 0.0, 0.0
         self.floor = 0.0  # the part of the rounding that a smaller gradient would not remove
+        self.width, self.least = (
+            np.inf,
+            0.0,
+        )  # the last width, and the least gap: it shrinks at most as the square of the width
         self.left, self.slack = np.inf, np.inf  # remaining decrease at this width, and slack at the last
         self.iterations = 0
         self.history: list[Step] = []
@@ -205,16 +209,16 @@ class _Run:
 
     def polish(self, smooth: Objective, model: Model, current: ObjectiveExpansion) -> ObjectiveExpansion:
         """Steps at the same width until the gradient is negligible in the certificate."""
+        enough = 0.1 * self.options.tol * self.scale(self.gap)
         for taken in range(POLISH):
             if self.near(half_square(length_of(current.gradient)), 0.1) or self.iterations >= self.options.max_iter:
                 break
-            enough = 0.1 * self.options.tol * self.scale(self.gap)
             step = (model.as_before(current) if not taken else None) or model.minimum(current, enough)
-            self.left = step.attainable
             trial = self._advance(smooth, current, step.step)[0]
             if trial is None:
                 break
             current = trial
+        self.left = model.minimum(current, enough).attainable
         return current
 
     def _advance(
@@ -227,6 +231,8 @@ class _Run:
 
     def over(self, current: ObjectiveExpansion, width: float, polished: bool = False) -> bool:
         """Evaluate the objective with the hinge, and its bound, at the optimum of a width; True if the run is over."""
+        if width < self.width:
+            self.least = (width / self.width) ** 2 * self.estimate if self.estimate < np.inf else 0.0
         self.width = width
         hinge, left = current.with_loss(self.objective.loss), self.left
         self.last = hinge.value
@@ -244,7 +250,10 @@ class _Run:
             rounding = in_gradient * self.norm + self.floor
             self.bound, self.rounding = max((self.bound, self.rounding), (bound - rounding, rounding))
         self.estimate = min(self.estimate, self.gap)
-        return self._written(width, polished)
+        rounded = polished and self.floor > 0.5 * (self.value - self.bound)
+        if rounded:  # then the slack may be small by rounding alone
+            self.estimate = max(self.estimate, self.least)
+        return self._written(width, rounded)
 
     def _keep(self, hinge: ObjectiveExpansion) -> None:
         if hinge.value <= self.value:  # with tiny features all values are equal: prefer any other point to 0
@@ -260,13 +269,12 @@ class _Run:
         if scale != 1.0:
             self._keep(self.objective.at(scale * hinge.point))
 
-    def _written(self, width: float, polished: bool) -> bool:
+    def _written(self, width: float, rounded: bool) -> bool:
         tol, share = self.options.tol, relative(self.estimate, self.scale(self.estimate))
         detail = f"width {width:.2g}, relative gap {share:.2g}"
         step = Step(self.iterations, self.value, self.norm, time.perf_counter() - self.began, detail)
         self.history.append(step)
         stopped = self.detour.stopped or (self.callback is not None and bool(self.callback(step)))
-        rounded = polished and self.floor > 0.5 * (self.value - self.bound)
         if self.certified:  # rounding is bounded separately, as in the other solvers
             gap = self.gap if self.near(self.gap) else max(self.gap - self.rounding, 0.0)
             self.converged, self.message = True, converged_by("certified", gap, self.scale(gap), tol)
