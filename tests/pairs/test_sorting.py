@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwise.pairs import compiled
+from rankwise.pairs import compiled, sorting
 from rankwise.pairs.graph import Layout
 
 KINDS = {
@@ -21,7 +21,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@given(sizes=st.lists(st.sampled_from([1, 2, 40, compiled.SHORT, compiled.SHORT + 1, 300]), min_size=1, max_size=4))
+@given(sizes=st.lists(st.sampled_from([1, 2, 40, sorting.SHORT, sorting.SHORT + 1, 300]), min_size=1, max_size=4))
 def test_the_sort_is_stable(kind, sizes):
     rng = np.random.default_rng(len(sizes))
     starts = np.concatenate(([0], np.cumsum(sizes)))
@@ -41,7 +41,7 @@ def test_few_labels_are_numbered(labels, most):
     labels = np.array(labels)
     level = np.empty(labels.size, np.int32)
     distinct = np.unique(labels)
-    found = compiled.number_few(labels, most, level)
+    found = sorting.number_few(labels, most, level)
     assert found == (distinct.size if distinct.size <= most else 0)
     if found:
         np.testing.assert_array_equal(distinct[level], labels)

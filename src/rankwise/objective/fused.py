@@ -25,10 +25,9 @@ from rankwise.pairs.compiled import (
     first_node,
     next_node,
     room_for_sums,
-    sort_query,
-    sorting_space,
     sweep_query,
 )
+from rankwise.pairs.sorting import sort_query, sorting_space
 
 NO_ROWS = np.zeros(0, np.int32)  # the rows of a chunk are stored query by query
 _sums_of_piece = kernel(sums_of_piece)

@@ -202,10 +202,10 @@ def _levels(labels: AnyFloats, queries: Queries, few: int) -> tuple[Ints, Ints]:
     """
     if library_of(labels):
         return levels_on_device(labels, queries, few)
-    from rankwise.pairs import compiled
+    from rankwise.pairs import compiled, sorting
 
     level = np.empty(labels.size, np.int32)
-    distinct = compiled.number_few(labels, few, level)
+    distinct = sorting.number_few(labels, few, level)
     if distinct:
         return level, np.full(len(queries), distinct, np.int32)
     one_level = Layout(queries.starts, queries.rows, np.zeros_like(level), np.ones(len(queries), np.int32), None)

@@ -13,6 +13,7 @@ from rankwise.foundation.functions import Expansion, Function, Sampleable
 from rankwise.solvers.base import lacking
 from rankwise.solvers.equations import scaled_inverse
 
+INF = math.inf
 RESIDUAL = 0.1  # the papers' rule: stop at this share of the gradient's norm
 ENERGY = 0.25  # our rule: stop when k times the last gain is at most this share of the total gain of all k products
 EXACT_ENERGY = 0.02  # the share near the optimum; with a smaller one, a step would waste products
@@ -55,11 +56,7 @@ class ModelStep:
 
 
 def conjugate_gradients(
-    current: Expansion,
-    precondition: "Inverse",
-    radius: float = math.inf,
-    enough: float | None = 0.0,
-    patience: float = math.inf,
+    current: Expansion, precondition: "Inverse", radius: float = INF, enough: float | None = 0.0, patience: float = INF
 ) -> ModelStep:
     """Minimise the model within |s| ≤ radius in the norm of M, whose inverse is `precondition` (Steihaug).
 

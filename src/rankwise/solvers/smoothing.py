@@ -11,13 +11,11 @@ The ray from 0 through w has better points: a longer w satisfies pairs that are 
 
 import time
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import ClassVar
 
 import numpy as np
 
 from rankwise.foundation.devices import AnyFloats, half_square, inner, length_of
-from rankwise.foundation.functions import Ray
 from rankwise.objective import losses
 from rankwise.objective.objective import Objective, ObjectiveExpansion, hinge_slack
 from rankwise.solvers.base import (
@@ -37,12 +35,12 @@ from rankwise.solvers.base import (
     point_of,
     relative,
     require,
-    rescaled,
     went_as_predicted,
     within,
 )
 from rankwise.solvers.conjugate import Sample, sample_size
 from rankwise.solvers.line_search import line_search
+from rankwise.solvers.narrowing import Narrowed, minimum_near_one
 from rankwise.solvers.newton import Model, Newton
 from rankwise.solvers.stuck import Detour, Rescue, can_help, near_separable, rescued
 
@@ -54,9 +52,6 @@ DETOURS = 3  # most detours by smaller C
 PATIENCE = 60  # steps after which a rescue takes over
 LATE = 4.0  # the ray through w is searched if the slack is at most this many times the tolerance,
 SHORT = 0.01  # or if lengthening w by this share would gain more than the slack
-LONGER = 4.0  # factor by which the search on the ray goes further until it is past the minimum
-ROUGHLY = 0.02  # relative precision of the length found
-SEARCH = 6  # steps of the search on the ray
 POLISH = 20  # most steps at the last width, to make the gradient in the certificate negligible
 EXACT = 1e-14  # a decrease below this share of the value is rounding
 SAMPLE_TOLERANCE = 1e-2  # of the solution on a sample
@@ -265,7 +260,7 @@ class _Run:
         if not (self.near(self.slack, LATE) or -SHORT * slope > self.slack):
             return
         ray = self.objective.along(0.0 * hinge.point, hinge.point)
-        scale = _minimum_near_one(ray, self.width)
+        scale = minimum_near_one(ray, self.width)
         if scale != 1.0:
             self._keep(self.objective.at(scale * hinge.point))
 
@@ -298,7 +293,7 @@ class _Run:
         """
         linear, fresh = current.with_loss(losses.beyond(width)), model.fresh
         hessian = model.matrix(current) if model.written_out and model.hessian is None else model.hessian
-        narrowed = _Narrowed(current, hessian, 1.0 / narrower, linear.gradient - current.point)
+        narrowed = Narrowed(current, hessian, 1.0 / narrower, linear.gradient - current.point)
         step = model.minimum(narrowed).step
         return current.point + step, model.hessian if fresh else None
 
@@ -322,58 +317,3 @@ class _Run:
             gap_estimate=self.estimate,
             end=None if self.best is None else Start(self.best, self.norms),
         )
-
-
-@dataclass(frozen=True)
-class _Narrowed:
-    """The expansion at a narrower width, if the same pairs stay in the corner.
-
-    ratio   factor by which their part of the gradient and of the Hessian grows
-    linear  part of the gradient of the pairs beyond the corner
-    """
-
-    of: ObjectiveExpansion
-    matrix: AnyFloats | None
-    ratio: float
-    linear: AnyFloats
-
-    @property
-    def point(self) -> AnyFloats:
-        return self.of.point
-
-    @property
-    def value(self) -> float:
-        return self.of.value
-
-    @property
-    def gradient(self) -> AnyFloats:
-        corner = self.of.gradient - self.of.point - self.linear
-        return self.of.point + self.linear + self.ratio * corner
-
-    def hessian(self, v: AnyFloats) -> AnyFloats:
-        return v + self.ratio * (self.of.hessian(v) - v)
-
-    def hessian_matrix(self) -> AnyFloats:
-        return rescaled(self.of.hessian_matrix() if self.matrix is None else self.matrix, self.ratio)
-
-    def hessian_diagonal(self) -> AnyFloats:
-        return 1.0 + self.ratio * (self.of.hessian_diagonal() - 1.0)
-
-
-def _minimum_near_one(ray: Ray, width: float) -> float:
-    """The minimiser of a convex function of t between ½ and 4; 1 if it is not found there.
-
-    At the optimum of a width it is mostly near 1 + width / 2: the search begins there.
-    """
-    slope = cache(ray.slope)  # each slope takes a pass over the scores
-    if slope(1.0) >= 0:
-        low, high = 0.5, 1.0
-    else:
-        low, high = 1.0, 1.0 + 0.5 * width
-        while slope(high) < 0 and high < 4.0:
-            low, high = high, 1.0 + LONGER * (high - 1.0)
-    if not slope(low) < 0 < slope(high):
-        return 1.0
-    from scipy import optimize  # slow to import, and rarely needed
-
-    return float(optimize.brentq(slope, low, high, xtol=ROUGHLY * abs(high - low), maxiter=SEARCH, disp=False))
