@@ -98,7 +98,9 @@ def test_demo_files(tmp_path):
     run("train", files["train"], "-o", tmp_path / "m.json", "--valid", files["vali"], "--names", files["names"])
     assert "out_of_stock" in run("inspect", tmp_path / "m.json").stdout
     assert read_letor(tmp_path / "test.txt").n_queries == 40
-    assert "no folder" in run("demo", "--save", tmp_path / "nowhere", code=1).stderr
+    assert "no folder" in run("demo", "--save", tmp_path / "no" / "where", code=1).stderr
+    run("demo", "--save", tmp_path / "new")
+    assert (tmp_path / "new" / "names.txt").exists()
 
 
 def test_demo_tells_a_story():

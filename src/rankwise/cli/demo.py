@@ -1,5 +1,6 @@
 """`rankwise demo`: a bookshop's search, ranked by a model that learns from every preference pair."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,8 @@ SHOWN = 5
 def save(folder: str, force: bool) -> None:
     """The sample as ranking files: 60 queries to train on, 20 to choose by, 40 to test on; and its features' names."""
     parts = {split: load_sample(split) for split in SPLITS}
+    with suppress(OSError):  # the check below says what is wrong
+        Path(folder).mkdir(exist_ok=True)
     for name in (*parts, "names"):
         check_target(str(Path(folder) / f"{name}.txt"), [], force)
     for name, part in parts.items():
