@@ -181,8 +181,11 @@ def _fit(problem: Problem, solver: str, tol: float) -> tuple[float, Any, str]:
     from rankwise import RankSVM
 
     began = time.perf_counter()
-    stop = lambda step: time.perf_counter() - began > LIMIT  # noqa: E731
-    ranker = RankSVM(C=problem.C, loss=problem.loss, solver=solver, tol=tol, max_iter=100_000, callback=stop)
+
+    def too_late(step: Any) -> bool:
+        return time.perf_counter() - began > LIMIT
+
+    ranker = RankSVM(C=problem.C, loss=problem.loss, solver=solver, tol=tol, max_iter=100_000, callback=too_late)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the gap tells
         try:

@@ -229,3 +229,15 @@ def test_what_rounding_in_the_span_leaves_is_solved_in_all_features():
     auto = RankSVM(C=1e-3, tol=1e-6).fit(X, y, q).result_
     newton = RankSVM(C=1e-3, tol=1e-6, solver="newton").fit(X, y, q).result_
     assert auto.value <= newton.value + 2e-6 * newton.value
+
+
+def test_a_callback_stops_a_fit_in_the_span_of_the_rows():
+    rng = np.random.default_rng(3)
+    objective = build(rng.normal(size=(30, 200)), rng.integers(0, 3, 30), None, loss=losses.squared_hinge(), C=1.0)
+    seen = []
+    result = InSpan(Newton(tol=1e-12), Newton(tol=1e-12))(
+        objective, None, lambda step: seen.append(step) or len(seen) == 2
+    )
+    assert len(seen) == 2
+    assert not result.converged
+    assert result.value == pytest.approx(objective.at(result.point).value)

@@ -43,10 +43,10 @@ class InSpan:
         point = start.expansion.point if isinstance(start, Start) else start
         result = self.solver(replace(objective, sum=Sum(spanned)), None if point is None else Q.T @ point, callback)
         end = Start(*begun(objective, Q @ result.point))
-        left = self.then.max_iter - result.iterations
-        if result.converged or result.message == STOPPED or left <= 0:
-            value = end.expansion.value
-            gap = None if result.gap is None else result.gap + abs(value - result.value)
+        value, left = end.expansion.value, self.then.max_iter - result.iterations
+        off = abs(value - result.value)  # by the rounding of R
+        if (result.converged and off <= self.then.tol * abs(value)) or result.message == STOPPED or left <= 0:
+            gap = None if result.gap is None else result.gap + off
             return replace(result, point=end.expansion.point, value=value, gap=gap, end=end)
         then = replace(self.then, max_iter=left)
         return continued(result, lambda tell: then(objective, end, tell), callback)
