@@ -27,17 +27,17 @@ MOST_SPANNED = 2e7  # most numbers of a dense copy of X
 def cheapest(n_rows: int, n_features: int, n_stored: int) -> Newton | TrustRegion:
     """The solver of "auto" for a smooth loss.
 
-    Newton's method with an explicit Hessian, if that takes hardly longer than products with it; with many rows and a
-    costly Hessian, a trust region method with the Hessian of a sample as preconditioner; else conjugate gradients,
-    which few products suffice for on well-conditioned problems, and the Hessian once they have taken as long as it.
+    With many rows, a trust region method with the Hessian of a sample as preconditioner. Otherwise Newton's method with
+    an explicit Hessian, if that takes hardly longer than products with it; else conjugate gradients, which need few
+    products on well-conditioned problems, and the Hessian once they have taken as long as it.
     """
     product = PER_VALUE * n_stored + PER_ROW * n_rows
     products = _hessian_time(n_rows, n_features) / max(product, 1.0)
-    if products <= FEW:
-        return Newton()
     sample = sample_size(n_features)
     if n_rows >= WORTH_SAMPLING * sample and _hessian_time(sample, n_features) <= PRODUCTS * product:
         return TrustRegion(precondition="sampled")
+    if products <= FEW:
+        return Newton()
     fits = MATRICES * 8 * n_features**2 <= memory_at_hand() / 2
     return Newton(inner="cg", precondition="diagonal", patience=int(STEPS * products) if fits else None)
 
