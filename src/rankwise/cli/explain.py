@@ -78,8 +78,9 @@ def _check_output(output: str, reads: list[str | None], force: bool) -> None:
 def _explained(
     model_file: str, data_file: str, query: str | None, documents: list[str]
 ) -> "Explanation | PairExplanation":
+    import numpy as np
+
     from rankwise.cli.inputs import check_order, read_data
-    from rankwise.data.trec import document_ids
     from rankwise.explaining import contributions
     from rankwise.explaining.choosing import Candidates
     from rankwise.model_io.files import read_model
@@ -87,7 +88,8 @@ def _explained(
     check_order(model_file, data_file)
     model = read_model(model_file)
     rows = read_data(data_file, model.columns, comments=True, needs_labels=False)
-    candidates, formula = Candidates(rows.X, rows.qid, document_ids(rows)), _formula_of(model)
+    ids = np.arange(1, len(rows) + 1) if rows.docid is None else rows.docid
+    candidates, formula = Candidates(rows.X, rows.qid, ids), _formula_of(model)
     with doing("explaining"):
         if len(documents) == 2:
             first, second = documents

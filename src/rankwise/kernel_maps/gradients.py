@@ -1,8 +1,8 @@
 """Gradients of sums of kernel values: ∂/∂x Σ β_r k(x, z_r), for the kernels that have a name.
 
 A kernel is a function of the inner product x·z, of the squared distance, or of a sum over the features; scikit-learn's
-definitions, parameter by parameter. Where a kernel has a kink (laplacian at x_j = z_j) or no value (cosine and chi2 at
-0), the gradient there is 0.
+definitions, parameter by parameter. Where a kernel has no gradient (cosine and chi2 at 0), it is taken for 0. Those of
+the laplacian kernel jump so often that they cannot be integrated numerically: their integrals are here instead.
 """
 
 from collections.abc import Callable
@@ -68,11 +68,6 @@ def _normalised(X: Floats) -> tuple[Floats, Floats]:
     return X / np.where(lengths > 0, lengths, 1)[:, None], lengths
 
 
-def _laplacian(kernel: Kernel, X: Floats, references: Floats, coefficients: Floats) -> Floats:
-    weights = kernel.params["gamma"] * kernel.matrix(X, references) * coefficients
-    return _by_feature(lambda x: -np.sign(x - references), X, weights)
-
-
 def _additive_chi2(kernel: Kernel, X: Floats, references: Floats, coefficients: Floats) -> Floats:
     weights = np.broadcast_to(coefficients, (len(X), coefficients.size))
     return _by_feature(lambda x: _chi2_slopes(x, references), X, weights)
@@ -105,7 +100,33 @@ OF_INNER_PRODUCT: dict[str, Slope] = {
 OTHERS = {
     "rbf": _rbf,
     "cosine": _cosine,
-    "laplacian": _laplacian,
     "chi2": _chi2,
     "additive_chi2": _additive_chi2,
 }
+
+
+def laplacian_integrals(gamma: float, start: Floats, step: Floats, references: Floats, coefficients: Floats) -> Floats:
+    """∫ ∂/∂x_j Σ β_r exp(-γ |x - z_r|₁) dt · step_j along x = start + t step, t from 0 to 1; exact.
+
+    The distance to a reference is linear in t between the times when some x_j passes z_rj, so the kernel's integral
+    E_r(t) from 0 to t is known. The sign of x_j - z_rj changes once, at that time: its integral against the kernel is
+    ± (E_r(1) - 2 E_r(t_j)), also if x_j passes z_rj before 0 or after 1.
+    """
+    moving = step != 0
+    speed = np.abs(step[moving])
+    passing = np.clip((references[:, moving] - start[moving]) / step[moving], 0, 1)
+    order = np.argsort(passing, axis=1)
+    lengths = np.diff(np.take_along_axis(passing, order, axis=1), axis=1, prepend=0.0, append=1.0)
+    slopes = 2 * np.cumsum(speed[order], axis=1) - speed.sum()
+    slopes = np.insert(slopes, 0, -speed.sum(), axis=1)
+    distances = np.abs(references - start).sum(axis=1)[:, None] + np.cumsum(slopes * lengths, axis=1)
+    distances = np.maximum(np.insert(distances, 0, np.abs(references - start).sum(axis=1), axis=1), 0)
+    change = gamma * np.abs(np.diff(distances, axis=1))
+    mean = np.divide(-np.expm1(-change), change, out=np.ones_like(change), where=change > 0)
+    nearest = np.minimum(distances[:, 1:], distances[:, :-1])
+    integrals = np.cumsum(lengths * mean * np.exp(-gamma * nearest), axis=1)
+    signed = np.empty_like(passing)
+    np.put_along_axis(signed, order, integrals[:, -1:] - 2 * integrals[:, :-1], axis=1)
+    out = np.zeros_like(step)
+    out[moving] = -gamma * speed * (coefficients @ signed)
+    return out
