@@ -17,9 +17,9 @@ from rankwise.foundation.devices import HostMatrix
 def explain(formula: Formula, candidates: Candidates, query: object = None) -> Explanation:
     """The part of each feature in each score of one query, best document first."""
     chosen = candidates.of_query(query)
-    columns = used_columns(chosen.X)
     with np.errstate(all="ignore"):
         rows = formula.scaled(chosen.X, chosen.qid)
+        columns = used_columns(rows)
         scores, values = formula.function.at(rows), packed(rows, columns)
         parts = formula.function.split(columns, np.broadcast_to(values.mean(axis=0), values.shape), values)
         parts = parts - parts.mean(axis=0)
@@ -63,7 +63,7 @@ def explain_rows(formula: Formula, rows: HostMatrix) -> PairExplanation:
 def _of_pair(
     formula: Formula, raw: HostMatrix, scaled: HostMatrix, labels: tuple[object, object], query: object
 ) -> PairExplanation:
-    columns = used_columns(raw)
+    columns = used_columns(scaled)
     with np.errstate(all="ignore"):
         scores, ends = formula.function.at(scaled), packed(scaled, columns)
         parts = formula.function.split(columns, ends[1:], ends[:1])

@@ -67,7 +67,11 @@ class Formula:
         return np.array([f"f{first + i}" if known is None else known[i] for i in columns.tolist()], dtype=object)
 
     def scaled(self, X: HostMatrix, qid: Array | None) -> HostMatrix:
-        return X if self.scaling is None else self.scaling.transform(X, qid, n_jobs=1)
+        """The rows of a query as the function takes them; dense if the scaling moves zeros."""
+        if self.scaling is None:
+            return X
+        moves_zeros = self.scaling.by_query or self.scaling.shift is None or self.scaling.shift.any()
+        return self.scaling.transform(X.toarray() if moves_zeros and is_sparse(X) else X, qid, n_jobs=1)
 
 
 def used_columns(X: HostMatrix) -> Ints:
