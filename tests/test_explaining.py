@@ -20,6 +20,8 @@ from rankwise import (
     ScaledRanker,
     load_sample,
     make_ranking,
+    open_chunks,
+    write_chunks,
 )
 from rankwise.kernel_maps import Kernel
 from rankwise.kernel_maps.gradients import OF_INNER_PRODUCT, OTHERS, gradients
@@ -268,9 +270,10 @@ def test_documents_are_found_by_id_or_by_row(sample):
     twice = np.where(given < 1003, 1, given)
     with pytest.raises(ValueError, match="document '1' occurs 3 times in query '81': give each document an id"):
         ranker.explain_pair(1, 1005, data=sample.X, qid=sample.qid, documents=twice)
-    several = ["same", *map(str, range(len(sample) - 2)), "same"]
     with pytest.raises(ValueError, match="documents must hold one id for each of the 120 rows; got 3"):
-        ranker.explain(sample.X, query=81, qid=sample.qid, documents=several[:3])
+        ranker.explain(sample.X, query=81, qid=sample.qid, documents=["a", "b", "c"])
+    with pytest.raises(ValueError, match="a is a row of features: leave out data, or give the id of a document in it"):
+        ranker.explain_pair(sample.X[0], sample.X[1], data=sample)
     repeated = [str(i) for i in range(10)] * 12
     qid = np.repeat(np.arange(12), 10)
     with pytest.raises(ValueError, match="12 queries have both documents, '3' and '4': say which query is meant"):
@@ -297,6 +300,21 @@ def test_rows_come_as_arrays_dicts_series_and_frames(sample):
         ranker.explain_pair([1, 2, 3], sample.X[1])
     with pytest.raises(ValueError, match="Input X contains NaN"):
         ranker.explain_pair(np.full(13, np.nan), sample.X[1])
+
+
+def test_rows_on_disk_on_a_device_and_rankers_of_a_cluster(sample, tmp_path):
+    ranker = RankSVM(C=0.01).fit(sample)
+    expected = ranker.explain(sample, query=82).contributions
+    write_chunks(tmp_path / "chunks", sample)
+    np.testing.assert_array_equal(ranker.explain(open_chunks(tmp_path / "chunks"), query=82).contributions, expected)
+    torch = pytest.importorskip("torch")
+    by_tensor = RankSVM(C=0.01).fit(sample.X, sample.y, sample.qid)
+    by_tensor.coef_ = torch.asarray(ranker.coef_)
+    moved, qid = torch.asarray(sample.X), torch.asarray(sample.qid)
+    np.testing.assert_array_equal(by_tensor.explain(moved, query=82, qid=qid).contributions, expected)
+    cluster = pytest.importorskip("rankwise.distributed").DaskRankSVM()
+    cluster.coef_, cluster.n_features_in_ = ranker.coef_, ranker.n_features_in_
+    np.testing.assert_array_equal(cluster.explain(sample, query=82).contributions, expected)
 
 
 def test_names_of_the_data_serve_if_the_ranker_has_none(sample):

@@ -101,7 +101,7 @@ def test_mistakes_get_one_sentence(files, tmp_path):
     assert "the data have 40 queries: say which one, such as '81', '82'" in said(model, test)
     assert "document 'book' is not in query '81'" in said(model, test, "--query", 81, "--doc", "book")
     assert "give one document, or two" in said(model, test, *["--doc", "a"] * 3, code=2)
-    assert "is not a picture" in said(model, test, "-o", tmp_path / "x.gif", code=2)
+    assert "name it *.png, *.svg, *.pdf, *.html, *.csv" in said(model, test, "-o", tmp_path / "x.gif", code=2)
     assert f"{model} is a model, and {test} is not: the order is MODEL DATA" in said(test, model)
     (tmp_path / "empty.txt").touch()
     assert "empty" in said(model, tmp_path / "empty.txt")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.cli.options import Data, Force, Json, Model
-from rankwise.cli.speech import answer, answer_json, checked, command, doing, say
+from rankwise.cli.speech import answer, answer_json, command, doing, say
 
 if TYPE_CHECKING:
     from rankwise.explaining.explanations import Explanation, PairExplanation
@@ -33,6 +33,8 @@ Output = Annotated[
         "--output", "-o", metavar="FILE", help="A picture (*.png, *.svg, *.pdf), a page (*.html) or a table (*.csv)."
     ),
 ]
+
+WRITERS = {".html": "to_html", ".csv": "to_csv"}  # other files are pictures
 
 
 @command
@@ -67,10 +69,13 @@ def explain(
 
 def _check_output(output: str, reads: list[str | None], force: bool) -> None:
     from rankwise.cli.targets import check_target
-    from rankwise.report.display import check_picture, matplotlib
+    from rankwise.report.display import FORMATS, matplotlib
 
-    if Path(output).suffix.lower() not in (".html", ".csv"):
-        checked("--output", check_picture, output)
+    ending = Path(output).suffix.lower()
+    if ending not in (*FORMATS, *WRITERS):
+        known = ", ".join(f"*{one}" for one in (*FORMATS, *WRITERS))
+        raise typer.BadParameter(f"{output} has no known ending: name it {known}", param_hint="--output")
+    if ending in FORMATS:
         matplotlib("figure")
     check_target(output, reads, force)
 
@@ -111,12 +116,6 @@ def _formula_of(model: "AnyModel") -> "Formula":
 
 
 def _write(found: "Explanation | PairExplanation", output: str) -> None:
-    ending = Path(output).suffix.lower()
     with doing("writing"):
-        if ending == ".csv":
-            found.to_csv(output)
-        elif ending == ".html":
-            found.to_html(output)
-        else:
-            found.save(output)
+        getattr(found, WRITERS.get(Path(output).suffix.lower(), "save"))(output)
     say(f"explanation written to {output}")

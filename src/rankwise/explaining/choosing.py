@@ -70,6 +70,9 @@ class Candidates:
 
     def of_pair(self, a: object, b: object, query: object = None) -> tuple[QueryRows, int, int]:
         """The query of two documents, and their places in it; without `query`, the one query that has both."""
+        for name, one in (("a", a), ("b", b)):
+            if np.ndim(one):  # type: ignore[arg-type]
+                raise ValueError(f"{name} is a row of features: leave out data, or give the id of a document in it")
         queries = Queries(self.qid, self.X.shape[0])
         if query is None and len(queries) > 1:
             first, other = (set(queries.codes[self._rows(one)].tolist()) for one in (a, b))

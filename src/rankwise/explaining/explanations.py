@@ -101,7 +101,8 @@ class PairExplanation(Explained):
         header, *lines = table(rows, ["feature", *map(as_text, self.documents), "contribution"]).split("\n")
         lines = [f"{line}  {bar}".rstrip() for line, bar in zip(lines, bars(parts), strict=True)]
         rest = [f"... and {more:,} smaller ones"] if more else []
-        return "\n".join([visible(self.summary()), "", header, *lines, *rest, "", self._footnote()])
+        table_lines = ["", header, *lines, *rest] if rows else []
+        return "\n".join([visible(self.summary()), *table_lines, "", self._footnote()])
 
     def to_dict(self) -> dict[str, Json]:
         """Plain numbers and texts, for JSON; all features."""
