@@ -126,6 +126,21 @@ def test_sparse_rows_give_the_same_without_columns_of_zeros(wrap, sample):
     np.testing.assert_array_equal(ranker.explain_pair(rows[[0]], rows[[1]]).values, wide[:2, wide[:2].any(axis=0)])
 
 
+def test_a_query_of_zeros_has_nothing_to_tell(tmp_path):
+    X = sparse.csr_array(np.vstack([np.zeros((3, 5)), np.eye(5)]))
+    qid = [1, 1, 1, 2, 2, 2, 2, 2]
+    for ranker in (RankRLS(), KernelRankRLS()):
+        found = ranker.fit(X, np.arange(8.0), qid).explain(X, query=1, qid=qid)
+        assert found.contributions.shape == (3, 0)
+        assert found.document(0).summary().endswith("have equal scores, as no feature tells them apart")
+        found.save(tmp_path / "nothing.png")
+    with pytest.raises(ValueError, match=r"a must be 5 numbers, .* got the shape \(2, 5\)"):
+        ranker.explain_pair(X[:2], X[[1]])
+    np.testing.assert_allclose(
+        ranker.explain_pair(X[[3]], np.eye(5)[4]).contributions.sum(), np.diff(ranker.predict(X)[[7, 3]])
+    )
+
+
 def test_a_billion_columns_take_no_memory(sample):
     width = 1 << 30
     X = sparse.csr_array((np.ones(4), np.array([3, 9, width - 1, 9]), np.array([0, 2, 3, 4])), shape=(3, width))

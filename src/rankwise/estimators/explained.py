@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse, vstack
+from scipy.sparse import vstack
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -18,7 +18,7 @@ from rankwise.explaining.choosing import LONGEST, Candidates
 from rankwise.explaining.functions import Formula, LinearFunction, ScoreFunction
 from rankwise.explaining.kernel_sums import KernelSum
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.devices import HostMatrix, library_of, to_host
+from rankwise.foundation.devices import HostMatrix, is_sparse, library_of, to_host
 from rankwise.foundation.names import feature_names
 
 
@@ -68,13 +68,10 @@ def two_rows(ranker: BaseEstimator, a: Any, b: Any) -> HostMatrix:
     """Two documents as a matrix: arrays, sparse rows, or values by name."""
     check_is_fitted(ranker)
     columns = ModelColumns.of(ranker)
-    if issparse(a) and issparse(b):
-        X = vstack([a, b], format="csr")
-    else:
-        X = np.vstack([_one_row(columns, name, row) for name, row in (("a", a), ("b", b))])
-    names = columns.names if X.shape[1] == columns.n_features else None
+    given = [_one_row(columns, name, row) for name, row in (("a", a), ("b", b))]
+    X = vstack(given, format="csr") if all(map(is_sparse, given)) else np.vstack([_dense(one) for one in given])
     no_labels, one_query = np.zeros(X.shape[0]), np.zeros(X.shape[0], np.int64)
-    return _checked_rows(ranker, RankingData(X, no_labels, one_query, None, columns.first_index, names))
+    return _checked_rows(ranker, RankingData(X, no_labels, one_query, None, columns.first_index, columns.names))
 
 
 def _checked_rows(ranker: BaseEstimator, X: Data) -> HostMatrix:
@@ -86,21 +83,25 @@ def _checked_rows(ranker: BaseEstimator, X: Data) -> HostMatrix:
     return checked
 
 
-def _one_row(columns: ModelColumns, argument: str, row: Any) -> Floats:
-    """A row of numbers; those of a dict or Series by the names that the ranker knows."""
+def _one_row(columns: ModelColumns, argument: str, row: Any) -> HostMatrix:
+    """A row of numbers, of shape (1, n_features); those of a dict or Series by the names that the ranker knows."""
     if hasattr(row, "to_dict"):
         row = row.to_dict()
     if isinstance(row, Mapping):
         row = _by_name(columns, argument, {str(name): value for name, value in row.items()})
-    row = to_host(row) if library_of(row) else row.toarray() if issparse(row) else row
+    row = to_host(row) if library_of(row) else row
     wanted = f"{argument} must be {columns.n_features} numbers, or a document id together with data="
     try:
-        values = np.asarray(row, dtype=np.float64)
+        values = row if is_sparse(row) else np.atleast_2d(np.asarray(row, dtype=np.float64))
     except (TypeError, ValueError):
         raise ValueError(f"{wanted}; got {str(row)[:LONGEST]!r}") from None
-    if values.shape not in ((columns.n_features,), (1, columns.n_features)):
-        raise ValueError(f"{wanted}; got the shape {values.shape}")
-    return values.ravel()
+    if values.shape != (1, columns.n_features):
+        raise ValueError(f"{wanted}; got the shape {np.shape(row)}")
+    return values
+
+
+def _dense(row: HostMatrix) -> Floats:
+    return row.toarray() if is_sparse(row) else row
 
 
 def _by_name(columns: ModelColumns, argument: str, given: dict[str, object]) -> list[object]:

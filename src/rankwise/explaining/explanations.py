@@ -1,5 +1,6 @@
 """What `explain` and `explain_pair` return: values with a text, a table, a picture and plain numbers for JSON."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -41,8 +42,8 @@ class Explained(Display):
     error: float
     top: int = 10
 
-    def text(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def text(self) -> str: ...
 
     def __str__(self) -> str:
         return self.text()
@@ -82,7 +83,7 @@ class PairExplanation(Explained):
         return {name: column[order] for name, column in columns.items()}
 
     def summary(self) -> str:
-        first, second = map(as_text, self.documents)
+        first, second = map(called, self.documents)
         return heading(first, second, self.difference) + reasons(*self.data.values())
 
     def _largest(self) -> tuple[list[Array], int]:
@@ -127,7 +128,7 @@ class PairExplanation(Explained):
             f"{drawn(name)}  ({number(a)} : {number(b)})" for name, a, b in zip(names, first, second, strict=True)
         ]
         signed_bars(ax, labels, parts, "contribution to the difference", more)
-        one, two = (drawn(as_text(label)[:LONGEST_DRAWN]) for label in self.documents)
+        one, two = (drawn(called(one)[:LONGEST_DRAWN]) for one in self.documents)
         ax.set_title(heading(one, two, self.difference), fontsize="small", loc="left")
 
 
@@ -189,16 +190,15 @@ class Explanation(Explained):
         """A line per document: its score, and what the most important features add to the query's mean score."""
         order = self.order
         shown, others = order[: self.top], order[self.top :]
+        names, parts = [str(name) for name in self.names[shown]], self.contributions[:LINES, shown]
+        if others.size:
+            names.append("others")
+            parts = np.column_stack([parts, self.contributions[:LINES, others].sum(axis=1)])
         rows = [
-            [
-                as_text(one),
-                number(score),
-                *map(signed, part[shown]),
-                *([signed(part[others].sum())] * bool(others.size)),
-            ]
-            for one, score, part in zip(self.documents[:LINES], self.scores, self.contributions, strict=False)
+            [as_text(one), number(score), *map(signed, part)]
+            for one, score, part in zip(self.documents, self.scores, parts, strict=False)
         ]
-        header = ["document", "score", *map(str, self.names[shown]), *(["others"] * bool(others.size))]
+        header = ["document", "score", *names]
         more = self.scores.size - len(rows)
         rest = [f"... and {more:,} more documents"] if more else []
         about = f"{self.summary()}; what features add to it or take off"
@@ -223,13 +223,14 @@ class Explanation(Explained):
         }
 
     def _inches(self) -> tuple[float, float]:
-        return 1.6 + 0.8 * min(max(self.top, 3), self.names.size), 1.4 + 0.25 * min(self.scores.size, LINES)
+        return 1.6 + 0.8 * max(3, min(self.top, self.names.size)), 1.4 + 0.25 * min(self.scores.size, LINES)
 
     def _draw(self, ax: "Axes") -> None:
         parts = self.contributions[:LINES, self.order[: self.top]]
         names, documents = self.names[self.order[: self.top]], self.documents[:LINES]
         far = float(np.abs(parts).max(initial=0.0)) or 1.0
-        ax.imshow(parts, cmap="RdBu", vmin=-1.6 * far, vmax=1.6 * far, aspect="auto")  # pale, so that texts are legible
+        if parts.size:  # pale colours, so that the numbers are legible
+            ax.imshow(parts, cmap="RdBu", vmin=-1.6 * far, vmax=1.6 * far, aspect="auto")
         for (i, j), part in np.ndenumerate(parts):
             ax.text(j, i, signed(part), ha="center", va="center", fontsize="x-small")
         ax.set_xticks(np.arange(names.size), [drawn(name) for name in names], fontsize="small", rotation=30, ha="right")
@@ -240,6 +241,11 @@ class Explanation(Explained):
         ax.spines[:].set_visible(False)
         ax.set_ylabel(f"documents of {drawn(self._name())}" if self.query is not None else "documents")
         ax.set_xlabel("contribution to score − mean score")
+
+
+def called(document: object) -> str:
+    """A document in a sentence."""
+    return f"document {document}" if isinstance(document, int | np.integer) else as_text(document)
 
 
 def plain(one: object) -> Json:
