@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from rankwise import (
     FactorizedRankSVM,
@@ -350,6 +351,13 @@ def test_what_cannot_be_explained_is_said(sample, positive):
     refused(KernelRankRLS(alpha=[1.0, 2.0]).fit(positive, y, zeros), positive, "model for each of several alphas")
     twice = ScaledRanker(ScaledRanker(RankSVM(), "minmax"), "zscore").fit(positive, y, zeros)
     refused(twice, positive, "ScaledRanker of a ScaledRanker cannot be explained")
+
+    class Best(BaseEstimator):
+        def fit(self, X, y, qid):
+            self.n_features_in_ = X.shape[1]
+            return self
+
+    refused(ScaledRanker(Best(), "minmax").fit(positive, y, zeros), positive, "a Best has no weights of features")
     by_query = ScaledRanker(RankSVM(C=0.01)).fit(sample)
     with pytest.raises(ValueError, match="two rows alone have no scores: give data="):
         by_query.explain_pair(sample.X[0], sample.X[1])

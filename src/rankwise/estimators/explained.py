@@ -26,7 +26,7 @@ def formula_of(ranker: BaseEstimator, data: "Data | None" = None) -> Formula:
     """How a fitted ranker computes its scores; features that it does not know by name are called as in the data."""
     check_is_fitted(ranker)
     inner = getattr(ranker, "ranker_", ranker)
-    if inner is not ranker and (hasattr(inner, "scaler_") or not hasattr(inner, "n_features_in_")):
+    if inner is not ranker and hasattr(inner, "scaler_"):
         raise ValueError(f"{type(ranker).__name__} of a {type(inner).__name__} cannot be explained: scale only once")
     columns = ModelColumns.of(ranker)
     if columns.names is None and not hasattr(ranker, "first_index_"):
@@ -41,8 +41,7 @@ def _function_of(ranker: BaseEstimator) -> ScoreFunction:
     name = type(ranker).__name__
     if not hasattr(ranker, "map_"):
         if not hasattr(ranker, "coef_"):
-            cure = "transform the rows first, and explain the ranker at its end"
-            raise ValueError(f"a {name} has no weights of features, so its scores cannot be explained: {cure}")
+            raise ValueError(f"a {name} has no weights of features, so its scores cannot be explained")
         return LinearFunction(np.asarray(to_host(ranker.coef_)))
     kernel = ranker.map_.kernel
     if callable(kernel.function) or kernel.precomputed:
