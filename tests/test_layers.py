@@ -29,11 +29,12 @@ ROOMS = [  # docs/tour.md tells what each is for
     "preprocessing",
     "rankers",
     "model_selection",
+    "report",
+    "explaining",
     "estimators",
     "papers",
     "model_io",
     "distributed",
-    "report",
     "cli",
     "__main__",
 ]

@@ -4,6 +4,7 @@ import base64
 import csv
 import io
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAl
 
 import numpy as np
 
-from rankwise.foundation.arrays import Array
+from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import HostMatrix
 from rankwise.foundation.outputs import written_beside
 from rankwise.foundation.tabular import Columns, Tabular
@@ -103,6 +104,13 @@ class Display(Tabular, ABC):
     def to_csv(self, path: str | Path) -> None:
         write_csv(path, self.data)
 
+    def to_html(self, path: str | Path) -> None:
+        """A page with what a notebook shows."""
+        title, body = escape(visible(self.summary())), self._repr_html_()
+        page = f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title>\n{body}\n</html>\n'
+        with written_beside(path) as file:
+            file.write(page.encode(errors="backslashreplace"))
+
     def _inches(self) -> tuple[float, float]:
         return self.size
 
@@ -149,6 +157,19 @@ def dress(ax: "Axes", xlabel: str, ylabel: str, grid: Literal["both", "x", "y"] 
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis=grid, color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
+
+
+def signed_bars(ax: "Axes", labels: Sequence[str], lengths: Floats, what: str, left_out: int) -> None:
+    """Horizontal bars from the top down, blue to the right and red to the left; `labels` come as they are drawn."""
+    places = np.arange(lengths.size)
+    ax.barh(places, lengths, height=0.72, color=np.where(lengths > 0, BLUE, RED))
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_yticks(places, list(labels), fontsize="small")
+    ax.tick_params(axis="y", length=0)
+    ax.invert_yaxis()
+    ax.set_ylim(lengths.size - 0.4, -0.6)
+    dress(ax, what + (f" ({left_out:,} smaller ones not shown)" if left_out else ""), "", grid="x")
+    ax.spines["left"].set_visible(False)
 
 
 def line_style(i: int) -> Style:
