@@ -103,7 +103,10 @@ class Judge:
 
     def _data(self, known: Known | None = None, comments: bool = False) -> RankingData:
         if (known, comments) not in self._read:
-            self._read[known, comments] = read_data(str(self.data), known, comments=comments)
+            if self.data == "-" and self._read:
+                raise typer.BadParameter("these rankers need the data more than once: give a file in place of stdin")
+            unjudged = self.unjudged is not None
+            self._read[known, comments] = read_data(str(self.data), known, comments=comments, unjudged=unjudged)
         return self._read[known, comments]
 
 
@@ -132,7 +135,7 @@ def named(rankers: list[str]) -> dict[str, str]:
     alone = [bool(name) or stems.count(stem) == 1 for stem, (name, _, _) in zip(stems, given, strict=True)]
     names = [stem if unlike else file for stem, unlike, (_, _, file) in zip(stems, alone, given, strict=True)]
     if len(set(names)) < len(names):
-        raise typer.BadParameter(f"{max(names, key=names.count)} is given twice: give different names by NAME=FILE")
+        raise typer.BadParameter(f"{max(names, key=names.count)} is given twice: give different names by NAME=RANKER")
     return {name: file for name, (_, _, file) in zip(names, given, strict=True)}
 
 

@@ -1,5 +1,6 @@
 """A column of the data as a ranker: by a field such as bm25 the largest value first, by -price the smallest."""
 
+import re
 from difflib import get_close_matches
 
 import numpy as np
@@ -35,18 +36,16 @@ def _place(data: RankingData, name: str) -> int | None:
     """The place of the column in X; None if there is no such column."""
     if data.names is not None:
         return list(data.names).index(name) if name in data.names else None
-    digits = name.removeprefix("f")
-    place = int(digits) - data.first_index if digits.isascii() and digits.isdigit() else -1
+    place = int(name.removeprefix("f")) - data.first_index if re.fullmatch("f?[0-9]{1,18}", name) else -1
     return place if 0 <= place < data.n_features else None
 
 
 def _unknown(data: RankingData, spelled: str, where: str) -> str:
     if data.names is None:
-        last = data.first_index + data.n_features - 1
-        known = f"its features have numbers, f{data.first_index} to f{last}"
-        return f"{where} has no column {spelled!r}: {known}"
-    bare = spelled.removeprefix("-").removesuffix(ASCENDING)
-    near = get_close_matches(bare, data.names, 1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    more = ", ..." if data.n_features > _SHOWN else ""
-    return f"{where} has no column {spelled!r}: {hint}Its columns: {', '.join(map(repr, data.names[:_SHOWN]))}{more}"
+        cure = f"its features are f{data.first_index} to f{data.first_index + data.n_features - 1}"
+    elif near := get_close_matches(spelled.removeprefix("-").removesuffix(ASCENDING), data.names, 1):
+        cure = f"did you mean {str(near[0])!r}?"
+    else:
+        shown = ", ".join(repr(str(name)) for name in data.names[:_SHOWN])
+        cure = f"its columns are {shown}{', ...' if data.n_features > _SHOWN else ''}"
+    return f"no column {spelled!r} in {where}: {cure}"

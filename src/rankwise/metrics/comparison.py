@@ -264,7 +264,7 @@ def _legend(comparison: Comparison) -> list[str]:
         f"Intervals by the bootstrap over queries, {procedure.resamples:,} resamples.",
     ]
     for one in (one for one in comparison.measures if one.startswith("judged@")):
-        shares = (f"{name} {1 - it.means[one]:.1%}" for name, it in comparison.evaluations.items())
+        shares = (f"{name} {100 - 100 * it.means[one]:.1f} %" for name, it in comparison.evaluations.items())
         lines.append(f"Not judged among the first {one.removeprefix('judged@')}: {', '.join(shares)}.")
     if comparison.n_worst and not comparison.worst()["ranker"].size:
         lines.append(f"No query is worse than by {comparison.baseline}, measured by {comparison.measures[0]}.")
