@@ -267,7 +267,7 @@ def _legend(comparison: Comparison) -> list[str]:
         shares = (f"{name} {100 - 100 * it.means[one]:.1f} %" for name, it in comparison.evaluations.items())
         lines.append(f"Not judged among the first {one.removeprefix('judged@')}: {', '.join(shares)}.")
     if comparison.n_worst and not comparison.worst()["ranker"].size:
-        lines.append(f"No query is worse than by {comparison.baseline}, measured by {comparison.measures[0]}.")
+        lines.append(f"By {comparison.measures[0]} no query is worse than with {comparison.baseline}.")
     return lines
 
 

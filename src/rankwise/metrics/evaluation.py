@@ -13,7 +13,7 @@ from rankwise.foundation.arrays import Array, Floats, finite
 from rankwise.foundation.devices import library_of, to_host
 from rankwise.foundation.strict_json import Json
 from rankwise.foundation.tabular import Columns, Table, Tabular, plain_list
-from rankwise.foundation.texts import counted
+from rankwise.foundation.texts import counted, decimals
 from rankwise.metrics.defaults import default_measure
 from rankwise.metrics.measures import Measure, OfQuery, parse, parse_all, void
 from rankwise.pairs.queries import Queries
@@ -88,7 +88,7 @@ class Evaluation(Tabular, Mapping[str, float]):
     def to_text(self) -> str:
         judged = self.counted
         width = max(len("measure"), *map(len, self.means))
-        lines = [f"{name:<{width}}  {mean:8.4f}  {judged[name]:9,}" for name, mean in self.means.items()]
+        lines = [f"{name:<{width}}  {decimals(mean):>8}  {judged[name]:9,}" for name, mean in self.means.items()]
         return "\n".join([self.summary(), f"{'measure':<{width}}  {'mean':>8}  {'queries':>9}", *lines])
 
     __repr__ = to_text
