@@ -83,7 +83,9 @@ def compare(
     for target in (output, per_query):
         if target is not None:
             check_target(target, [*files.values(), data, qrels], force)
-    query_form = chosen if per_query in (None, "-") else checked("--per-query", form_of, str(per_query))
+    query_form = chosen
+    if per_query not in (None, "-"):
+        query_form = checked("--per-query", lambda file: form_of(file, form and chosen), str(per_query))
     scored = {name: judge.scored(file) for name, file in files.items()}
     measures = judge.measures(measure, scored[reference], *scored.values())
     with doing("comparing"):
