@@ -60,6 +60,8 @@ def test_every_form_by_option_and_by_suffix(files, expected, tmp_path, form):
     table = expected.per_query().to_form(form).removesuffix("\n") + "\n"
     assert values.read_text() == table
     assert run(*args, "--per-query", "-", "--format", form).stdout == table
+    run(*args, "--per-query", tmp_path / "plain", "--format", form)
+    assert (tmp_path / "plain").read_text() == table
 
 
 def test_values_per_query_by_trec_eval(files, tmp_path):
