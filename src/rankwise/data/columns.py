@@ -46,6 +46,7 @@ class Reading:
     needs_labels: bool = True
     docid: str | None = None
     weight: str | None = None
+    unjudged: bool = False
 
     @property
     def besides(self) -> tuple[str | None, ...]:

@@ -69,7 +69,7 @@ def from_table(table: Table, reading: Reading, where: str) -> RankingData:
     columns = find_columns(header, replace(reading, features=()) if sparse else reading, where)
     y = np.zeros(table.n_rows)
     if columns.label is not None:
-        y = _complete(table.numbers(columns.label), f"{where}, column {reading.label!r}", "label")
+        y = _labels(table.numbers(columns.label), f"{where}, column {reading.label!r}", reading.unjudged)
     qid = np.zeros(len(y), np.int64)
     if columns.qid is not None:
         qid = _ids(table, columns.qid, f"{where}, column {reading.qid!r}", "query id")
@@ -86,6 +86,16 @@ def from_table(table: Table, reading: Reading, where: str) -> RankingData:
         return RankingData(X, y, qid, comments, known.first_index, known.names, docid, weight)
     X = _dense(table, columns.features, reading, where)
     return RankingData(X, y, qid, comments, columns.first_index, columns.names, docid, weight)
+
+
+def _labels(column: Numbers, where: str, unjudged: bool) -> Floats:
+    """Labels; with `unjudged` missing ones are NaN, otherwise they are an error."""
+    if not unjudged or not column.is_numeric:
+        return _complete(column, where, "label")
+    lacking = column.values != column.values
+    lacking = lacking if column.missing is None else lacking | column.missing
+    present = replace(column, values=np.where(lacking, 0, column.values), missing=None)
+    return np.where(lacking, np.nan, _complete(present, where, "label"))
 
 
 def _complete(column: Numbers, where: str, what: str) -> Floats:

@@ -1,7 +1,6 @@
 """What all displays share: their columns of data, their figure, and the style of its axes."""
 
 import base64
-import csv
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -101,9 +100,6 @@ class Display(Tabular, ABC):
         source = f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}"
         return f'<img alt="{escape(visible(self.summary()))}" src="{source}">'
 
-    def to_csv(self, path: str | Path) -> None:
-        write_csv(path, self.data)
-
     def to_html(self, path: str | Path) -> None:
         """A page with what a notebook shows."""
         title, body = escape(visible(self.summary())), self._repr_html_()
@@ -131,17 +127,6 @@ def check_picture(path: str | Path) -> str:
             f"{path} is not a picture that can be drawn: name it {', '.join('*' + one for one in FORMATS)}"
         )
     return ending[1:]
-
-
-def write_csv(path: str | Path, columns: dict[str, Array]) -> None:
-    """Columns of equal length under their names; numbers are exact, NaN is an empty cell."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    lists = [["" if value != value else value for value in np.asarray(column).tolist()] for column in columns.values()]
-    writer.writerows(zip(*lists, strict=True))
-    with written_beside(path) as file:
-        file.write(text.getvalue().encode())
 
 
 def drawn(text: object) -> str:
