@@ -9,6 +9,7 @@ from rankwise import __version__
 from rankwise.cli import model_options as given
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
+from rankwise.cli.join import join
 from rankwise.cli.options import DATA_HELP, Data, Force, Jobs, Json, Measures, Model, Qrels, Unjudged, UnretrievedLast
 from rankwise.cli.plot import plot
 from rankwise.cli.speech import answer, command, say, shown_plainly
@@ -110,6 +111,7 @@ def train(
 
 app.command(cls=given.ListingNames)(tune)
 app.command()(convert)
+app.command()(join)
 
 
 @app.command()
