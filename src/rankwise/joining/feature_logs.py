@@ -66,7 +66,7 @@ def _logged_values(hit: dict[str, Json], options: Options, place: str) -> dict[s
     name = options.get("log_name")
     if name is None and len(logs) > 1:
         raise ValueError(
-            f"{place} has several logs ({', '.join(logs)}): say which by log_name=NAME, or --log-name NAME"
+            f"{place} has several logs ({', '.join(map(repr, logs))}): say which by log_name=NAME, or --log-name NAME"
         )
     if name is not None and name not in logs:
         raise ValueError(f"{place} has no log {name!r}; it has {', '.join(map(repr, logs))}")

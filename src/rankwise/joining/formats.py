@@ -32,7 +32,7 @@ class LogFormat(Generic[Record]):
     options: tuple[str, ...] = ()
 
 
-# in this order a file is tried: the general formats come last
+# a file is read by the first format that fits: special ones come before general ones
 JUDGMENTS: "Registry[LogFormat[Judgment]]" = Registry(
     "judgments_format",
     {
@@ -41,9 +41,9 @@ JUDGMENTS: "Registry[LogFormat[Judgment]]" = Registry(
         "quepid": "rankwise.joining.judgments:QUEPID",
         "quepid-book": "rankwise.joining.judgments:QUEPID_BOOK",
         "csv": "rankwise.joining.judgments:CSV",
+        "rre": "rankwise.joining.judgments:RRE",
         "quepid-json": "rankwise.joining.judgments:QUEPID_JSON",
         "quepid-book-json": "rankwise.joining.judgments:QUEPID_BOOK_JSON",
-        "rre": "rankwise.joining.judgments:RRE",
         "opensearch": "rankwise.joining.judgments:OPENSEARCH",
         "jsonl": "rankwise.joining.judgments:JSONL",
     },
