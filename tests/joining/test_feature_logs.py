@@ -132,6 +132,8 @@ def test_separators_of_solr():
     assert plain(read(text, solr_separators=": ")[1]) == plain([(*row, "") for row in ROWS])
     with pytest.raises(ValueError, match=r"found 'title:9.5 body:1e-07', expected name=value: solr_separators"):
         read(text)
+    with pytest.raises(ValueError, match="solr_separators must be two different signs, such as '=,'; got ':'"):
+        read(text, solr_separators=":")
     aliased = text.replace("[features]", "fv")
     assert len(read(aliased, solr_separators=": ", solr_field="fv")[1]) == 3
     with pytest.raises(ValueError, match=r"document 1: \[features\] is null, expected the logged features"):
@@ -173,6 +175,7 @@ def log(*entries):
         (lines(solr()).replace("title=9.5", "body=9.5"), "has feature 'body' twice"),
         (lines(solr()).replace('"q"', '"p"'), "has no responseHeader.params.q"),
         (TABLE + "q,d,x,1\n", "line 5: feature 'title' must be a finite number, found 'x'; ignore="),
+        (",query,docid,a\n0,q,d,1\n", "column 1 has no name: name it, or write the table without it"),
         ('{"query": "a", "docid": [1], "x": 1}', "the document must be a text"),
         ('{"query": "a", "docid": 1, "x": 1}\n7\n', "line 2: found 7, expected an object"),
         ("1 qid:1 1:2 1:3 # d\n", "found '1:3', expected"),

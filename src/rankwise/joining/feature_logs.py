@@ -11,7 +11,7 @@ from typing import Any
 from rankwise.foundation.strict_json import Json, is_text
 from rankwise.joining.formats import LogFormat
 from rankwise.joining.inputs import Input
-from rankwise.joining.records import GIVE_QUERIES, Logged, identifier, number, shown
+from rankwise.joining.records import GIVE_QUERIES, Logged, feature, identifier, shown
 
 Options = Mapping[str, Any]
 
@@ -86,14 +86,16 @@ def _by_name(pairs: Iterator[tuple[str, Json]], options: Options, place: str) ->
     values: dict[str, float | None] = {}
     for name, value in pairs:
         if name in values:
-            raise ValueError(f"{place} has feature {name!r} twice")
+            raise ValueError(f"{place} has feature {shown(name)} twice")
         if name not in ignored:
-            values[name] = number(value, f"feature {name!r}", place)
+            values[name] = feature(name, value, place)
     return values
 
 
 def _solr(input: Input, options: Options) -> Iterator[Logged]:
-    field = options.get("features_doc", "id")
+    field, separators = options.get("features_doc", "id"), options.get("solr_separators", "=,")
+    if len(separators) != 2 or separators[0] == separators[1]:
+        raise ValueError(f"solr_separators must be two different signs, such as '=,'; got {separators!r}")
     for place, query, response in _with_queries(input, _has_docs, options.get("queries")):
         text = query if query is not None else _solr_query(response, place)
         for i, doc in enumerate(response["response"]["docs"], 1):

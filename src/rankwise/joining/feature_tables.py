@@ -5,7 +5,7 @@ from typing import Any
 
 from rankwise.joining.formats import LogFormat
 from rankwise.joining.inputs import DOCUMENT, QUERY, Input, Row, Values, find_column
-from rankwise.joining.records import Logged, identifier, number, shown
+from rankwise.joining.records import Logged, feature, identifier, shown
 
 Options = Mapping[str, Any]
 
@@ -19,6 +19,9 @@ def of_rows(rows: Iterable[tuple[str, Row]], header: Sequence[str], name: str, o
     columns = ((QUERY, "features_query"), (DOCUMENT, "features_doc"))
     query, doc = (find_column(header, options.get(option), usual, option, name) for usual, option in columns)
     skipped = {query, doc, *options.get("ignore", ())}
+    if "" in header:
+        cure = "name it, or write the table without it (pandas: to_csv(index=False))"
+        raise ValueError(f"{name}: column {list(header).index('') + 1} has no name: {cure}")
     for place, row in rows:
         values = _values(row, skipped, place)
         yield Logged(
@@ -37,9 +40,9 @@ def _values(row: Row, skipped: Collection[str], place: str) -> dict[str, float |
     for name, value in row.items():
         if name not in skipped:
             try:
-                values[name] = number(value, f"feature {name!r}", place)
+                values[name] = feature(name, value, place)
             except ValueError as error:
-                raise ValueError(f"{error}; ignore=[{name!r}], or --ignore {name}, leaves it out") from None
+                raise ValueError(f"{error}; ignore=[NAME], or --ignore NAME, leaves a column out") from None
     return values
 
 

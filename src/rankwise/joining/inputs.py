@@ -13,6 +13,7 @@ from typing import TypeAlias
 from rankwise.data.streams import Source, Text, name_of, opened, streamed
 from rankwise.foundation.names import key
 from rankwise.foundation.strict_json import Json, parse_sequence
+from rankwise.joining.records import shown
 
 Row: TypeAlias = Mapping[str, object]  # the cells of a row by column
 
@@ -94,7 +95,7 @@ class Input(Values):
         """The header, and (place, row) of the rows of a table; commas, tabs or semicolons separate its cells."""
         separator = max(_SEPARATORS, key=self.first_line.count)
         cells = self._cells(separator)
-        header = [name.strip() for name in next(cells)[1]]
+        header = [name.strip() for name in next(cells, (1, []))[1]]
         if len(set(header)) < len(header):
             twice = max(header, key=header.count)
             raise ValueError(f"{self.name} has two columns called {twice!r}: every column needs a name of its own")
@@ -149,10 +150,10 @@ def find_column(header: Sequence[str], given: str | None, usual: Sequence[str], 
     found = [one for one in header if one == given] if given is not None else usual_columns(header, usual)
     if len(found) == 1:
         return found[0]
-    columns = ", ".join(map(repr, header[:_COLUMNS_SHOWN])) + (", ..." if len(header) > _COLUMNS_SHOWN else "")
+    columns = ", ".join(map(shown, header[:_COLUMNS_SHOWN])) + (", ..." if len(header) > _COLUMNS_SHOWN else "")
     what = f"no column {given!r}" if given is not None else f"no column with a usual name ({', '.join(usual)})"
     if len(found) > 1:
-        what = f"several columns that could be meant ({', '.join(found)})"
+        what = f"several columns that could be meant ({', '.join(map(shown, found))})"
     spelled = option.replace("_", "-")
     raise ValueError(
         f"{name} has {what} for {option} (its columns: {columns}): give {option}=NAME, or --{spelled} NAME"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from rankwise.data.document_ids import DOCID
 from rankwise.joining.formats import LogFormat
 from rankwise.joining.inputs import Input
-from rankwise.joining.records import Judgment, Logged, identifier, number, rating
+from rankwise.joining.records import Judgment, Logged, feature, identifier, rating
 
 _HEADER = re.compile(r"#\s*qid:(\S+):\s+(.+?)(?:\*\d+)?\s*")
 _ROW = re.compile(r"\s*(\S+)\s+qid:(\S+)([^#]*)#\s*(.*)")
@@ -30,8 +30,8 @@ class _Line(NamedTuple):
 def _lines(input: Input) -> Iterator[_Line]:
     headers: dict[str, str] = {}
     texts: dict[str, str] = {}
-    for number_of_line, text in input.lines():
-        place = f"{input.name}, line {number_of_line}"
+    for number, text in input.lines():
+        place = f"{input.name}, line {number}"
         if header := _HEADER.fullmatch(text.strip()):
             headers[header[1]] = header[2]
             continue
@@ -77,7 +77,7 @@ def _features(input: Input, options: Mapping[str, Any]) -> Iterator[Logged]:
             name = f"f{index}"
             if not re.fullmatch(r"0|[1-9][0-9]{0,8}", index) or name in values:
                 raise ValueError(f"{line.place}: found {entry[:40]!r}, {_EXPECTED}, with every index once")
-            values[name] = number(value, f"feature {index}", line.place)
+            values[name] = feature(name, value, line.place)
         docid = identifier(line.docid, "the document in the comment", line.place)
         yield Logged(line.query, docid, {n: v for n, v in values.items() if n not in ignored}, line.place)
 

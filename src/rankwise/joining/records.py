@@ -48,25 +48,29 @@ def identifier(value: object, what: str, place: str) -> str:
     return str(value)
 
 
-def number(value: object, what: str, place: str) -> float | None:
-    """A finite number; None if there is none: null, or a cell that is empty or says NA, NaN, null or none."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return None
+def _number(value: object) -> float | None:
+    """None if there is none: null, or a cell that is empty or says NA, NaN, null or none; NaN if it is no number."""
     if isinstance(value, str):
         text = value.strip()
-        if text.lower() in _MISSING:
-            return None
-        result = read_number(text.encode(errors="replace"))
-        if math.isfinite(result):
-            return result
-    elif is_number(value):
-        return float(value)  # type: ignore[arg-type]
-    raise ValueError(f"{place}: {what} must be a finite number, found {shown(value)}")
+        return None if text.lower() in _MISSING else read_number(text.encode(errors="replace"))
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    return float(value) if is_number(value) else math.nan  # type: ignore[arg-type]
+
+
+def feature(name: str, value: object, place: str) -> float | None:
+    """The value of a feature, None if it has none."""
+    result = _number(value)
+    if result is not None and not math.isfinite(result):
+        raise ValueError(f"{place}: feature {shown(name)} must be a finite number, found {shown(value)}")
+    return result
 
 
 def rating(value: object, place: str) -> float | None:
     """A label; an integer that float64 rounds is refused, because different ratings could become equal."""
-    result = number(value, "the rating", place)
+    result = _number(value)
+    if result is not None and not math.isfinite(result):
+        raise ValueError(f"{place}: the rating must be a finite number, found {shown(value)}")
     written = str(value).strip().encode(errors="replace")
     if result is not None and isinstance(value, int | str) and is_rounded_integer(written):
         raise ValueError(f"{place}: the rating {shown(value)} is rounded by float64: write a smaller number")
