@@ -160,6 +160,7 @@ def log(*entries):
         (es(matched_queries=[]), "hit 1 has no matched_queries, so that its query is not known: give queries"),
         (es(_id=None), "hit 1: the document must be a text or a whole number, found null"),
         (es(fields={"_ltrlog": [1]}), "_ltrlog is 1, expected a list of one object"),
+        (es(fields={"_ltrlog": [{"log": 1}]}), "the log is 1, expected a list of features"),
         (log({"value": 1}), 'found {"value": 1}, expected {"name": feature, "value": number}'),
         (log({"name": "a", "value": 1}, {"name": "a", "value": 1}), "has feature 'a' twice"),
         (log({"name": "a", "value": "high"}), "hit 1: feature 'a' must be a finite number, found 'high'"),

@@ -148,14 +148,19 @@ def test_compressed_files(tmp_path):
         (RANKLIB + "1 qid:3 # 9\n", {}, "no header line `# qid:3: text`"),
         (KEYWORDS + "1 qid:1\n", {}, "line 4: found '1 qid:1', expected `rating qid:ID"),
         (json.dumps(QUEPID)[:-20], {}, "line 1, column .*: this is not JSON, or it is cut off"),
-        ('{"queries": [{"query": "a", "ratings": {"x": NaN}}]}', {}, "NaN is not a number in JSON"),
+        (
+            '{"queries": [{"query": "a", "ratings": {"x": NaN}}]}',
+            {},
+            "JSON from line 1 on: NaN is not a number in JSON",
+        ),
         ('{"queries": [{"query": "a", "ratings": {"x": 1, "x": 2}}]}', {}, "the same name twice"),
         ('{"queries": [{"query": {}, "ratings": {"x": 1}}]}', {}, "queries 1, document 'x': the query must be"),
         ('{"queries": [{"query": "\\ud800", "ratings": {"x": 1}}]}', {}, "the query must be a text"),
+        (LINES + '\n{"a": 1, "a": 2}', {}, "JSON from line 5 on: an object has the same name twice"),
         ('{"queries": {}}', {}, "queries is {}, expected a list"),
         ('{"judgmentRatings": [{"query": "a", "ratings": [{"docId": "x", "rating": true}]}]}', {}, "found true"),
         ("[" * 100_000, {}, "nested too deeply|not JSON"),
-        (b"query,docid,rating\n\xff,d,1\n", {}, "line 2: the text is not UTF-8"),
+        (b"query,docid,rating\n\xff,d,1\n", {}, "line 2: the file is not text in UTF-8"),
     ],
 )
 def test_what_is_wrong_is_named(text, options, words):

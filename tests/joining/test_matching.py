@@ -216,6 +216,15 @@ def test_rules_are_named():
             join(io.StringIO("a 0 b 1\n"), io.StringIO('{"query": 1, "docid": 1}'), **{option: "nothing"})
 
 
+def test_no_features_at_all():
+    with pytest.raises(ValueError, match="features: no features were logged for the judged documents"):
+        join(JUDGMENTS, features(("q", "d1", {}), ("q", "d9", {"a": 1})))
+    with pytest.raises(ValueError, match="features_format is the format of a file; features is a list"):
+        join(JUDGMENTS, [], features_format="csv")
+    with pytest.raises(ValueError, match="features holds nothing but an empty list"):
+        join(JUDGMENTS, [])
+
+
 def test_means_that_overflow_are_refused():
     rows = judgments(("q", "d", 1.7e308), ("q", "d", 1.6e308))
     with pytest.raises(ValueError, match="too large for float64"):

@@ -71,7 +71,9 @@ def _logged_values(hit: dict[str, Json], options: Options, place: str) -> dict[s
     if name is not None and name not in logs:
         raise ValueError(f"{place} has no log {name!r}; it has {', '.join(map(repr, logs))}")
     entries = logs[name] if name is not None else next(iter(logs.values()), [])
-    pairs = [_entry(entry, place) for entry in entries] if isinstance(entries, list) else []
+    if not isinstance(entries, list):
+        raise ValueError(f"{place}: the log is {shown(entries)}, expected a list of features")
+    pairs = (_entry(entry, place) for entry in entries)
     return _by_name((pair for pair in pairs if not (pair[0] == EXTRA and isinstance(pair[1], dict))), options, place)
 
 

@@ -78,11 +78,11 @@ class Input(Values):
             yield from self._parsed(first, one)
 
     def _parsed(self, first_line: int, text: str) -> Iterator[tuple[str, Json]]:
-        line, counted = first_line, 0
+        line, before = first_line, 0
         try:
-            for begin, _, value in parse_sequence(text, DEEPEST):
-                line, counted = line + text.count("\n", counted, begin), begin
-                place = f"{self.name}, line {line}"
+            for begin, end, value in parse_sequence(text, DEEPEST):
+                place = f"{self.name}, line {line + text.count(chr(10), before, begin)}"
+                line, before = line + text.count("\n", before, end), end
                 if isinstance(value, list):
                     yield from ((f"{place}, item {i}", item) for i, item in enumerate(value, 1))
                 else:
@@ -90,6 +90,10 @@ class Input(Values):
         except json.JSONDecodeError as error:
             where = f"{self.name}, line {first_line + error.lineno - 1}, column {error.colno}"
             raise ValueError(f"{where}: this is not JSON, or it is cut off: {error.msg}") from None
+        except ValueError as error:
+            blanks = len(text) - before - len(text[before:].lstrip())
+            line += text.count("\n", before, before + blanks)
+            raise ValueError(f"{self.name}, JSON from line {line} on: {error}") from None
 
     def table(self) -> tuple[list[str], Iterator[tuple[str, Row]]]:
         """The header, and (place, row) of the rows of a table; commas, tabs or semicolons separate its cells."""
@@ -129,7 +133,7 @@ def _decoded(piece: Text) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         line = piece.first_line + data.count(b"\n", 0, error.start)
-        raise ValueError(f"{piece.name}, line {line}: the text is not UTF-8: convert it, by `iconv` say") from None
+        raise ValueError(f"{piece.name}, line {line}: the file is not text in UTF-8: convert it first") from None
 
 
 def _has_value_per_line(text: str) -> bool:

@@ -97,7 +97,7 @@ class Settling:
         except OverflowError:
             label = float("inf")
         if not isfinite(label):
-            raise ValueError(f"{name}: the {self.combine} of ratings is too large for float64: write smaller ratings")
+            raise ValueError(f"{name}: a mean of ratings is too large for float64: write smaller ratings")
         return label
 
     def _settled(self, ratings: list[float]) -> float:

@@ -1,5 +1,6 @@
 """Readers of judgements: Quepid's exports, RRE, OpenSearch's Search Relevance Workbench, TREC qrels, plain tables."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
@@ -117,11 +118,16 @@ def _opensearch_ratings(given: Json, place: str) -> Iterable[tuple[Json, Json]]:
 
 def _trec(input: Input, options: Options) -> Iterator[Judgment]:
     for line, text in input.lines():
-        fields, place = text.split(), f"{input.name}, line {line}"
+        fields, place = _trec_fields(text), f"{input.name}, line {line}"
         if fields and len(fields) != len(_TREC):
             raise ValueError(f"{place}: found {len(fields)} fields, expected {len(_TREC)}, `{' '.join(_TREC)}`")
         if fields:
             yield _judgment(fields[0], fields[2], fields[3], place)
+
+
+def _trec_fields(line: str) -> list[str]:
+    """What blanks separate; those of other scripts are letters of an id."""
+    return re.findall(r"[^ \t\r\v\f]+", line)
 
 
 def _object(value: Json, place: str) -> dict[str, Json]:
@@ -143,7 +149,7 @@ def _items_or_itself(value: dict[str, Json], field: str, place: str) -> Iterable
 
 
 def _is_trec(input: Input) -> bool:
-    fields = input.first_line.split()
+    fields = _trec_fields(input.first_line)
     return len(fields) == len(_TREC) and isfinite(read_number(fields[3].encode(errors="replace")))
 
 

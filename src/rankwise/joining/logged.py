@@ -10,7 +10,7 @@ import numpy as np
 
 from rankwise.data.columns import check_missing
 from rankwise.foundation.arrays import Array, Floats
-from rankwise.foundation.memory import check_dense_room
+from rankwise.foundation.memory import check_room
 from rankwise.foundation.names import one_of
 from rankwise.foundation.texts import counted
 from rankwise.joining.report import Filled, Pair, listed
@@ -40,7 +40,7 @@ class FeatureRows:
             column = self._columns.setdefault(name, len(self._columns))
             if column == len(row):
                 row.append(math.nan)
-                check_dense_room(len(self.rows) + 1, len(self._columns), row.itemsize)
+                _check_room(len(self.rows) + 1, len(self._columns))
             if value is not None:
                 row[column] = value
         known = self.rows.setdefault(pair, row)
@@ -61,7 +61,7 @@ class FeatureRows:
     def matrix(self, pairs: Iterable[Pair]) -> tuple[Floats, list[str]]:
         """The rows of these documents, and the names of the columns: f1, f2, ... by number, others as they came."""
         wanted = list(pairs)
-        check_dense_room(len(wanted), len(self._columns), 8)
+        _check_room(len(wanted), len(self._columns))
         X = np.full((len(wanted), len(self._columns)), np.nan)
         for i, pair in enumerate(wanted):
             row = self.rows[pair]
@@ -71,6 +71,11 @@ class FeatureRows:
             order = sorted(range(len(names)), key=lambda i: int(names[i][1:]))
             return np.ascontiguousarray(X[:, order]), [names[i] for i in order]
         return X, names
+
+
+def _check_room(rows: int, columns: int) -> None:
+    what = f"a table of {rows:,} rows and {columns:,} features"
+    check_room(8 * rows * columns, what, "leave out features by ignore=[...], --ignore NAME")
 
 
 def _is_same(a: "array[float]", b: "array[float]") -> bool:

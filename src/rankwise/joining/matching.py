@@ -105,6 +105,8 @@ def join(
         raise ValueError(_nothing_matches(judged, [*left_out, *rows.rows], feature_file))
     pairs = _in_order(judged, rows)
     X, names = rows.matrix(pairs)
+    if not names:
+        raise ValueError(f"{feature_file.name}: no features were logged for the judged documents")
     filled = filling(X, names, pairs)
     kept_names, first_index = numbered(names)
     qid, docid = (plain_ids(id_array(list(ids))) for ids in zip(*pairs, strict=True))
@@ -139,6 +141,8 @@ def _opened(
             yield _File(input.name, name, records)
     else:
         name = known.kind.removesuffix("_format")
+        if format is not None:
+            raise ValueError(f"{known.kind} is the format of a file; {name} is a {type(given).__name__}: leave it out")
         _, records = read_records(Values(name, _rows(given, name)), known, "jsonl", options)  # also a mapping per row
         yield _File(name, "rows", records)
 
