@@ -21,6 +21,7 @@ ROOMS = [  # docs/tour.md tells what each is for
     "foundation",
     "pairs",
     "data",
+    "joining",
     "objective",
     "solvers",
     "least_squares",

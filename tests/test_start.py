@@ -75,6 +75,7 @@ LIGHT = {
     "evaluate scores": ("evaluate", "scores.txt", TEST),
     "compare": ("compare", MODEL, "rankrls.json", "--data", TEST),
     "inspect": ("inspect", MODEL, "--json"),
+    "join": ("join", "--judgments", TRAIN, "--features", TRAIN, "-o", "joined.parquet", "--missing", "0"),
     "demo": ("demo",),
 }
 

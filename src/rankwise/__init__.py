@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rankwise.estimators.ranksvm_cv import RankSVMCV
     from rankwise.estimators.scaled import ScaledRanker
     from rankwise.estimators.scorer import make_scorer
+    from rankwise.joining.matching import join
     from rankwise.metrics import compare, evaluate, register_measure
     from rankwise.model_io.files import load_model, save_model
     from rankwise.objective import losses
@@ -50,6 +51,7 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "distributed": "",
     "evaluate": "metrics",
     "from_frame": "data.frame",
+    "join": "joining.matching",
     "load_model": "model_io.files",
     "load_sample": "data.synthetic",
     "losses": "objective",
@@ -92,6 +94,7 @@ __all__ = [
     "distributed",
     "evaluate",
     "from_frame",
+    "join",
     "load_model",
     "load_sample",
     "losses",

@@ -10,6 +10,7 @@ from rankwise.cli import model_options as given
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
 from rankwise.cli.explain import explain
+from rankwise.cli.join import join
 from rankwise.cli.options import (
     DATA_HELP,
     Data,
@@ -124,6 +125,7 @@ def train(
 
 app.command(cls=given.ListingNames)(tune)
 app.command()(convert)
+app.command()(join)
 
 
 @app.command()
