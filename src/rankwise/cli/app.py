@@ -9,6 +9,7 @@ from rankwise import __version__
 from rankwise.cli import model_options as given
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
+from rankwise.cli.export import export
 from rankwise.cli.options import DATA_HELP, Data, Force, Jobs, Json, Measures, Model, Qrels, Unjudged, UnretrievedLast
 from rankwise.cli.plot import plot
 from rankwise.cli.speech import answer, command, say, shown_plainly
@@ -175,6 +176,7 @@ def evaluate(
 
 
 app.command()(compare)
+app.command()(export)
 app.add_typer(plot)
 
 
