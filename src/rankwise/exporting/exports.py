@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from rankwise.data.records import RankingData
-from rankwise.exporting.precision import Check, check_range, checked, simulated
 from rankwise.exporting.parts import Kernel, Linear, Parts, Ranker, model_to_export, parts_of
+from rankwise.exporting.precision import Check, check_range, checked, simulated
 from rankwise.exporting.targets import ENGINE, FOLD, TARGETS, Request, Target
 from rankwise.foundation.names import one_of, spelled
 from rankwise.foundation.outputs import FileName, written_beside
@@ -70,12 +70,11 @@ def export(
     model = model_to_export(ranker, names)
     parts = parts_of(model)
     request = _request(chosen, parts, name, feature_set, scaling, precision, feature_map)
-    if isinstance(parts, Linear) and request.scaling == FOLD:
-        parts = parts.folded()
-    if isinstance(parts, Linear) and not chosen.has_intercept:
-        parts = replace(parts, intercept=0.0)
     _warn_of_positions(chosen, model)
-    check_range(parts, chosen.arithmetic[request.precision], chosen.name)
+    if isinstance(parts, Linear):
+        parts = parts.folded() if request.scaling == FOLD else parts
+        parts = parts if chosen.has_intercept else replace(parts, intercept=0.0)
+        check_range(parts, chosen.arithmetic[request.precision], chosen.name)
     content = chosen.content(parts, request)
     result = None if check is None else _compare(chosen, model, parts, request, content, check)
     if path is not None:

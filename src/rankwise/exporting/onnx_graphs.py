@@ -17,7 +17,7 @@ from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.names import none_of
 
 INPUT, OUTPUT = "features", "scores"
-OPSET, IR = 17, 8  # of 2022: older runtimes read newer files not
+OPSET, IR = 17, 8  # of 2022, so that older runtimes can read the file
 
 
 class Graph:
@@ -32,7 +32,12 @@ class Graph:
         from onnx import numpy_helper
 
         name = f"constant_{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.asarray(value, dtype=dtype or self.dtype), name))
+        with np.errstate(over="ignore"):
+            array = np.asarray(value).astype(dtype or self.dtype)
+        if not np.isfinite(array).all():
+            cure = ": take precision='float64' (--precision float64)" if self.dtype == np.float32 else ""
+            raise ValueError(f"the model has numbers beyond the range of {self.dtype}{cure}")
+        self.constants.append(numpy_helper.from_array(array, name))
         return name
 
     def add(self, operation: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
@@ -48,8 +53,7 @@ class Graph:
 
 def linear(model: Linear, request: Request) -> bytes:
     graph = Graph(request.precision)
-    x = _scaled(graph, model)
-    product = graph.add("MatMul", x, graph.constant(model.weights))
+    product = graph.add("MatMul", _shifted(graph, model), graph.constant(model.weights * model.scale))
     graph.add("Add", product, graph.constant(model.intercept), output=OUTPUT)
     return _file(graph, model, request)
 
@@ -58,66 +62,71 @@ def kernel(model: Kernel, request: Request) -> bytes:
     if model.kernel not in KERNELS:
         raise ValueError(none_of("to be exported, the kernel", model.kernel, ("linear", *KERNELS)))
     graph = Graph(request.precision)
-    values = KERNELS[model.kernel](graph, _scaled(graph, model), model)
+    values = KERNELS[model.kernel](graph, model)
     graph.add("MatMul", values, graph.constant(model.dual_coef), output=OUTPUT)
     return _file(graph, model, request)
 
 
+def _shifted(graph: Graph, model: Parts) -> str:
+    """x - shift; the scale is then a factor of weights or references, because onnxruntime rounds a factor beside a
+    matrix product to float32, if it is a single number.
+    """
+    return INPUT if model.scaling is None else graph.add("Sub", INPUT, graph.constant(model.shift))
+
+
 def _scaled(graph: Graph, model: Parts) -> str:
-    scaling = model.scaling
-    if scaling is None:
-        return INPUT
-    difference = graph.add("Sub", INPUT, graph.constant(scaling.shift))
-    return graph.add("Mul", difference, graph.constant(scaling.scale))
+    shifted = _shifted(graph, model)
+    return shifted if model.scaling is None else graph.add("Mul", shifted, graph.constant(model.scale))
 
 
 def _products(graph: Graph, x: str, references: Floats) -> str:
     return graph.add("MatMul", x, graph.constant(references.T))
 
 
-def _affine(graph: Graph, x: str, model: Kernel) -> str:
+def _affine(graph: Graph, model: Kernel) -> str:
     """gamma x · z + coef0"""
-    product = graph.add("Mul", _products(graph, x, model.references), graph.constant(model.gamma))
-    return graph.add("Add", product, graph.constant(model.coef0))
+    products = _products(graph, _shifted(graph, model), model.gamma * model.scale * model.references)
+    return graph.add("Add", products, graph.constant(model.coef0))
 
 
-def _polynomial(graph: Graph, x: str, model: Kernel) -> str:
-    return graph.add("Pow", _affine(graph, x, model), graph.constant(model.degree))
+def _polynomial(graph: Graph, model: Kernel) -> str:
+    return graph.add("Pow", _affine(graph, model), graph.constant(model.degree))
 
 
-def _sigmoid(graph: Graph, x: str, model: Kernel) -> str:
-    return graph.add("Tanh", _affine(graph, x, model))
+def _sigmoid(graph: Graph, model: Kernel) -> str:
+    return graph.add("Tanh", _affine(graph, model))
 
 
 def _exp_of(graph: Graph, distances: str, model: Kernel) -> str:
     return graph.add("Exp", graph.add("Mul", distances, graph.constant(-model.gamma)))
 
 
-def _rbf(graph: Graph, x: str, model: Kernel) -> str:
+def _rbf(graph: Graph, model: Kernel) -> str:
     """exp(-gamma |x - z|²), by |x|² - 2 x · z + |z|² around the mean of the z, where less is lost in rounding."""
     centre = model.references.mean(axis=0)
     references = model.references - centre
-    x = graph.add("Sub", x, graph.constant(centre))
+    x = graph.add("Sub", _scaled(graph, model), graph.constant(centre))
     norms = graph.add("Add", graph.sum(graph.add("Mul", x, x), 1, 1), graph.constant((references**2).sum(axis=1)))
     squares = graph.add("Sub", norms, _products(graph, x, 2 * references))
     return _exp_of(graph, graph.add("Max", squares, graph.constant(0)), model)
 
 
-def _laplacian(graph: Graph, x: str, model: Kernel) -> str:
+def _laplacian(graph: Graph, model: Kernel) -> str:
     """exp(-gamma Σ|x_j - z_j|); holds documents × references × features numbers."""
-    rows = graph.add("Unsqueeze", x, graph.constant([1], np.int64))
+    rows = graph.add("Unsqueeze", _scaled(graph, model), graph.constant([1], np.int64))
     distances = graph.add("Abs", graph.add("Sub", rows, graph.constant(model.references)))
     return _exp_of(graph, graph.sum(distances, 2, 0), model)
 
 
-def _cosine(graph: Graph, x: str, model: Kernel) -> str:
+def _cosine(graph: Graph, model: Kernel) -> str:
     least = np.finfo(graph.dtype).tiny  # a row of zeros stays zero
     references = model.references / np.maximum(np.linalg.norm(model.references, axis=1, keepdims=True), least)
+    x = _scaled(graph, model)
     norms = graph.add("Sqrt", graph.sum(graph.add("Mul", x, x), 1, 1))
     return _products(graph, graph.add("Div", x, graph.add("Max", norms, graph.constant(least))), references)
 
 
-KERNELS: dict[str, Callable[[Graph, str, Kernel], str]] = {
+KERNELS: dict[str, Callable[[Graph, Kernel], str]] = {
     "rbf": _rbf,
     "polynomial": _polynomial,
     "poly": _polynomial,

@@ -23,18 +23,16 @@ if TYPE_CHECKING:
 Ranker: TypeAlias = "BaseEstimator | Model | str | os.PathLike[str]"
 
 
-@dataclass(frozen=True, eq=False)
-class Linear:
-    """score = intercept + Σ weight_j · x_j, of x_j or, with a scaling, of (x_j - shift_j) · scale_j.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Described:
+    """What linear and kernel models have in common. With a scaling, x_j stands for (x_j - shift_j) · scale_j.
 
-    kind  the name of the estimator
+    kind   the name of the estimator
+    names  of the features, in the order of the weights
     """
 
     kind: str
     names: tuple[str, ...]
-    first_index: int
-    weights: Floats
-    intercept: float = 0.0
     scaling: Scaling | None = None
 
     @property
@@ -45,7 +43,7 @@ class Linear:
 
     @property
     def scale(self) -> Floats:
-        """Of the scaling; 1 without one. Where it is 0, so is the weight."""
+        """Of the scaling; 1 without one."""
         scale = None if self.scaling is None else self.scaling.scale
         return np.ones(len(self.names)) if scale is None else scale
 
@@ -54,6 +52,14 @@ class Linear:
         """(x_j - shift_j) / spread_j is the scaled value; 1 where the scale is 0."""
         scale = self.scale
         return 1 / np.where(scale == 0, 1, scale)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Linear(Described):
+    """score = intercept + Σ weight_j · x_j; the weight is 0 where the scale is."""
+
+    weights: Floats
+    intercept: float = 0.0
 
     def folded(self) -> "Linear":
         """The same scores, up to rounding, with weights of the features as they are."""
@@ -75,23 +81,19 @@ class Linear:
         return replace(self, weights=weights, intercept=intercept, scaling=None)
 
 
-@dataclass(frozen=True, eq=False)
-class Kernel:
-    """score = Σ dual_coef_r · kernel(x, reference_r), of x or of its scaled values.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Kernel(Described):
+    """score = Σ dual_coef_r · kernel(x, reference_r).
 
     gamma, degree, coef0  those of scikit-learn's `pairwise_kernels`
     """
 
-    kind: str
-    names: tuple[str, ...]
-    first_index: int
     kernel: str
     gamma: float
     degree: float
     coef0: float
     references: Floats
     dual_coef: Floats
-    scaling: Scaling | None = None
 
 
 Parts: TypeAlias = Linear | Kernel
@@ -131,6 +133,8 @@ def parts_of(model: Model) -> Parts:
         raise ValueError(f"feature {strange[0]!r} is no text that UTF-8 can hold: give it another name")
     if len(set(names)) < len(names):
         raise ValueError(f"two features are called {max(names, key=names.count)!r}: give each a name of its own")
+    if scaling is not None and scaling.scale is not None:
+        _check_scales(scaling.scale, names)
     if isinstance(model, LinearModel):
         return _linear(model, names, np.asarray(model.coef, dtype=np.float64))
     assert isinstance(model, KernelModel)
@@ -139,10 +143,16 @@ def parts_of(model: Model) -> Parts:
         return _linear(model, names, model.dual_coef @ model.references)
     params = {"gamma": model.params["gamma"], "degree": model.params["degree"], "coef0": model.params["coef0"]}
     params |= model.params.get("kernel_params") or {}
-    gamma = 1 / columns.n_features if params["gamma"] is None else float(params["gamma"])
-    described = (kernel, gamma, float(params["degree"]), float(params["coef0"]))
     return Kernel(
-        model.kind, names, columns.first_index, *described, model.references, np.asarray(model.dual_coef), scaling
+        kind=model.kind,
+        names=names,
+        scaling=scaling,
+        kernel=kernel,
+        gamma=1 / columns.n_features if params["gamma"] is None else float(params["gamma"]),
+        degree=float(params["degree"]),
+        coef0=float(params["coef0"]),
+        references=model.references,
+        dual_coef=model.dual_coef,
     )
 
 
@@ -152,4 +162,12 @@ def _linear(model: Model, names: tuple[str, ...], weights: Floats) -> Linear:
         weights = np.where(scaling.scale == 0, 0.0, weights)  # the column was constant and is scaled to 0
     for j in np.flatnonzero(~np.isfinite(weights)):
         raise ValueError(f"the weight of feature {names[j]!r} is {weights[j]}: train the model again")
-    return Linear(model.kind, names, model.columns.first_index, weights, scaling=scaling)
+    return Linear(kind=model.kind, names=names, scaling=scaling, weights=weights)
+
+
+def _check_scales(scale: Floats, names: tuple[str, ...]) -> None:
+    """A damaged model file may hold any finite number; a scaler gives 0 or the inverse of a spread."""
+    with np.errstate(over="ignore", divide="ignore"):
+        is_right = (scale == 0) | ((scale > 0) & np.isfinite(1 / scale))
+    for j in np.flatnonzero(~is_right):
+        raise ValueError(f"feature {names[j]!r} has the scale {scale[j]}, which is no inverse of a number: train again")

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankwise.data.columns import for_model
 from rankwise.data.records import RankingData
-from rankwise.exporting.parts import Kernel, Linear, Parts
+from rankwise.exporting.parts import Linear
 from rankwise.exporting.targets import Arithmetic
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.devices import is_sparse
@@ -22,49 +22,36 @@ BLOCK_VALUES = 1 << 22  # numbers scored at a time
 Scores = Callable[[Floats], Floats]
 
 
-def check_range(parts: Parts, arithmetic: Arithmetic, target: str) -> None:
+def check_range(parts: Linear, arithmetic: Arithmetic, target: str) -> None:
     """Raise an error if the target's numbers cannot hold the model; warn if some weights vanish in them."""
-    single = np.finfo(np.float32)
     limits = np.finfo(arithmetic.weights)
-    if isinstance(parts, Kernel):
-        held = {"dual_coef": parts.dual_coef, "references": parts.references}
-        held |= {"gamma": np.array(parts.gamma), "coef0": np.array(parts.coef0)}
-        for what, numbers in held.items():
-            if numbers.size and np.abs(numbers).max() > limits.max:
-                raise ValueError(f"{target}: {what} of the model is beyond {limits.dtype}: take precision='float64'")
-        return
-    largest = float(np.abs(parts.weights).max(initial=abs(parts.intercept)))
-    if largest > limits.max:
-        raise _too_large(parts, target, str(limits.dtype))
-    if 0 < np.abs(parts.weights).max(initial=0) < limits.tiny:
+    sizes = np.abs(parts.weights)
+    if sizes.max(initial=0) > limits.max:
+        j = int(sizes.argmax())
+        raise ValueError(
+            f"feature {parts.names[j]!r} has the weight {parts.weights[j]}, and {target} holds weights in "
+            f"{limits.dtype}, up to {limits.max:.3g}: multiply the features by a large number and train again"
+        )
+    if 0 < sizes.max(initial=0) < limits.tiny:
         raise ValueError(
             f"every weight is below {limits.tiny:.3g}, the smallest number that {target} keeps in {limits.dtype}: "
             "divide the features by a large number and train again"
         )
-    vanish = (parts.weights != 0) & (np.abs(parts.weights) < limits.tiny)
+    vanish = (sizes > 0) & (sizes < limits.tiny)
     if vanish.any():
         first = parts.names[int(np.argmax(vanish))]
         few = counted(int(vanish.sum()), "weights")
         warnings.warn(f"{few} below {limits.tiny:.3g} count as 0 in {target} (feature {first!r})", stacklevel=4)
-    if parts.scaling is not None and arithmetic.features == str(single.dtype):
-        _check_scaling(parts, target)
 
 
-def _too_large(parts: Linear, target: str, dtype: str) -> ValueError:
-    j = int(np.abs(parts.weights).argmax())
-    return ValueError(
-        f"feature {parts.names[j]!r} has the weight {parts.weights[j]}, and {target} holds weights in {dtype}, up to "
-        f"{np.finfo(dtype).max:.3g}: multiply the features by a large number and train again"
-    )
-
-
-def _check_scaling(parts: Linear, target: str) -> None:
+def check_normalizers(parts: Linear) -> None:
+    """Raise an error if an engine that scales features in float32 cannot hold the numbers of its normalisers."""
     shift, spread = _rounded_scaling(parts, np.dtype(np.float32))
     used = parts.weights != 0
     for j in np.flatnonzero(used & ~(np.isfinite(shift) & np.isfinite(spread) & (spread > 0))):
         raise ValueError(
-            f"feature {parts.names[j]!r} is scaled by (x - {parts.shift[j]}) / {parts.spread[j]}, which float32 in "
-            f"{target} cannot hold: take scaling='fold' (--scaling fold)"
+            f"feature {parts.names[j]!r} is scaled by (x - {parts.shift[j]}) / {parts.spread[j]}, which the "
+            "engine, computing in float32, cannot hold: take scaling='fold' (--scaling fold)"
         )
 
 
@@ -79,16 +66,18 @@ def _rounded_scaling(parts: Linear, dtype: np.dtype[Any]) -> tuple[Floats, Float
 def simulated(parts: Linear, arithmetic: Arithmetic) -> Scores:
     """Scores of dense rows as a target computes them: feature after feature, each step rounded to its type."""
 
+    sums = np.dtype(arithmetic.sums)
+
     def scores(X: Floats) -> Floats:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             values = X.astype(arithmetic.features)
             if parts.scaling is not None:
                 shift, spread = _rounded_scaling(parts, values.dtype)
                 values = (values - shift) / spread
-            weights = parts.weights.astype(arithmetic.weights)
-            total = np.full(len(X), parts.intercept, dtype=arithmetic.sums)
+            weights, values = parts.weights.astype(arithmetic.weights).astype(sums), values.astype(sums)
+            total = np.full(len(X), parts.intercept, dtype=sums)
             for j in np.flatnonzero(weights):
-                total += (weights[j] * values[:, j]).astype(total.dtype)
+                total += weights[j] * values[:, j]
         return total.astype(np.float64)
 
     return scores

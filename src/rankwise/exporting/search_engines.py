@@ -8,6 +8,7 @@ import json
 from urllib.parse import quote
 
 from rankwise.exporting.parts import Linear
+from rankwise.exporting.precision import check_normalizers
 from rankwise.exporting.targets import SINGLE, Arithmetic, Request, Target
 
 FLOATS = {SINGLE: Arithmetic(SINGLE, SINGLE, SINGLE)}
@@ -21,6 +22,7 @@ def _bounds(model: Linear) -> dict[str, tuple[float, float]]:
     """
     if model.scaling is None:
         return {}
+    check_normalizers(model)
     second = model.shift + model.spread if model.scaling.method == "minmax" else model.spread
     columns = zip(model.names, model.shift.tolist(), second.tolist(), model.weights.tolist(), strict=True)
     return {name: (first, other) for name, first, other, weight in columns if weight}
