@@ -93,7 +93,7 @@ def test_weights_that_are_no_numbers():
 def test_near_ties_are_counted(target, tmp_path):
     """1 and 1 + 1e-12 are one number in float32; and a feature of 16777217 is rounded to 16777216."""
     data = rows([[1.0, 0.0], [1.0 + 1e-12, 0.0], [16777217.0, 0.0], [16777216.0, 0.0], [3.0, 0.0]])
-    with pytest.warns(UserWarning, match="of 10 pairs of documents of the same query, 0 change their order, 2 become"):
+    with pytest.warns(UserWarning, match="of 10 pairs of documents of the same query 0 are reversed, 2 become ties, 0"):
         done = export(linear_model([1.0, 1.0], NAMES), target, check=data)
     assert done.check == Check(10, 0, 2, 0, done.check.largest_difference)
     assert done.check.largest_difference == 1
@@ -109,7 +109,7 @@ def test_a_normaliser_keeps_what_folding_loses():
     with pytest.warns(UserWarning, match="scaling='engine' .* may keep more of it"):
         folded = export(ranker, "solr", check=data, names=NAMES).check
     engine = export(ranker, "solr", scaling="engine", check=data, names=NAMES).check
-    assert folded.changed + folded.tied > 10
+    assert folded.reversed + folded.tied > 10
     assert engine.is_same
 
 
@@ -183,13 +183,13 @@ def test_pairs_are_counted_as_the_double_loop_does(documents):
     model = linear_model([1.0, 0.0], NAMES)
     data = RankingData(np.column_stack([before, after]), np.zeros(len(before)), qid)
     found = checked(model, data, lambda X: X[:, 1].astype(np.float64), "test")
-    counts = {"pairs": 0, "changed": 0, "tied": 0, "split": 0}
+    counts = {"pairs": 0, "reversed": 0, "tied": 0, "split": 0}
     for i, j in combinations(range(len(before)), 2):
         if qid[i] != qid[j]:
             continue
         signs = np.sign(before[i] - before[j]), np.sign(after[i] - after[j])
         counts["pairs"] += 1
-        counts["changed"] += signs[0] * signs[1] < 0
+        counts["reversed"] += signs[0] * signs[1] < 0
         counts["tied"] += signs[1] == 0 != signs[0]
         counts["split"] += signs[0] == 0 != signs[1]
     assert {name: getattr(found, name) for name in counts} == counts

@@ -88,14 +88,14 @@ class Check:
     """How the order of documents by an exported model differs from that by the model itself.
 
     pairs     of documents of the same query
-    changed   pairs that the model orders one way and the exported model the other way
+    reversed  pairs that the model orders one way and the exported model the other way
     tied      pairs that the model orders and the exported model does not
     split     pairs that the exported model orders and the model does not
     largest_difference  between the two scores of a document, a constant aside
     """
 
     pairs: int
-    changed: int
+    reversed: int
     tied: int
     split: int
     largest_difference: float
@@ -103,14 +103,14 @@ class Check:
     @property
     def is_same(self) -> bool:
         """Whether every pair has the same order by both."""
-        return not self.changed + self.tied + self.split
+        return not self.reversed + self.tied + self.split
 
     def __str__(self) -> str:
         if self.is_same:
             return f"none of {counted(self.pairs, 'pairs')} of documents of the same query changes its order"
         return (
-            f"of {counted(self.pairs, 'pairs')} of documents of the same query, {self.changed:,} change their order, "
-            f"{self.tied:,} become ties, and {self.split:,} are ties no more"
+            f"of {counted(self.pairs, 'pairs')} of documents of the same query {self.reversed:,} are reversed, "
+            f"{self.tied:,} become ties, {self.split:,} are no longer ties"
         )
 
 
@@ -133,13 +133,13 @@ def checked(model: Model, data: RankingData, scores: Scores, target: str) -> Che
 
 def _compared(exact: Floats, served: Floats, data: RankingData) -> Check:
     before, after = _ranks(exact), _ranks(served)  # whole numbers: no difference is lost in rounding
-    n_changed = _pairs(before, after, data, 0.0)
-    n_tied = _pairs(before, after, data, 0.5) - n_changed
-    n_split = _pairs(after, before, data, 0.5) - n_changed
+    n_reversed = _pairs(before, after, data, 0.0)
+    n_tied = _pairs(before, after, data, 0.5) - n_reversed
+    n_split = _pairs(after, before, data, 0.5) - n_reversed
     sizes = np.unique(data.qid, return_counts=True)[1]
     gaps = served - exact
     spread = float(np.abs(gaps - np.median(gaps)).max()) if gaps.size else 0.0
-    return Check(int((sizes * (sizes - 1) // 2).sum()), n_changed, n_tied, n_split, spread)
+    return Check(int((sizes * (sizes - 1) // 2).sum()), n_reversed, n_tied, n_split, spread)
 
 
 def _ranks(scores: Floats) -> Ints:
