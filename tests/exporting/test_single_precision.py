@@ -84,6 +84,14 @@ def test_scales_of_a_damaged_model(scale):
         export(linear_model([1.0, 1.0], NAMES, scaling), "json", scaling="engine")
 
 
+def test_a_spread_that_float64_keeps():
+    """Minimum and maximum are one number even in float64; only a search engine would subtract them."""
+    scaling = Scaling("minmax", 2, np.array([1e9, 0.0]), np.array([1e9, 1.0]))
+    model = linear_model([1.0, 1.0], NAMES, scaling)
+    for target in ("python", "sql", "pmml", "json", "vespa"):
+        assert export(model, target, scaling="engine", check=rows([[1e9, 0], [1e9, 1]])).check.is_same
+
+
 def test_weights_that_are_no_numbers():
     with pytest.raises(ValueError, match="the weight of feature 'b' is nan"):
         export(linear_model([1.0, np.nan], NAMES), "python")
@@ -113,7 +121,7 @@ def test_a_normaliser_keeps_what_folding_loses():
     assert engine.is_same
 
 
-@pytest.mark.filterwarnings("ignore:the order by")
+@pytest.mark.filterwarnings("ignore:.* does not keep the order")
 @pytest.mark.parametrize("method", ["zscore", "minmax"])
 @pytest.mark.parametrize(
     ("target", "scaling"),
@@ -162,6 +170,11 @@ def test_checks_match_columns_by_name():
     assert export(linear_model([1.0, 3.0], NAMES), "solr", check=data).check.is_same
     with pytest.raises(ValueError, match="the data to check has other features than expected"):
         export(linear_model([1.0, 3.0], NAMES), "solr", check=replace(data, names=["b", "c", "extra"]))
+
+
+def test_what_is_no_data():
+    with pytest.raises(TypeError, match="check must be a RankingData, as rankwise"):
+        export(linear_model([1.0, 3.0], NAMES), "solr", check="test.txt")
 
 
 def test_checks_of_sparse_data_and_kernels():

@@ -135,7 +135,5 @@ def _compare(target: Target, model: Model, parts: Parts, request: Request, conte
     if not result.is_same:
         is_folded = model.scaling is not None and request.scaling == FOLD and ENGINE in target.scalings
         cure = "; scaling='engine' (--scaling engine) may keep more of it" if is_folded else ""
-        warnings.warn(
-            f"the order by {target.name}, which computes in {request.precision}: {result}{cure}", stacklevel=3
-        )
+        warnings.warn(f"{target.name} does not keep the order of all documents: {result}{cure}", stacklevel=3)
     return result

@@ -9,13 +9,14 @@ import numpy as np
 
 from rankwise.data.columns import ModelColumns
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.devices import to_host
 from rankwise.foundation.names import feature_names, key
 from rankwise.foundation.strict_json import is_text
 from rankwise.foundation.texts import counted
 from rankwise.model_io.conversion import model_of
 from rankwise.model_io.files import read_model
 from rankwise.preprocessing.scaling import Scaling
-from rankwise.rankers.models import KernelModel, LinearModel, Model
+from rankwise.rankers.models import KernelModel, LinearModel, Model, Params
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -128,6 +129,8 @@ def parts_of(model: Model) -> Parts:
             f"model sees one document at a time: train with {scaling.method} or without scaling, or scale the features "
             "before they are logged"
         )
+    if not columns.n_features:
+        raise ValueError("the model has no features: train it on data that have some")
     names = columns.names or tuple(feature_names(columns.n_features, columns.first_index))
     if strange := [name for name in names if not is_text(name)]:
         raise ValueError(f"feature {strange[0]!r} is no text that UTF-8 can hold: give it another name")
@@ -136,24 +139,18 @@ def parts_of(model: Model) -> Parts:
     if scaling is not None and scaling.scale is not None:
         _check_scales(scaling.scale, names)
     if isinstance(model, LinearModel):
-        return _linear(model, names, np.asarray(model.coef, dtype=np.float64))
+        return _linear(model, names, to_host(model.coef).astype(np.float64))
     assert isinstance(model, KernelModel)
     kernel = key(str(model.params["kernel"]))
     if kernel == "linear":
         return _linear(model, names, model.dual_coef @ model.references)
-    params = {"gamma": model.params["gamma"], "degree": model.params["degree"], "coef0": model.params["coef0"]}
-    params |= model.params.get("kernel_params") or {}
-    return Kernel(
-        kind=model.kind,
-        names=names,
-        scaling=scaling,
-        kernel=kernel,
-        gamma=1 / columns.n_features if params["gamma"] is None else float(params["gamma"]),
-        degree=float(params["degree"]),
-        coef0=float(params["coef0"]),
-        references=model.references,
-        dual_coef=model.dual_coef,
-    )
+    given = {param: model.params[param] for param in ("gamma", "degree", "coef0")}
+    given |= model.params.get("kernel_params") or {}
+    if given["gamma"] is None:
+        given["gamma"] = 1 / columns.n_features
+    described: Params = {param: float("nan" if value is None else value) for param, value in given.items()}
+    described |= {"kind": model.kind, "names": names, "scaling": scaling, "kernel": kernel}
+    return Kernel(**described, references=model.references, dual_coef=model.dual_coef)
 
 
 def _linear(model: Model, names: tuple[str, ...], weights: Floats) -> Linear:

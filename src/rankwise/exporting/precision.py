@@ -56,16 +56,15 @@ def check_normalizers(parts: Linear) -> None:
 
 
 def _rounded_scaling(parts: Linear, dtype: np.dtype[Any]) -> tuple[Floats, Floats]:
-    """Shift and spread as a target computes them; with min-max scaling it subtracts the minimum from the maximum."""
+    """Shift and spread as a target computes them: search engines subtract the minimum from the maximum in float32."""
     with np.errstate(all="ignore"):
         shift, maximum = parts.shift.astype(dtype), (parts.shift + parts.spread).astype(dtype)
         is_minmax = parts.scaling is not None and parts.scaling.method == "minmax"
-        return shift, maximum - shift if is_minmax else parts.spread.astype(dtype)
+        return shift, maximum - shift if is_minmax and dtype == np.float32 else parts.spread.astype(dtype)
 
 
 def simulated(parts: Linear, arithmetic: Arithmetic) -> Scores:
     """Scores of dense rows as a target computes them: feature after feature, each step rounded to its type."""
-
     sums = np.dtype(arithmetic.sums)
 
     def scores(X: Floats) -> Floats:
@@ -116,6 +115,8 @@ class Check:
 
 def checked(model: Model, data: RankingData, scores: Scores, target: str) -> Check:
     """Compare the scores of a model with those of its export on data with the columns of the model."""
+    if not isinstance(data, RankingData):
+        raise TypeError(f"check must be a RankingData, as rankwise.read_data returns; got {data!r}")
     data = for_model(data, model.columns, "the data to check")
     exact = model.scores(data) if isinstance(model, LinearModel) else estimator_of(model).predict(data.X)
     rows = max(1, BLOCK_VALUES // data.n_features)
