@@ -35,6 +35,7 @@ ROOMS = [  # docs/tour.md tells what each is for
     "estimators",
     "papers",
     "model_io",
+    "exporting",
     "distributed",
     "cli",
     "__main__",

@@ -10,6 +10,7 @@ from rankwise.cli import model_options as given
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
 from rankwise.cli.explain import explain
+from rankwise.cli.export import export
 from rankwise.cli.join import join
 from rankwise.cli.options import (
     DATA_HELP,
@@ -201,6 +202,7 @@ def evaluate(
 
 app.command()(compare)
 app.command()(explain)
+app.command()(export)
 app.add_typer(plot)
 
 
