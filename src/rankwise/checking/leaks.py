@@ -1,0 +1,123 @@
+"""Findings about single features and the labels: the share of the preference pairs that a feature orders by itself."""
+
+import math
+
+import numpy as np
+
+from rankwise.checking.columns import Features
+from rankwise.checking.features import are_proportional, is_constant
+from rankwise.checking.findings import Finding, listed
+from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.texts import counted
+from rankwise.foundation.threads import share
+from rankwise.metrics.rankings import SMALLEST
+from rankwise.pairs.preferences import Preferences
+from rankwise.pairs.queries import draw
+
+SUSPICIOUS = 0.99  # share of the pairs that a feature orders by itself
+SAMPLE = 20_000  # documents on which all features are tried; the suspicious ones are counted on all
+LEAST_PAIRS = 100  # below this, a perfect feature says nothing
+LEAST_BITS = 20.0  # and if chance gives one among all features with probability 2^-20 or more
+TELLING = 0.05  # a feature tells something if it orders this much more or less than half of the pairs
+MANY = 5  # telling features needed to say that the labels are reversed
+
+
+def accuracy(y: Floats, codes: Ints, values: Floats) -> float:
+    """The share of the preference pairs that the values put in the right order, ties as one half; NaN without pairs."""
+    known = np.isfinite(values)
+    if not known.all():
+        y, codes, values = y[known], codes[known], values[known]
+    if not values.size:
+        return math.nan
+    preferences = Preferences(y, codes, n_jobs=1)
+    ranking = preferences.ranked(values)
+    pairs = preferences.active(np.zeros(len(y))).n_pairs
+    wrong, not_right = ranking.active(0.0).n_pairs, ranking.active(SMALLEST).n_pairs
+    return 1 - (wrong + not_right) / (2 * pairs) if pairs else math.nan
+
+
+def check_leaks(features: Features, y: Floats, pairs: int) -> list[Finding]:
+    """Features that give the labels away, and labels that seem to be reversed."""
+    if pairs < LEAST_PAIRS or not _is_telling(features, y):
+        return []
+    candidates = np.flatnonzero(~is_constant(features) & _reaching(features, y, pairs))
+    sample = _sample(features)
+    codes = features.queries.codes
+
+    def on_sample(j: int) -> float:
+        return accuracy(y[sample], codes[sample], features.column(j)[sample])
+
+    def on_all(j: int) -> float:
+        return accuracy(y, codes, features.column(j))
+
+    shares = np.array(share(on_sample, candidates.tolist(), features.n_threads))
+    found = _reversed(features, candidates, shares)
+    near = candidates[np.abs(shares - 0.5) >= SUSPICIOUS - 0.5 - TELLING]
+    exact = shares[np.isin(candidates, near)]
+    if sample.size < len(y):
+        exact = np.array(share(on_all, near.tolist(), features.n_threads))
+    strength = np.maximum(exact, 1 - exact)
+    return _leaking(features, y, near[strength >= SUSPICIOUS], strength[strength >= SUSPICIOUS]) + found
+
+
+def _leaking(features: Features, y: Floats, columns: Ints, strength: Floats) -> list[Finding]:
+    copies = np.array([are_proportional(y, features.column(j)) for j in columns.tolist()], bool)
+    found = []
+    for code, chosen, what in (
+        ("label-copy", copies, "the label itself, perhaps times a factor and plus an offset"),
+        ("perfect-feature", ~copies & (strength == 1), "enough by itself to order every pair of documents of every query"),
+        ("near-perfect-feature", ~copies & (strength < 1), "enough by itself to order at least 99 % of the pairs"),
+    ):
+        if chosen.any():
+            names = features.named(columns[chosen])
+            message = f"{counted(len(names), 'features')} {'is' if len(names) == 1 else 'are'} {what}: {listed(names)}."
+            advice = "Is it known before the label? If it is computed from the label or from clicks on the same results, "
+            advice += "leave it out."
+            numbers = {"pairwise_accuracy": float(strength[chosen].min())}
+            found.append(Finding(code, message, advice, names, numbers=numbers))
+    return found
+
+
+def _reversed(features: Features, columns: Ints, shares: Floats) -> list[Finding]:
+    telling = np.abs(shares - 0.5) >= TELLING
+    if telling.sum() < MANY or (shares[telling] > 0.5).any():
+        return []
+    names = features.named(columns[telling])
+    message = (
+        f"All {len(names):,} features that tell anything are smaller for documents with higher labels: {listed(names)}."
+    )
+    advice = "Higher labels must mean better documents: if yours are ranks or grades with 1 as the best, negate them."
+    return [Finding("reversed-labels", message, advice, names, numbers={"features": len(names)})]
+
+
+def _reaching(features: Features, y: Floats, pairs: int) -> Array:
+    """Which columns are not 0 in both documents of so many pairs that they can order 99 % of them."""
+    if isinstance(features.X, np.ndarray):
+        return np.ones(features.n_features, bool)
+    partners = Preferences(y, features.queries).active(np.zeros(len(y))).degree
+    csc = features.by_column
+    sums = np.bincount(np.repeat(np.arange(features.n_features), np.diff(csc.indptr)), partners[csc.indices], features.n_features)
+    return np.asarray(sums >= (2 * SUSPICIOUS - 1) * pairs)
+
+
+def _is_telling(features: Features, y: Floats) -> bool:
+    """Whether it cannot be chance that one of so many features orders every pair.
+
+    A random order of n documents with n_1, n_2, ... of each label is right with probability n_1! n_2! ... / n!.
+    """
+    codes = features.queries.codes
+    order = np.lexsort((y, codes))
+    new = np.ones(len(y), bool)
+    new[1:] = (np.diff(y[order]) != 0) | (np.diff(codes[order]) != 0)
+    sizes = np.diff(np.flatnonzero(new), append=len(y))
+    bits = sum(map(math.lgamma, features.queries.sizes + 1.0)) - sum(map(math.lgamma, sizes + 1.0))
+    return bits / math.log(2) >= LEAST_BITS + math.log2(2 * features.n_features)
+
+
+def _sample(features: Features) -> Ints:
+    """All rows, or if there are many those of random queries."""
+    queries = features.queries
+    if features.n_rows <= SAMPLE:
+        return np.arange(features.n_rows)
+    rows = draw(queries.starts, SAMPLE, np.random.default_rng(0))[1]
+    return np.sort(rows if queries.rows is None else queries.rows[rows])

@@ -1,0 +1,123 @@
+"""Findings about two sets of data, to train on and to test on: features, queries and documents that they share."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from rankwise.checking import kernels
+from rankwise.checking.columns import Features
+from rankwise.checking.features import is_constant
+from rankwise.checking.findings import Finding, listed
+from rankwise.data.records import RankingData
+from rankwise.foundation.arrays import Array, Ints
+from rankwise.foundation.texts import counted
+from rankwise.pairs.queries import Queries, one_type
+
+USUAL = 0.9  # share of the training rows with a value that test data may well have throughout
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two."""
+
+    data: RankingData
+    queries: Queries
+    features: Features
+
+    @classmethod
+    def of(cls, data: RankingData, n_jobs: int | None) -> Self:
+        queries = Queries(data.qid, len(data))
+        return cls(data, queries, Features(data, queries, n_jobs))
+
+
+def check_overlap(train: Side, test: Side) -> list[Finding]:
+    place = {name: j for j, name in enumerate(train.features.names)}
+    places = np.array([place.get(name, -1) for name in test.features.names], np.int64)
+    found = _other_features(train, test, places)
+    if (places >= 0).any():
+        found += _vanished(train.features, test.features, places) + _shared(train, test, places)
+    return found
+
+
+def _other_features(train: Side, test: Side, places: Ints) -> list[Finding]:
+    if train.data.names is None and test.data.names is None:
+        return []  # LETOR text leaves zeros out, so the last features may be missing
+    names = set(test.features.names)
+    absent = [name for name in train.features.names if name not in names]
+    extra = test.features.named(places < 0)
+    if absent or extra:
+        parts = [("test", absent), ("training", extra)]
+        sides = [f"the {side} data lack {listed(lacking)}" for side, lacking in parts if lacking]
+        message = f"The features differ: {', '.join(sides)}."
+        advice = "A model needs all features that it was trained on, by the same names; it ignores others."
+        numbers = {"missing_in_test": len(absent), "missing_in_training": len(extra)}
+        return [Finding("missing-features", message, advice, [*absent, *extra], numbers=numbers)]
+    if (np.diff(places) < 0).any():
+        moved = test.features.named(places != np.arange(places.size))
+        message = f"The test data have the features in another order: {listed(moved)}."
+        advice = "rankwise goes by their names; arrays without names, and other tools, go by their order."
+        return [Finding("feature-order", message, advice, moved)]
+    return []
+
+
+def _vanished(train: Features, test: Features, places: Ints) -> list[Finding]:
+    stopped = np.flatnonzero((places >= 0) & is_constant(test) & (test.counts[:, kernels.MISSING] == 0))
+    values = test.numbers[:, kernels.LOW]
+    lost = [
+        j
+        for j in stopped.tolist()
+        if not is_constant(train)[places[j]] and (train.column(places[j]) == values[j]).mean() < USUAL
+    ]
+    if not lost or test.n_rows < len(lost):
+        return []
+    names = test.named(np.array(lost))
+    shown = [f"{test.names[j]} is always {values[j]:g}" for j in lost]
+    message = f"{counted(len(names), 'features')} vary in the training data and never in the test data: {listed(shown)}."
+    advice = "Are they still computed and logged?"
+    return [Finding("constant-in-test", message, advice, names)]
+
+
+def _shared(train: Side, test: Side, places: Ints) -> list[Finding]:
+    """Queries of the test data whose ids or documents are in the training data too."""
+    ids, train_ids = one_type([test.queries.ids, train.queries.ids])
+    same_id = np.isin(ids, train_ids)
+    common = np.full(train.features.n_features, -1)
+    common[places[places >= 0]] = places[places >= 0]
+    own = test.features.row_hashes(places)
+    others = _of_one_query(train.features.row_hashes(common), train.queries.codes)
+    matched = np.isin(own, np.intersect1d(_of_one_query(own, test.queries.codes), others))
+    hits = np.bincount(test.queries.codes, matched, len(test.queries))
+    # the id and a document; or under another id half of the documents
+    copied = (same_id & (hits > 0)) | ((hits >= 2) & (2 * hits >= test.queries.sizes))
+    found = []
+    for code, chosen, what, advice in (
+        (
+            "shared-documents",
+            copied,
+            "documents of the training data, with equal features",
+            "What is measured on them is too good: split the data by query.",
+        ),
+        (
+            "shared-queries",
+            same_id & ~copied,
+            "an id of the training data and other documents",
+            "If they are the same queries, split the data by query. If each file counts its own queries, ignore this.",
+        ),
+    ):
+        if chosen.any():
+            n, names = int(chosen.sum()), test.queries.ids[chosen].tolist()
+            have = "has" if n == 1 else "have"
+            message = f"{counted(n, 'queries')} of {len(test.queries):,} in the test data {have} {what}: {listed(names)}."
+            numbers = {"queries": n, "documents": int(hits[chosen].sum())}
+            found.append(Finding(code, message, advice, queries=names, numbers=numbers))
+    return found
+
+
+def _of_one_query(hashes: Array, codes: Ints) -> Array:
+    """The hashes of rows that occur in a single query; rows of other queries may be equal because they say nothing."""
+    order = np.lexsort((codes, hashes))
+    hashes, codes = hashes[order], codes[order]
+    starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
+    ends = np.append(starts[1:], hashes.size) - 1
+    return hashes[starts][codes[starts] == codes[ends]]
