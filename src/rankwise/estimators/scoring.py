@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from rankwise.data.document_ids import check_once
 from rankwise.data.records import COMMENT, DOCUMENT, RankingData
-from rankwise.data.trec import ids_in_comments
+from rankwise.data.trec import documents_named
 from rankwise.estimators.inputs import column, documents, frame_columns, has_columns_of
 from rankwise.estimators.ranked import RankedDocuments
 from rankwise.foundation.arrays import Floats, finite
@@ -109,10 +110,15 @@ def identified(X: Any, qid: Any, documents: Any = None) -> tuple[Any, Any, Any]:
         documents = DOCUMENT
     if isinstance(documents, str):
         return X, qid, column(X, documents)
+    if documents is None:
+        documents = getattr(X, "docid", None)  # of a RankingData, or of rows on disk
     comments = column(X, COMMENT) if COMMENT in known else getattr(X, "comments", None)
     if documents is None and comments is not None:
         queries = Queries(to_host(qid) if library_of(qid) else qid, len(comments))
-        documents = ids_in_comments(comments, queries.ids[queries.codes])
+        by_row = queries.ids[queries.codes]
+        documents = documents_named(comments, by_row)
+        if documents is not None:
+            check_once(documents, by_row)
     return X, qid, documents
 
 
