@@ -8,6 +8,7 @@ from rankwise.checking.labels import check_labels, check_queries
 from rankwise.checking.leaks import check_leaks
 from rankwise.checking.overlap import Side, check_overlap
 from rankwise.checking.rows import check_rows, document_ids
+from rankwise.checking.values import check_values
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.texts import counted
@@ -18,8 +19,8 @@ from rankwise.pairs.queries import Queries
 def check(data: RankingData, against: RankingData | None = None, *, n_jobs: int | None = None) -> Report:
     """What is wrong with ranking data before a ranker is trained on them.
 
-    data     the training data; features and labels may be NaN, which means that they are missing:
-             `read_data(path, missing=float("nan"))` reads such files
+    data     the training data; features and labels that are NaN are missing: `read_data(path, keep_missing=True)` and
+             `from_frame(frame, keep_missing=True)` read them so
     against  test data, which should share no query with the training data
 
     `print(report)` shows the findings, the worst first; `report.findings` are values (`Finding`).
@@ -34,7 +35,7 @@ def check(data: RankingData, against: RankingData | None = None, *, n_jobs: int 
     judged = data.select(np.isfinite(data.y)) if found else data
     if len(judged):
         train = Side.of(judged, n_jobs)
-        found += _inside(train, n_jobs)
+        found += _inside(train)
         if against is not None:
             other_size = _size(against)
             found += check_overlap(train, Side.of(against, n_jobs))
@@ -61,11 +62,12 @@ def _unlabelled(data: RankingData) -> list[Finding]:
     return found
 
 
-def _inside(train: Side, n_jobs: int | None) -> list[Finding]:
+def _inside(train: Side) -> list[Finding]:
     y, features = train.data.y, train.features
     pairs_per_query = _pairs_per_query(y, train.queries)
     pairs = int(pairs_per_query.sum())
-    found = check_features(features) + check_labels(y) + check_queries(train.queries, pairs_per_query)
+    found = check_features(features) + check_values(features) + check_labels(y)
+    found += check_queries(train.queries, pairs_per_query)
     found += check_rows(train.queries, y, features.row_hashes(), document_ids(train.data), pairs)
     return found + check_leaks(features, y, pairs)
 

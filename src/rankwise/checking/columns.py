@@ -1,4 +1,4 @@
-"""The columns of X, dense or sparse: a summary of each by one compiled pass, and single columns when they are needed."""
+"""The columns of X, dense or sparse: summaries of all by one compiled pass, and single ones when they are needed."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -27,7 +27,8 @@ class Features:
     """
 
     def __init__(self, data: RankingData, queries: Queries, n_jobs: int | None = None) -> None:
-        self.X = data.X if isinstance(data.X, np.ndarray) else data.canonical
+        X = data.X if isinstance(data.X, np.ndarray) else data.canonical
+        self.X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
         self.names = feature_names(data.n_features, data.first_index) if data.names is None else list(data.names)
         self.queries = queries
         self.n_threads = thread_count(n_jobs)
@@ -42,9 +43,16 @@ class Features:
         assert not isinstance(self.X, np.ndarray)
         return self.X.tocsc()
 
-    @property
-    def is_sparse(self) -> bool:
-        return not isinstance(self.X, np.ndarray)
+    @cached_property
+    def varies(self) -> Array:
+        """Whether each column has two different values."""
+        return np.asarray(self.numbers[:, kernels.LOW] < self.numbers[:, kernels.HIGH])
+
+    @cached_property
+    def ranges(self) -> Floats:
+        """The highest value of each column less the lowest."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(self.numbers[:, kernels.HIGH] - self.numbers[:, kernels.LOW])
 
     def column(self, j: int) -> Floats:
         """The values of a column in all rows."""
@@ -74,11 +82,10 @@ class Features:
                 ends = self.by_column.indptr[columns.start : columns.stop + 1].astype(np.int64)
                 entries = slice(ends[0], ends[-1])
                 values, rows, starts = self.by_column.data[entries], self.by_column.indices[entries], ends - ends[0]
-            kernels.summarise(
-                values, starts, rows, codes, sizes, directions, self.counts[part], self.numbers[part]
-            )
+            kernels.summarise(values, starts, rows, codes, sizes, directions, self.counts[part], self.numbers[part])
 
-        width = max(1, BLOCK // max(self.n_rows * self.X.dtype.itemsize, 1)) if not self.is_sparse else 1 << 12
+        stored = self.X.size // max(self.n_features, 1) + 1  # per column
+        width = max(1, BLOCK // (stored * self.X.dtype.itemsize))
         blocks = [range(j, min(j + width, self.n_features)) for j in range(0, self.n_features, width)]
         share(work, blocks, min(self.n_threads, MOST_THREADS))
 

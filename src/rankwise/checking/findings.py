@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import fill
 from typing import NamedTuple
 
 from rankwise.foundation.strict_json import Json
@@ -12,6 +13,7 @@ from rankwise.foundation.texts import counted, visible
 SEVERITIES = ("error", "warning", "note")  # the worst first
 NAMES_SHOWN = 5  # names in a message
 LONGEST = 60  # characters of a name in a message
+WIDTH = 100  # characters of a line of text
 LISTED = 1000  # features, queries or rows that a finding lists
 
 
@@ -32,7 +34,10 @@ CODES = {
     "shared-documents": Kind("error", "queries whose documents are in the training and in the test data"),
     "near-perfect-feature": Kind("warning", "a single feature puts at least 99 % of the pairs in one order"),
     "shared-queries": Kind("warning", "query ids that are in the training and in the test data"),
-    "contradicting-labels": Kind("warning", "documents of a query with equal features and different labels, 1 % of pairs"),
+    "contradicting-labels": Kind(
+        "warning",
+        "documents of a query with equal features and different labels; a note below 1 % of the pairs",
+    ),
     "duplicate-documents": Kind("warning", "a document id that occurs several times in a query"),
     "placeholder-values": Kind("warning", "a value far from all others that many rows share, such as 999 or -1"),
     "outliers": Kind("warning", "a few values far larger than all others of the feature"),
@@ -44,15 +49,14 @@ CODES = {
     "reversed-labels": Kind("warning", "all features that tell anything order the documents against the labels"),
     "dominant-query": Kind("warning", "one query has more than half of all pairs"),
     "few-pairs": Kind("warning", "fewer than 100 pairs in all"),
-    "large-labels": Kind("warning", "labels too large for the gain 2^label of NDCG"),
     "proportional-features": Kind("note", "features that are another one times a factor plus an offset"),
     "constant-within-queries": Kind("note", "a feature with one value within each query"),
     "queries-without-pairs": Kind("note", "queries of one document, or whose documents have one label"),
     "one-query": Kind("note", "all documents belong to one query"),
-    "some-contradicting-labels": Kind("note", "the same as contradicting-labels, in less than 1 % of the pairs"),
     "duplicate-rows": Kind("note", "documents of a query with equal features and equal labels"),
     "fractional-labels": Kind("note", "labels that are not whole numbers: no NDCG"),
     "negative-labels": Kind("note", "negative labels: no NDCG"),
+    "large-labels": Kind("note", "labels above 31, too large for the gain 2^label of NDCG"),
     "feature-order": Kind("note", "the same features in another order in the test data"),
 }
 
@@ -66,6 +70,7 @@ class Finding:
     advice    what to do
     features, queries, rows  names, ids and row numbers (from 0) that it concerns: the first 1000
     numbers   name -> number: how many, how much
+    is_minor  whether it is a note, whatever the code says
     """
 
     code: str
@@ -75,10 +80,11 @@ class Finding:
     queries: Sequence[object] = ()
     rows: Sequence[int] = ()
     numbers: Mapping[str, float] = field(default_factory=dict)
+    is_minor: bool = False
 
     @property
     def severity(self) -> str:
-        return CODES[self.code].severity
+        return "note" if self.is_minor else CODES[self.code].severity
 
     def to_dict(self) -> dict[str, Json]:
         return {
@@ -121,16 +127,8 @@ class Report(Tabular):
 
     def __post_init__(self) -> None:
         order = list(CODES)
-        object.__setattr__(self, "findings", tuple(sorted(self.findings, key=lambda one: order.index(one.code))))
-
-    def __iter__(self):  # type: ignore[no-untyped-def]
-        return iter(self.findings)
-
-    def __len__(self) -> int:
-        return len(self.findings)
-
-    def __bool__(self) -> bool:
-        return True
+        worst_first = sorted(self.findings, key=lambda one: (SEVERITIES.index(one.severity), order.index(one.code)))
+        object.__setattr__(self, "findings", tuple(worst_first))
 
     def count(self, severity: str) -> int:
         """The number of findings of this severity: error, warning or note."""
@@ -167,11 +165,24 @@ class Report(Tabular):
             lines.append(f"against {self.against}")
         lines.append(self.summary())
         for one in self.findings:
-            lines += ["", f"{one.severity}: {one.code}", f"  {visible(one.message)}", f"  {visible(one.advice)}"]
+            lines += ["", f"{one.severity}: {one.code}", _wrapped(one.message), _wrapped(one.advice)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return self.to_text()
+
+
+def these(n: int, what: str, singular: str, plural: str) -> str:
+    """1 feature is, 2 features are."""
+    return f"{counted(n, what)} {singular if n == 1 else plural}"
+
+
+def percent(share: float) -> str:
+    return "less than 0.1 %" if 0 < share < 0.001 else f"{100 * share:.3g} %"
+
+
+def _wrapped(text: str) -> str:
+    return fill(visible(text), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
 
 
 def listed(names: Sequence[object]) -> str:

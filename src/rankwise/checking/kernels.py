@@ -24,8 +24,8 @@ def summarise(
     """Fill a row of `counts` and of `numbers` per column; values that are not finite are counted, then left out.
 
     codes, sizes  the query of each row, the documents of each query
-    directions    two random vectors, each with its sum at the end. The keys are the inner products of a column, centred and of norm 1, with them, up
-                  to a common sign, so that columns with correlation 1 or -1 have equal keys
+    directions    two random vectors, each with its sum at the end. The keys are the inner products of a column, centred
+                  and of norm 1, with them, up to a common sign: columns with correlation 1 or -1 have equal keys
     """
     n_rows = codes.size
     first = np.zeros(sizes.size)

@@ -23,11 +23,12 @@ def check_labels(y: Floats) -> list[Finding]:
             n = int(rows.sum())
             values = listed([f"{label:g}" for label in np.unique(y[rows])[:6]])
             message = f"{counted(n, 'labels')} of {y.size:,} {'is' if n == 1 else 'are'} {what}: {values}."
-            found.append(Finding(code, message, NO_NDCG, rows=np.flatnonzero(rows)[:1000].tolist(), numbers={"labels": n}))
+            found.append(
+                Finding(code, message, NO_NDCG, rows=np.flatnonzero(rows)[:1000].tolist(), numbers={"labels": n})
+            )
     if not found and y.max() > HIGHEST_GRADE:
-        message = f"Labels go up to {y.max():g}: NDCG's gain of 2^label counts nothing but the highest ones."
-        advice = "Give grades from 0 to 4 or so; or evaluate by pairwise-accuracy."
-        found.append(Finding("large-labels", message, advice, numbers={"highest": float(y.max())}))
+        message = f"Labels go up to {y.max():g}: they are no grades."
+        found.append(Finding("large-labels", message, NO_NDCG, numbers={"highest": float(y.max())}))
     return found
 
 

@@ -5,10 +5,9 @@ import math
 import numpy as np
 
 from rankwise.checking.columns import Features
-from rankwise.checking.features import are_proportional, is_constant
-from rankwise.checking.findings import Finding, listed
+from rankwise.checking.features import are_proportional
+from rankwise.checking.findings import Finding, listed, these
 from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.texts import counted
 from rankwise.foundation.threads import share
 from rankwise.metrics.rankings import SMALLEST
 from rankwise.pairs.preferences import Preferences
@@ -40,7 +39,7 @@ def check_leaks(features: Features, y: Floats, pairs: int) -> list[Finding]:
     """Features that give the labels away, and labels that seem to be reversed."""
     if pairs < LEAST_PAIRS or not _is_telling(features, y):
         return []
-    candidates = np.flatnonzero(~is_constant(features) & _reaching(features, y, pairs))
+    candidates = np.flatnonzero(features.varies & _reaching(features, y, pairs))
     sample = _sample(features)
     codes = features.queries.codes
 
@@ -65,13 +64,19 @@ def _leaking(features: Features, y: Floats, columns: Ints, strength: Floats) -> 
     found = []
     for code, chosen, what in (
         ("label-copy", copies, "the label itself, perhaps times a factor and plus an offset"),
-        ("perfect-feature", ~copies & (strength == 1), "enough by itself to order every pair of documents of every query"),
+        (
+            "perfect-feature",
+            ~copies & (strength == 1),
+            "enough by itself to order every pair of documents of every query",
+        ),
         ("near-perfect-feature", ~copies & (strength < 1), "enough by itself to order at least 99 % of the pairs"),
     ):
         if chosen.any():
             names = features.named(columns[chosen])
-            message = f"{counted(len(names), 'features')} {'is' if len(names) == 1 else 'are'} {what}: {listed(names)}."
-            advice = "Is it known before the label? If it is computed from the label or from clicks on the same results, "
+            message = f"{these(len(names), 'features', 'is', 'are')} {what}: {listed(names)}."
+            advice = (
+                "Is it known before the label? If it is computed from the label or from clicks on the same results, "
+            )
             advice += "leave it out."
             numbers = {"pairwise_accuracy": float(strength[chosen].min())}
             found.append(Finding(code, message, advice, names, numbers=numbers))
@@ -96,7 +101,9 @@ def _reaching(features: Features, y: Floats, pairs: int) -> Array:
         return np.ones(features.n_features, bool)
     partners = Preferences(y, features.queries).active(np.zeros(len(y))).degree
     csc = features.by_column
-    sums = np.bincount(np.repeat(np.arange(features.n_features), np.diff(csc.indptr)), partners[csc.indices], features.n_features)
+    sums = np.bincount(
+        np.repeat(np.arange(features.n_features), np.diff(csc.indptr)), partners[csc.indices], features.n_features
+    )
     return np.asarray(sums >= (2 * SUSPICIOUS - 1) * pairs)
 
 

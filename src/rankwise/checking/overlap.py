@@ -7,8 +7,7 @@ import numpy as np
 
 from rankwise.checking import kernels
 from rankwise.checking.columns import Features
-from rankwise.checking.features import is_constant
-from rankwise.checking.findings import Finding, listed
+from rankwise.checking.findings import Finding, listed, these
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array, Ints
 from rankwise.foundation.texts import counted
@@ -62,18 +61,17 @@ def _other_features(train: Side, test: Side, places: Ints) -> list[Finding]:
 
 
 def _vanished(train: Features, test: Features, places: Ints) -> list[Finding]:
-    stopped = np.flatnonzero((places >= 0) & is_constant(test) & (test.counts[:, kernels.MISSING] == 0))
+    stopped = np.flatnonzero((places >= 0) & ~test.varies & (test.counts[:, kernels.MISSING] == 0))
     values = test.numbers[:, kernels.LOW]
     lost = [
-        j
-        for j in stopped.tolist()
-        if not is_constant(train)[places[j]] and (train.column(places[j]) == values[j]).mean() < USUAL
+        j for j in stopped.tolist() if train.varies[places[j]] and (train.column(places[j]) == values[j]).mean() < USUAL
     ]
-    if not lost or test.n_rows < len(lost):
+    if not lost:
         return []
     names = test.named(np.array(lost))
     shown = [f"{test.names[j]} is always {values[j]:g}" for j in lost]
-    message = f"{counted(len(names), 'features')} vary in the training data and never in the test data: {listed(shown)}."
+    vary = these(len(names), "features", "varies", "vary")
+    message = f"{vary} in the training data but not in the test data: {listed(shown)}."
     advice = "Are they still computed and logged?"
     return [Finding("constant-in-test", message, advice, names)]
 
@@ -81,7 +79,7 @@ def _vanished(train: Features, test: Features, places: Ints) -> list[Finding]:
 def _shared(train: Side, test: Side, places: Ints) -> list[Finding]:
     """Queries of the test data whose ids or documents are in the training data too."""
     ids, train_ids = one_type([test.queries.ids, train.queries.ids])
-    same_id = np.isin(ids, train_ids)
+    same_id = np.isin(ids, train_ids) & (len(train_ids) > 1) & (len(ids) > 1)  # a single query may have no id at all
     common = np.full(train.features.n_features, -1)
     common[places[places >= 0]] = places[places >= 0]
     own = test.features.row_hashes(places)
@@ -108,7 +106,9 @@ def _shared(train: Side, test: Side, places: Ints) -> list[Finding]:
         if chosen.any():
             n, names = int(chosen.sum()), test.queries.ids[chosen].tolist()
             have = "has" if n == 1 else "have"
-            message = f"{counted(n, 'queries')} of {len(test.queries):,} in the test data {have} {what}: {listed(names)}."
+            message = (
+                f"{counted(n, 'queries')} of {len(test.queries):,} in the test data {have} {what}: {listed(names)}."
+            )
             numbers = {"queries": n, "documents": int(hits[chosen].sum())}
             found.append(Finding(code, message, advice, queries=names, numbers=numbers))
     return found
@@ -120,4 +120,4 @@ def _of_one_query(hashes: Array, codes: Ints) -> Array:
     hashes, codes = hashes[order], codes[order]
     starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
     ends = np.append(starts[1:], hashes.size) - 1
-    return hashes[starts][codes[starts] == codes[ends]]
+    return np.asarray(hashes[starts][codes[starts] == codes[ends]])

@@ -3,8 +3,8 @@
 import numpy as np
 
 from rankwise.checking.findings import LISTED, Finding, listed
+from rankwise.data.document_ids import ids_in_comments
 from rankwise.data.records import RankingData
-from rankwise.data.trec import DOCID
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.texts import counted
 from rankwise.pairs.queries import Queries
@@ -19,11 +19,10 @@ def check_rows(queries: Queries, y: Floats, hashes: Array, documents: Array | No
 
 
 def document_ids(data: RankingData) -> Array | None:
-    """The ids of the documents, from comments such as `docid = GX000-00-0000000`; None unless all rows have one."""
-    if data.comments is None:
-        return None
-    names = [match and match.group(1) for match in map(DOCID.search, map(str, data.comments))]
-    return None if None in names else np.array(names, object)
+    """The ids of the documents, also from comments such as `docid = GX000-00-0000000`; None unless all have one."""
+    if data.docid is not None or data.comments is None:
+        return data.docid
+    return ids_in_comments(data.comments, data.qid)
 
 
 def _groups(codes: Ints, keys: Array) -> tuple[Ints, Ints]:
@@ -64,7 +63,6 @@ def _equal_rows(queries: Queries, y: Floats, hashes: Array, pairs: int) -> list[
     if contradicting.any():
         tied = _pairs_between(queries, y, order, starts)
         share = tied / pairs
-        code = "contradicting-labels" if share >= MUCH else "some-contradicting-labels"
         n = int(sizes[contradicting].sum())
         where = np.unique(queries.codes[order[starts[:-1][contradicting]]])
         message = (
@@ -75,7 +73,10 @@ def _equal_rows(queries: Queries, y: Floats, hashes: Array, pairs: int) -> list[
         advice = "Their features do not tell them apart: add one that does, or judge them again."
         rows = order[starts[:-1][contradicting]]
         numbers = {"documents": n, "pairs": tied, "share": share}
-        found.append(Finding(code, message, advice, (), queries.ids[where].tolist(), rows.tolist(), numbers))
+        ids = queries.ids[where].tolist()
+        found.append(
+            Finding("contradicting-labels", message, advice, (), ids, rows.tolist(), numbers, is_minor=share < MUCH)
+        )
     copies = int((sizes - 1)[~contradicting].sum())
     if copies:
         rows = order[starts[:-1][~contradicting & (sizes > 1)]]

@@ -7,6 +7,7 @@ from typer.core import TyperGroup
 
 from rankwise import __version__
 from rankwise.cli import model_options as given
+from rankwise.cli.check import check
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
 from rankwise.cli.options import DATA_HELP, Data, Force, Jobs, Json, Measures, Model, Qrels, Unjudged, UnretrievedLast
@@ -110,6 +111,7 @@ def train(
 
 app.command(cls=given.ListingNames)(tune)
 app.command()(convert)
+app.command()(check)
 
 
 @app.command()

@@ -46,6 +46,12 @@ class Reading:
     needs_labels: bool = True
     docid: str | None = None
     weight: str | None = None
+    keep_missing: bool = False
+
+    @property
+    def filler(self) -> float | None:
+        """What a missing feature becomes; None: it is an error."""
+        return np.nan if self.keep_missing else self.missing
 
     @property
     def besides(self) -> tuple[str | None, ...]:
@@ -54,6 +60,8 @@ class Reading:
 
     def __post_init__(self) -> None:
         check_missing(self.missing)
+        if self.keep_missing and self.missing is not None:
+            raise ValueError(f"keep_missing=True and missing={self.missing} exclude each other: give one of them")
         if self.dtype is not None and np.dtype(self.dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype must be float32 or float64, got {np.dtype(self.dtype)}")
         if self.n_features is not None and self.n_features < 1:

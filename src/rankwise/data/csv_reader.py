@@ -122,9 +122,9 @@ def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout
     ):
         if place is not None:
             roles[place] = role
-    missing = 0.0 if reading.missing is None else float(reading.missing)
+    missing = 0.0 if reading.filler is None else float(reading.filler)
     largest = largest_number(reading.dtype or np.float64)
-    rules = Rules(roles, ord(separator), largest, missing, reading.missing is not None)
+    rules = Rules(roles, ord(separator), largest, missing, reading.filler is not None)
     return _Layout(header, columns, rules, thread_count(reading.n_jobs))
 
 
@@ -323,7 +323,7 @@ def _keep(
             value = rules.missing
             if not missing:
                 notes[FAULT] = NUMBER
-            elif not rules.allow_missing or role < 0:
+            elif not rules.allow_missing or (role < 0 and not (role == LABEL and np.isnan(rules.missing))):
                 notes[FAULT] = MISSING
         elif status == HARD or (role == LABEL and abs(value) >= LARGEST_EXACT):
             known = notes[N_HARD]

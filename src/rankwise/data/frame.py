@@ -51,6 +51,7 @@ def from_frame(
     weight: str | None = None,
     features: Sequence[str] | None = None,
     missing: float | None = None,
+    keep_missing: bool = False,
 ) -> RankingData:
     """RankingData of a DataFrame: of pandas, or with pyarrow of Polars and any other library that speaks Arrow.
 
@@ -59,9 +60,17 @@ def from_frame(
     weight      the column of the documents' weights in a fit; None: one called `sample_weight`, if there is one
     features    the columns of X, in this order; None: all others, except one called `comment`, which becomes comments
     missing     the value that replaces a missing feature; None: a missing feature is an error
+    keep_missing  missing features and labels are NaN instead of an error, so that `rankwise.check` can count them
     """
     reading = Reading(
-        label=label, qid=qid, docid=docid, weight=weight, features=features, missing=missing, comments=True
+        label=label,
+        qid=qid,
+        docid=docid,
+        weight=weight,
+        features=features,
+        missing=missing,
+        comments=True,
+        keep_missing=keep_missing,
     )
     pandas = sys.modules.get("pandas")
     table: Table

@@ -69,7 +69,9 @@ def from_table(table: Table, reading: Reading, where: str) -> RankingData:
     columns = find_columns(header, replace(reading, features=()) if sparse else reading, where)
     y = np.zeros(table.n_rows)
     if columns.label is not None:
-        y = _complete(table.numbers(columns.label), f"{where}, column {reading.label!r}", "label")
+        labels, place = table.numbers(columns.label), f"{where}, column {reading.label!r}"
+        is_kept = reading.keep_missing
+        y = _filled(labels, np.nan, place, np.dtype(np.float64)) if is_kept else _complete(labels, place, "label")
     qid = np.zeros(len(y), np.int64)
     if columns.qid is not None:
         qid = _ids(table, columns.qid, f"{where}, column {reading.qid!r}", "query id")
@@ -102,7 +104,7 @@ def _dense(table: Table, features: Sequence[int], reading: Reading, where: str) 
     single = bool(columns) and all(one.values.dtype in (np.float32, np.float16) for one in columns)
     X = np.empty((table.n_rows, len(features)), np.float32 if single else np.float64)
     filled = [
-        _filled(one, reading.missing, f"{where}, column {table.header[i]!r}", X.dtype)
+        _filled(one, reading.filler, f"{where}, column {table.header[i]!r}", X.dtype)
         for i, one in zip(features, columns, strict=True)
     ]
     for start in range(0, table.n_rows, _ROWS):
@@ -125,7 +127,7 @@ def _sparse(table: Table, known_width: int | None, reading: Reading, where: str)
     if not np.array_equal(starts, value_starts):
         raise ValueError(f"{where}: {INDICES!r} and {VALUES!r} must hold lists of equal length, row by row")
     dtype = np.dtype(np.float32 if values.values.dtype == np.float32 else np.float64)
-    numbers = _filled(values, reading.missing, f"{where}, column {VALUES!r}", dtype)
+    numbers = _filled(values, reading.filler, f"{where}, column {VALUES!r}", dtype)
     columns = indices.values
     if columns.dtype.kind not in "iu" or indices.missing is not None:
         raise ValueError(f"{where}, column {INDICES!r} holds {indices.kind}, expected whole numbers")
@@ -139,7 +141,10 @@ def _sparse(table: Table, known_width: int | None, reading: Reading, where: str)
 
 
 def _filled(column: Numbers, missing: float | None, where: str, dtype: np.dtype) -> Array:
-    """The numbers in this type, missing ones replaced; an error if one is not finite or missing without replacement."""
+    """The numbers in this type, missing ones replaced; an error if one is not finite or missing without replacement.
+
+    If NaN replaces missing ones, no number is an error.
+    """
     if not column.is_numeric:
         raise ValueError(f"{where} holds {column.kind}, expected numbers: leave it out, or make numbers of it")
     if column.missing is not None and missing is None:
@@ -148,7 +153,7 @@ def _filled(column: Numbers, missing: float | None, where: str, dtype: np.dtype)
     if missing is not None:
         lacking = np.isnan(numbers) if column.missing is None else column.missing | np.isnan(numbers)
         numbers = np.where(lacking, dtype.type(missing), numbers) if lacking.any() else numbers
-    if not np.isfinite(numbers).all():
+    if not (np.isfinite(numbers).all() or (missing is not None and np.isnan(missing))):
         row = _first(~np.isfinite(numbers))
         raise ValueError(f"{where}: row {row} holds {numbers[row]}, expected a finite number")
     return numbers
