@@ -18,45 +18,54 @@ SAMPLE = 20_000  # documents on which all features are tried; the suspicious one
 LEAST_PAIRS = 100  # below this, a perfect feature says nothing
 LEAST_BITS = 20.0  # and if chance gives one among all features with probability 2^-20 or more
 TELLING = 0.05  # a feature tells something if it orders this much more or less than half of the pairs
-MANY = 5  # telling features needed to say that the labels are reversed
+MANY = 8  # telling features needed to say that the labels are reversed
+AGAINST = 0.9  # and how far their sum must be on the other side: 1 if all are
 
 
-def accuracy(y: Floats, codes: Ints, values: Floats) -> float:
-    """The share of the preference pairs that the values put in the right order, ties as one half; NaN without pairs."""
-    known = np.isfinite(values)
-    if not known.all():
-        y, codes, values = y[known], codes[known], values[known]
-    if not values.size:
-        return math.nan
-    preferences = Preferences(y, codes, n_jobs=1)
-    ranking = preferences.ranked(values)
-    pairs = preferences.active(np.zeros(len(y))).n_pairs
-    wrong, not_right = ranking.active(0.0).n_pairs, ranking.active(SMALLEST).n_pairs
-    return 1 - (wrong + not_right) / (2 * pairs) if pairs else math.nan
+class Pairs:
+    """The preference pairs of some rows."""
+
+    def __init__(self, y: Floats, codes: Ints) -> None:
+        self.y, self.codes = y, codes
+        self.preferences = Preferences(y, codes, n_jobs=1)
+        self.number = self.preferences.active(np.zeros(y.size)).n_pairs
+
+    def accuracy(self, values: Floats) -> float:
+        """The share that the values put in the right order; ties, and pairs without a value, count as one half."""
+        known = np.isfinite(values)
+        preferences, n_known = self.preferences, self.number
+        if not known.all():
+            part = Pairs(self.y[known], self.codes[known]) if known.any() else None
+            if part is None or not part.number:
+                return 0.5
+            preferences, n_known, values = part.preferences, part.number, values[known]
+        ranking = preferences.ranked(values)
+        wrong, right = ranking.active(0.0).n_pairs, n_known - ranking.active(SMALLEST).n_pairs
+        return 0.5 + (right - wrong) / (2 * self.number)
 
 
 def check_leaks(features: Features, y: Floats, pairs: int) -> list[Finding]:
     """Features that give the labels away, and labels that seem to be reversed."""
     if pairs < LEAST_PAIRS or not _is_telling(features, y):
         return []
-    candidates = np.flatnonzero(features.varies & _reaching(features, y, pairs))
-    sample = _sample(features)
-    codes = features.queries.codes
+    columns, rows = np.flatnonzero(features.varies & _reaching(features, y, pairs)), _sample(features)
+    shares = _accuracies(features, y, columns, rows)
+    found = _reversed(features, columns, shares)
+    is_near = np.abs(shares - 0.5) >= SUSPICIOUS - 0.5 - TELLING
+    columns, shares = columns[is_near], shares[is_near]
+    if rows.size < features.n_rows:
+        shares = _accuracies(features, y, columns, np.arange(features.n_rows))
+    strength = np.maximum(shares, 1 - shares)
+    return _leaking(features, y, columns[strength >= SUSPICIOUS], strength[strength >= SUSPICIOUS]) + found
 
-    def on_sample(j: int) -> float:
-        return accuracy(y[sample], codes[sample], features.column(j)[sample])
 
-    def on_all(j: int) -> float:
-        return accuracy(y, codes, features.column(j))
-
-    shares = np.array(share(on_sample, candidates.tolist(), features.n_threads))
-    found = _reversed(features, candidates, shares)
-    near = candidates[np.abs(shares - 0.5) >= SUSPICIOUS - 0.5 - TELLING]
-    exact = shares[np.isin(candidates, near)]
-    if sample.size < len(y):
-        exact = np.array(share(on_all, near.tolist(), features.n_threads))
-    strength = np.maximum(exact, 1 - exact)
-    return _leaking(features, y, near[strength >= SUSPICIOUS], strength[strength >= SUSPICIOUS]) + found
+def _accuracies(features: Features, y: Floats, columns: Ints, rows: Ints) -> Floats:
+    """The share of the pairs among the rows that each of the columns orders by itself."""
+    pairs = Pairs(y[rows], features.queries.codes[rows])
+    if not pairs.number:
+        return np.full(columns.size, 0.5)
+    work = columns.tolist()
+    return np.array(share(lambda j: pairs.accuracy(features.column(j)[rows]), work, features.n_threads))
 
 
 def _leaking(features: Features, y: Floats, columns: Ints, strength: Floats) -> list[Finding]:
@@ -74,10 +83,7 @@ def _leaking(features: Features, y: Floats, columns: Ints, strength: Floats) -> 
         if chosen.any():
             names = features.named(columns[chosen])
             message = f"{these(len(names), 'features', 'is', 'are')} {what}: {listed(names)}."
-            advice = (
-                "Is it known before the label? If it is computed from the label or from clicks on the same results, "
-            )
-            advice += "leave it out."
+            advice = "If it is made from the label, or known only after it, as clicks on the results are, leave it out."
             numbers = {"pairwise_accuracy": float(strength[chosen].min())}
             found.append(Finding(code, message, advice, names, numbers=numbers))
     return found
@@ -85,14 +91,16 @@ def _leaking(features: Features, y: Floats, columns: Ints, strength: Floats) -> 
 
 def _reversed(features: Features, columns: Ints, shares: Floats) -> list[Finding]:
     telling = np.abs(shares - 0.5) >= TELLING
-    if telling.sum() < MANY or (shares[telling] > 0.5).any():
+    excess = shares[telling] - 0.5
+    if excess.size < MANY or excess.sum() > -AGAINST * np.abs(excess).sum():
         return []
-    names = features.named(columns[telling])
+    names = features.named(columns[telling][excess < 0])
     message = (
-        f"All {len(names):,} features that tell anything are smaller for documents with higher labels: {listed(names)}."
+        f"{len(names):,} of the {excess.size:,} features that tell anything about the label are smaller for documents "
+        f"with higher labels: {listed(names)}."
     )
     advice = "Higher labels must mean better documents: if yours are ranks or grades with 1 as the best, negate them."
-    return [Finding("reversed-labels", message, advice, names, numbers={"features": len(names)})]
+    return [Finding("reversed-labels", message, advice, names, numbers={"telling": int(excess.size)})]
 
 
 def _reaching(features: Features, y: Floats, pairs: int) -> Array:
@@ -118,7 +126,7 @@ def _is_telling(features: Features, y: Floats) -> bool:
     new[1:] = (np.diff(y[order]) != 0) | (np.diff(codes[order]) != 0)
     sizes = np.diff(np.flatnonzero(new), append=len(y))
     bits = sum(map(math.lgamma, features.queries.sizes + 1.0)) - sum(map(math.lgamma, sizes + 1.0))
-    return bits / math.log(2) >= LEAST_BITS + math.log2(2 * features.n_features)
+    return bits / math.log(2) >= LEAST_BITS + math.log2(2 * max(features.n_features, 1))
 
 
 def _sample(features: Features) -> Ints:

@@ -20,7 +20,9 @@ OFFSET = 1e4  # ratio of the mean and the range of a feature
 
 
 def check_values(features: Features) -> list[Finding]:
-    return [*_placeholders(features), *_outliers(features), *_scales(features), *_offsets(features)]
+    found = [*_placeholders(features), *_outliers(features)]
+    extreme = {name for one in found for name in one.features}
+    return [*found, *_scales(features, extreme), *_offsets(features)]
 
 
 def _placeholders(features: Features) -> list[Finding]:
@@ -95,8 +97,9 @@ def _factor(column: Floats) -> float:
     return factor if math.isfinite(factor) else 0.0
 
 
-def _scales(features: Features) -> list[Finding]:
-    columns = np.flatnonzero(features.varies)
+def _scales(features: Features, extreme: set[str]) -> list[Finding]:
+    """The widest and the narrowest range, except of features whose extreme values were found already."""
+    columns = np.array([j for j in np.flatnonzero(features.varies) if features.names[j] not in extreme], np.int64)
     ranges = features.ranges[columns]
     if not columns.size or not ranges.max() >= DIFFERENT * ranges.min():
         return []
