@@ -1,7 +1,9 @@
 """Findings against naive versions by pandas, on small integers, dense and sparse."""
 
 import json
+import re
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -232,7 +234,10 @@ def test_missing_labels_are_left_out(base):
     report = check(RankingData(base.X, y, base.qid))
     assert found(report, "missing-labels").rows == list(range(30))
     assert found(report, "infinite-labels").numbers == {"rows": 1}
-    rest = check(base.select(slice(31, None)))
+    y[100] = 0.5
+    report = check(RankingData(base.X, y, base.qid))
+    assert found(report, "fractional-labels").rows == [100]
+    rest = check(RankingData(base.X, y, base.qid).select(slice(31, None)))
     assert codes(report) == codes(rest) | {"missing-labels", "infinite-labels"}
     assert report.size.pairs == rest.size.pairs
     assert codes(check(RankingData(base.X, np.full(len(base), np.nan), base.qid))) == {"missing-labels"}
@@ -311,3 +316,15 @@ def test_what_cannot_be_checked():
     with pytest.raises(ValueError, match=r"^against has no rows"):
         check(load_sample(), empty)
     assert "no-pairs" in check(RankingData(np.zeros((1, 0)), np.zeros(1), np.zeros(1, int))).codes
+
+
+def test_the_document_lists_every_code():
+    text = (Path(__file__).parents[2] / "docs" / "checking.md").read_text()
+    assert re.findall(r"^\| `([\w-]+)` \| (error|warning|note) \| (.*) \|$", text, re.M) == [
+        (code, kind.severity, kind.meaning) for code, kind in CODES.items()
+    ]
+
+
+def test_every_code_is_used():
+    source = "".join(path.read_text() for path in Path(leaks.__file__).parent.glob("*.py"))
+    assert [code for code in CODES if source.count(f'"{code}"') != 2] == []  # in the table, and where it is found

@@ -1,5 +1,7 @@
 """`check`: all findings about ranking data, and about test data beside them."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from rankwise.checking.features import check_features
@@ -32,10 +34,10 @@ def check(data: RankingData, against: RankingData | None = None, *, n_jobs: int 
             raise ValueError(f"{name} has no rows to check")
     found = _unlabelled(data)
     size, other_size = _size(data), None
-    judged = data.select(np.isfinite(data.y)) if found else data
-    if len(judged):
-        train = Side.of(judged, n_jobs)
-        found += _inside(train)
+    labelled = np.flatnonzero(np.isfinite(data.y))
+    if labelled.size:
+        train = Side.of(data.select(labelled) if found else data, n_jobs)
+        found += [replace(one, rows=labelled[list(one.rows)].tolist()) for one in _inside(train)]
         if against is not None:
             other_size = _size(against)
             found += check_overlap(train, Side.of(against, n_jobs))

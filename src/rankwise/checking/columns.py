@@ -54,14 +54,14 @@ class Features:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(self.numbers[:, kernels.HIGH] - self.numbers[:, kernels.LOW])
 
-    def column(self, j: int) -> Floats:
-        """The values of a column in all rows."""
+    def column(self, j: int, rows: Ints | slice = slice(None)) -> Floats:
+        """The values of a column in all rows, or in some."""
         if isinstance(self.X, np.ndarray):
-            return self.X[:, j].astype(np.float64)
+            return np.asarray(self.X[rows, j], dtype=np.float64)
         out = np.zeros(self.n_rows)
         entries = slice(*self.by_column.indptr[j : j + 2])
         out[self.by_column.indices[entries]] = self.by_column.data[entries]
-        return out
+        return out[rows]
 
     def named(self, columns: Array) -> list[str]:
         """The names of columns, given by their numbers or by a mask."""

@@ -47,9 +47,8 @@ def _constant(features: Features) -> list[Finding]:
     if constant.any():
         names = features.named(constant)
         zeros = int((features.numbers[constant, kernels.LOW] == 0).sum())
-        how_many = "all" if zeros == len(names) else f"{zeros:,} of them"
-        always_zero = f", {how_many} always 0" if zeros else ""
-        message = f"{these(len(names), 'features', 'never changes', 'never change')}{always_zero}: {listed(names)}."
+        zero = f" ({zeros:,} of them always 0)" if 0 < zeros < len(names) else ", always 0" if zeros else ""
+        message = f"{these(len(names), 'features', 'never changes', 'never change')}{zero}: {listed(names)}."
         advice = "No ranker can use them. If they should vary, look for the error where they are computed or logged."
         found.append(Finding("constant-feature", message, advice, names, numbers={"zero": zeros}))
     within = ~constant & (features.counts[:, kernels.VARIES] == 0)

@@ -36,7 +36,7 @@ CODES = {
     "shared-queries": Kind("warning", "query ids that are in the training and in the test data"),
     "contradicting-labels": Kind(
         "warning",
-        "documents of a query with equal features and different labels; a note below 1 % of the pairs",
+        "documents of a query with equal features and different labels; a note below 1 % of pairs",
     ),
     "duplicate-documents": Kind("warning", "a document id that occurs several times in a query"),
     "placeholder-values": Kind("warning", "a value far from all others that many rows share, such as 999 or -1"),

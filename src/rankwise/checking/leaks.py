@@ -65,7 +65,7 @@ def _accuracies(features: Features, y: Floats, columns: Ints, rows: Ints) -> Flo
     if not pairs.number:
         return np.full(columns.size, 0.5)
     work = columns.tolist()
-    return np.array(share(lambda j: pairs.accuracy(features.column(j)[rows]), work, features.n_threads))
+    return np.array(share(lambda j: pairs.accuracy(features.column(j, rows)), work, features.n_threads))
 
 
 def _leaking(features: Features, y: Floats, columns: Ints, strength: Floats) -> list[Finding]:
