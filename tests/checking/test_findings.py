@@ -14,12 +14,12 @@ from scipy.sparse import csr_array
 
 from rankwise import RankingData, check, load_sample, make_ranking
 from rankwise.checking import CODES, leaks
-from rankwise.checking.features import are_proportional
+from rankwise.checking.features import LEAST_ROWS, LEAST_SUPPORT, are_proportional
 
 
 @st.composite
 def data_sets(draw):
-    n, p = draw(st.integers(1, 25)), draw(st.integers(1, 5))
+    n, p = draw(st.integers(1, 40)), draw(st.integers(1, 5))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     X = random.integers(-1, 2, (n, p)).astype(draw(st.sampled_from([np.float32, np.float64])))
     X[:, random.random(p) < 0.3] = random.integers(-1, 2)
@@ -59,12 +59,16 @@ def test_features(data):
     report, X = check(data), pd.DataFrame(dense(data), columns=[f"f{j + 1}" for j in range(data.n_features)])
     assert numbers(report, "missing-values").get("values", 0) == X.isna().to_numpy().sum()
     assert names(report, "missing-values") == set(X.columns[X.isna().any()])
+    if len(X) < LEAST_ROWS:
+        assert set(report.codes).isdisjoint({"constant-feature", "duplicate-features", "proportional-features"})
+        return
     constant = X.nunique() <= 1
-    assert names(report, "constant-feature") == set(X.columns[constant])
+    assert names(report, "constant-feature") == set(X.columns[X.nunique() == 1])
     within = (X.groupby(data.qid).nunique() <= 1).all()
     expected = set(X.columns[within & ~constant]) if data.n_queries > 1 else set()
     assert names(report, "constant-within-queries") == expected
-    varying = X.loc[:, ~constant]
+    support = X.count() - [max((X[name] == X[name].min()).sum(), (X[name] == X[name].max()).sum()) for name in X]
+    varying = X.loc[:, support >= LEAST_SUPPORT]
     copies = {b for a, b in combinations(varying.columns, 2) if X[a].equals(X[b])}
     assert names(report, "duplicate-features") == copies
     kept = varying.loc[:, [name for name in varying.columns if name not in copies and not X[name].isna().any()]]

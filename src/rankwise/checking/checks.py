@@ -27,21 +27,19 @@ def check(data: RankingData, against: RankingData | None = None, *, n_jobs: int 
 
     `print(report)` shows the findings, the worst first; `report.findings` are values (`Finding`).
     """
-    for name, one in (("data", data), ("against", against)):
-        if one is not None and not isinstance(one, RankingData):
+    for name, one in (("data", data), ("against", data if against is None else against)):
+        if not isinstance(one, RankingData):
             raise TypeError(f"{name} must be RankingData, as read_data and from_frame return; got {type(one).__name__}")
-        if one is not None and not len(one):
+        if not len(one):
             raise ValueError(f"{name} has no rows to check")
     found = _unlabelled(data)
-    size, other_size = _size(data), None
     labelled = np.flatnonzero(np.isfinite(data.y))
     if labelled.size:
         train = Side.of(data.select(labelled) if found else data, n_jobs)
         found += [replace(one, rows=labelled[list(one.rows)].tolist()) for one in _inside(train)]
         if against is not None:
-            other_size = _size(against)
             found += check_overlap(train, Side.of(against, n_jobs))
-    return Report(found, size, other_size)
+    return Report(found, _size(data), None if against is None else _size(against))
 
 
 def _size(data: RankingData) -> Size:

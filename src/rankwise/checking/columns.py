@@ -39,9 +39,11 @@ class Features:
 
     @cached_property
     def by_column(self) -> "csc_array":
-        """A sparse X, column after column."""
+        """A sparse X, column after column, without zeros."""
         assert not isinstance(self.X, np.ndarray)
-        return self.X.tocsc()
+        matrix = self.X.tocsc()  # a copy
+        matrix.eliminate_zeros()
+        return matrix
 
     @cached_property
     def varies(self) -> Array:
@@ -49,19 +51,41 @@ class Features:
         return np.asarray(self.numbers[:, kernels.LOW] < self.numbers[:, kernels.HIGH])
 
     @cached_property
+    def support(self) -> Ints:
+        """The number of rows whose value is not the lowest, or not the highest if more rows have that."""
+        present = self.n_rows - self.counts[:, kernels.MISSING] - self.counts[:, kernels.INFINITE]
+        return np.asarray(present - self.counts[:, [kernels.N_LOW, kernels.N_HIGH]].max(axis=1))
+
+    @cached_property
     def ranges(self) -> Floats:
-        """The highest value of each column less the lowest."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(self.numbers[:, kernels.HIGH] - self.numbers[:, kernels.LOW])
+        """The highest value of each column less the lowest, at most the largest number."""
+        with np.errstate(over="ignore"):
+            ranges = self.numbers[:, kernels.HIGH] - self.numbers[:, kernels.LOW]
+        return np.asarray(np.minimum(ranges, np.finfo(np.float64).max))
 
     def column(self, j: int, rows: Ints | slice = slice(None)) -> Floats:
         """The values of a column in all rows, or in some."""
         if isinstance(self.X, np.ndarray):
             return np.asarray(self.X[rows, j], dtype=np.float64)
         out = np.zeros(self.n_rows)
-        entries = slice(*self.by_column.indptr[j : j + 2])
-        out[self.by_column.indices[entries]] = self.by_column.data[entries]
+        out[self._places(j)] = self.entries(j)
         return out[rows]
+
+    def entries(self, j: int) -> Array:
+        """The values of a column; of a sparse one, those that are not 0."""
+        return self.X[:, j] if isinstance(self.X, np.ndarray) else self.by_column.data[self._stored(j)]
+
+    def are_equal(self, i: int, j: int) -> bool:
+        """Whether two columns have equal values in all rows."""
+        is_same = np.array_equal(self.entries(i), self.entries(j), equal_nan=True)
+        return is_same and (isinstance(self.X, np.ndarray) or np.array_equal(self._places(i), self._places(j)))
+
+    def _stored(self, j: int) -> slice:
+        return slice(*self.by_column.indptr[j : j + 2])
+
+    def _places(self, j: int) -> Ints:
+        """The rows of the entries of a sparse column."""
+        return np.asarray(self.by_column.indices[self._stored(j)])
 
     def named(self, columns: Array) -> list[str]:
         """The names of columns, given by their numbers or by a mask."""

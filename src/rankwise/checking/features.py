@@ -10,11 +10,14 @@ from rankwise.checking.findings import Finding, listed, percent, these
 from rankwise.foundation.arrays import Array, Floats
 
 NEAR = 1e-5  # two columns are proportional if they differ by less than this share of their typical deviation
+LEAST_ROWS = 20  # in fewer rows, features are constant or equal by chance
+LEAST_SUPPORT = 3  # and if fewer values stand out, such as words that occur in one document only
 NEIGHBOURS = 20  # columns with similar keys that one is compared with
 
 
 def check_features(features: Features) -> list[Finding]:
-    return [*_missing(features), *_constant(features), *_equal(features)]
+    enough = features.n_rows >= LEAST_ROWS
+    return _missing(features) + (_constant(features) + _equal(features) if enough else [])
 
 
 def _missing(features: Features) -> list[Finding]:
@@ -42,7 +45,7 @@ def _missing(features: Features) -> list[Finding]:
 
 
 def _constant(features: Features) -> list[Finding]:
-    constant = ~features.varies
+    constant = features.numbers[:, kernels.LOW] == features.numbers[:, kernels.HIGH]
     found = []
     if constant.any():
         names = features.named(constant)
@@ -51,7 +54,7 @@ def _constant(features: Features) -> list[Finding]:
         message = f"{these(len(names), 'features', 'never changes', 'never change')}{zero}: {listed(names)}."
         advice = "No ranker can use them. If they should vary, look for the error where they are computed or logged."
         found.append(Finding("constant-feature", message, advice, names, numbers={"zero": zeros}))
-    within = ~constant & (features.counts[:, kernels.VARIES] == 0)
+    within = features.varies & (features.counts[:, kernels.VARIES] == 0)
     if within.any() and len(features.queries) > 1:
         names = features.named(within)
         message = (
@@ -73,7 +76,7 @@ def _equal(features: Features) -> list[Finding]:
         ("duplicate-features", copies, "=", "equal to another one", "Keep one of each: copies share one weight."),
         (
             "proportional-features",
-            _proportional(features, np.flatnonzero(features.varies & ~repeated)),
+            _proportional(features, np.flatnonzero((features.support >= LEAST_SUPPORT) & ~repeated)),
             "~",
             "another one times a factor, plus an offset",
             "Keep one of each: a linear ranker learns nothing more from the others.",
@@ -89,13 +92,13 @@ def _equal(features: Features) -> list[Finding]:
 
 def _copies(features: Features) -> dict[int, list[int]]:
     """Column -> later columns that are equal to it: their summaries are then equal to the last bit."""
-    columns = np.flatnonzero(features.varies)
+    columns = np.flatnonzero(features.support >= LEAST_SUPPORT)
     _, same = np.unique(features.numbers[columns], axis=0, return_inverse=True)
     first: dict[int, int] = {}
     copies: dict[int, list[int]] = {}
     for j, summary in zip(columns.tolist(), same.ravel().tolist(), strict=True):
         kept = first.setdefault(summary, j)
-        if kept != j and np.array_equal(features.column(kept), features.column(j), equal_nan=True):
+        if kept != j and features.are_equal(kept, j):
             copies.setdefault(kept, []).append(j)
     return copies
 

@@ -47,7 +47,7 @@ CODES = {
     "constant-in-test": Kind("warning", "a feature with one value in the test data, and several in the training data"),
     "duplicate-features": Kind("warning", "features that are equal in all rows"),
     "reversed-labels": Kind("warning", "nearly all features that tell anything order the documents against the labels"),
-    "dominant-query": Kind("warning", "one query has more than half of all pairs"),
+    "dominant-query": Kind("warning", "one query of at least five has more than half of all pairs"),
     "few-pairs": Kind("warning", "fewer than 100 pairs in all"),
     "proportional-features": Kind("note", "features that are another one times a factor plus an offset"),
     "constant-within-queries": Kind("note", "a feature with one value within each query"),

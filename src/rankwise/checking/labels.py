@@ -9,6 +9,7 @@ from rankwise.metrics.defaults import HIGHEST_GRADE
 from rankwise.pairs.queries import Queries
 
 FEW_PAIRS = 100
+SEVERAL = 5  # queries with pairs, of which one should not have most
 NO_NDCG = "NDCG has no meaning for them: the commands show pairwise accuracy instead."
 
 
@@ -67,7 +68,7 @@ def _few(queries: Queries, pairs_per_query: Floats, pairs: int) -> list[Finding]
         message = f"All {counted(n_documents, 'documents')} belong to one query: each is compared with every other."
         advice = "If there are several queries, name the column of their ids by --qid."
         found.append(Finding("one-query", message, advice))
-    elif share > 0.5 and pairs >= FEW_PAIRS:
+    elif share > 0.5 and np.count_nonzero(pairs_per_query) >= SEVERAL:
         one = queries.ids[largest].item() if hasattr(queries.ids[largest], "item") else queries.ids[largest]
         message = (
             f"Query {listed([one])} has {100 * share:.3g} % of all pairs, with {counted(n_documents, 'documents')} of "

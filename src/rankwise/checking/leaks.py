@@ -123,7 +123,7 @@ def _is_telling(features: Features, y: Floats) -> bool:
     codes = features.queries.codes
     order = np.lexsort((y, codes))
     new = np.ones(len(y), bool)
-    new[1:] = (np.diff(y[order]) != 0) | (np.diff(codes[order]) != 0)
+    new[1:] = (y[order][1:] != y[order][:-1]) | (codes[order][1:] != codes[order][:-1])
     sizes = np.diff(np.flatnonzero(new), append=len(y))
     bits = sum(map(math.lgamma, features.queries.sizes + 1.0)) - sum(map(math.lgamma, sizes + 1.0))
     return bits / math.log(2) >= LEAST_BITS + math.log2(2 * max(features.n_features, 1))

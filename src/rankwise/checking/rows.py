@@ -92,7 +92,8 @@ def _pairs_between(queries: Queries, y: Floats, order: Ints, starts: Ints) -> in
     labels = y[order]
     by_label = np.lexsort((labels, groups))
     new = np.ones(order.size, bool)
-    new[1:] = (np.diff(groups[by_label]) != 0) | (np.diff(labels[by_label]) != 0)
+    groups, labels = groups[by_label], labels[by_label]
+    new[1:] = (groups[1:] != groups[:-1]) | (labels[1:] != labels[:-1])
     return _chosen_pairs(np.diff(starts)) - _chosen_pairs(np.diff(np.flatnonzero(new), append=order.size))
 
 

@@ -7,11 +7,11 @@ import numpy as np
 from rankwise.checking import kernels
 from rankwise.checking.columns import Features
 from rankwise.checking.findings import Finding, listed, percent, these
-from rankwise.foundation.arrays import Floats
+from rankwise.foundation.arrays import Array
 
 FEW = 1e-3  # share of the values that outliers can have, and that a placeholder has at least
 FAR = 1e3  # an outlier is this many times as far from the median as all but FEW of the values
-LEAST = 20  # values that a column needs for its outliers to be told
+LEAST = 20  # values that a column needs for its outliers and its scale to be told
 OFTEN = 10  # least number of rows that have a placeholder
 SENTINELS = [10.0**k - 1 for k in range(3, 11)] + [10.0**k for k in range(5, 31)]  # 999, 9999, ...; 1e5, 1e6, ...
 SENTINELS += [2.0**31 - 1, 2.0**31, 2.0**32 - 1, 2.0**63, float(np.finfo(np.float32).max)]
@@ -64,8 +64,8 @@ def _outliers(features: Features) -> list[Finding]:
     with np.errstate(over="ignore", invalid="ignore"):
         farthest = np.maximum(high - mean, mean - low)
         # if nearly all values are within 1 / FAR of the farthest one, the root mean square deviation is far smaller
-        is_possible = (next_high > low) & (farthest >= 4 * deviation)
-    factors = {j: _factor(features.column(j)) for j in np.flatnonzero(is_possible).tolist()}
+        is_possible = (next_high > low) & (farthest >= 4 * deviation) & (features.support >= LEAST)
+    factors = {j: _factor(features.entries(j), features.n_rows) for j in np.flatnonzero(is_possible).tolist()}
     worst = sorted((j for j, factor in factors.items() if factor > FAR), key=lambda j: -factors[j])
     if not worst:
         return []
@@ -79,14 +79,14 @@ def _outliers(features: Features) -> list[Finding]:
     return [Finding("outliers", message, advice, names, numbers={"largest_factor": factors[worst[0]]})]
 
 
-def _factor(column: Floats) -> float:
+def _factor(entries: Array, n_rows: int) -> float:
     """How many times as far from the median the farthest value is as the farthest of all but a few.
 
     If most values are 0, they are left out.
     """
-    values = column[np.isfinite(column)]
-    present = values[values != 0]
-    values = present if 2 * present.size < values.size else values
+    present = entries[np.isfinite(entries) & (entries != 0)].astype(np.float64)
+    zeros = n_rows - present.size
+    values = present if zeros > present.size else np.append(present, np.zeros(zeros))
     if values.size < LEAST:
         return 0.0
     with np.errstate(over="ignore"):
@@ -99,9 +99,10 @@ def _factor(column: Floats) -> float:
 
 def _scales(features: Features, extreme: set[str]) -> list[Finding]:
     """The widest and the narrowest range, except of features whose extreme values were found already."""
-    columns = np.array([j for j in np.flatnonzero(features.varies) if features.names[j] not in extreme], np.int64)
+    known = np.flatnonzero(features.support >= LEAST).tolist()
+    columns = np.array([j for j in known if features.names[j] not in extreme], np.int64)
     ranges = features.ranges[columns]
-    if not columns.size or not ranges.max() >= DIFFERENT * ranges.min():
+    if not columns.size or ranges.max() / DIFFERENT < ranges.min():
         return []
     names = [features.names[columns[at]] for at in (ranges.argmax(), ranges.argmin())]
     message = (
