@@ -61,11 +61,11 @@ def _other_features(train: Side, test: Side, places: Ints) -> list[Finding]:
 
 
 def _vanished(train: Features, test: Features, places: Ints) -> list[Finding]:
-    stopped = np.flatnonzero((places >= 0) & ~test.varies & (test.counts[:, kernels.MISSING] == 0))
     values = test.numbers[:, kernels.LOW]
-    lost = [
-        j for j in stopped.tolist() if train.varies[places[j]] and (train.column(places[j]) == values[j]).mean() < USUAL
-    ]
+    stopped = (places >= 0) & (values == test.numbers[:, kernels.HIGH]) & train.varies[places]
+    for end, times in ((kernels.LOW, kernels.N_LOW), (kernels.HIGH, kernels.N_HIGH)):
+        stopped &= (values != train.numbers[places, end]) | (train.counts[places, times] < USUAL * train.n_rows)
+    lost = [j for j in np.flatnonzero(stopped).tolist() if (train.column(places[j]) == values[j]).mean() < USUAL]
     if not lost:
         return []
     names = test.named(np.array(lost))
