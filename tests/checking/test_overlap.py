@@ -41,6 +41,22 @@ def test_split_by_rows(base):
     assert found(report, "shared-queries").numbers == {"queries": 30, "documents": 0}
 
 
+def test_the_same_documents_with_other_features(base):
+    docid = np.array([f"d{i % 25}" for i in range(len(base))])
+    train = RankingData(base.X, base.y, base.qid, docid=docid)
+    test = RankingData(base.X + 1, base.y, base.qid.astype(str), [f"docid = {one}" for one in docid])
+    assert found(check(train, test), "shared-documents").numbers == {"queries": 30, "documents": len(base)}
+    elsewhere = RankingData(base.X + 1, base.y, base.qid + 1000, docid=docid)
+    assert found(check(train, elsewhere), "shared-documents") is None
+
+
+def test_rows_of_zeros_are_no_shared_documents(base):
+    X = base.X.copy()
+    X[0] = 0
+    train, test = RankingData(X, base.y, base.qid), RankingData(X + (X != 0), base.y, base.qid)
+    assert found(check(train, test), "shared-documents") is None
+
+
 def test_equal_rows_of_many_queries_are_no_shared_documents(base):
     X = np.round(base.X[:, :1] > 0)  # every query has the same two rows
     first = base.qid < 15
@@ -80,6 +96,8 @@ def test_features_of_both_sides(base):
     lacking = found(check(train, named(base, ["a3", "a1"])), "missing-features")
     assert lacking.numbers == {"missing_in_test": 2, "missing_in_training": 0}
     assert list(lacking.features) == ["a0", "a2"]
+    more = found(check(named(base, ["a3", "a1"]), train), "missing-features")
+    assert (lacking.severity, more.severity) == ("error", "note")
     other = RankingData(base.X, base.y, base.qid, names=["b0", "b1", "b2", "b3"])
     assert found(check(train, other), "missing-features").numbers["missing_in_training"] == 4
     shorter = RankingData(base.X[:, :3], base.y, base.qid + 100)
