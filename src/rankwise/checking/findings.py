@@ -1,6 +1,5 @@
 """Findings as values, and the report that holds them: as text, as JSON and as a table."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import fill
@@ -68,9 +67,9 @@ class Finding:
     code      one of `CODES`, which also gives the severity
     message   what was found and where, in words
     advice    what to do
-    features, queries, rows  names, ids and row numbers (from 0) that it concerns: the first 1000
+    features, queries, rows  names, ids and row numbers (from 0) that it concerns; `to_dict` has the first 1000 of each
     numbers   name -> number: how many, how much
-    is_minor  whether it is a note, whatever the code says
+    is_minor  whether it is a note, although the code is more serious
     """
 
     code: str
@@ -132,7 +131,7 @@ class Report(Tabular):
 
     def count(self, severity: str) -> int:
         """The number of findings of this severity: error, warning or note."""
-        return Counter(one.severity for one in self.findings)[severity]
+        return sum(one.severity == severity for one in self.findings)
 
     @property
     def codes(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rankwise.checking.findings import Finding, listed
+from rankwise.checking.findings import NAMES_SHOWN, Finding, listed
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.texts import counted
 from rankwise.metrics.defaults import HIGHEST_GRADE
@@ -22,11 +22,9 @@ def check_labels(y: Floats) -> list[Finding]:
     ):
         if rows.any():
             n = int(rows.sum())
-            values = listed([f"{label:g}" for label in np.unique(y[rows])[:6]])
-            message = f"{counted(n, 'labels')} of {y.size:,} {'is' if n == 1 else 'are'} {what}: {values}."
-            found.append(
-                Finding(code, message, NO_NDCG, rows=np.flatnonzero(rows)[:1000].tolist(), numbers={"labels": n})
-            )
+            values = listed([f"{label:g}" for label in np.unique(y[rows])[:NAMES_SHOWN]])
+            message = f"{counted(n, 'labels')} of {y.size:,} {'is' if n == 1 else 'are'} {what}, such as {values}."
+            found.append(Finding(code, message, NO_NDCG, rows=np.flatnonzero(rows).tolist(), numbers={"labels": n}))
     if not found and y.max() > HIGHEST_GRADE:
         message = f"Labels go up to {y.max():g}: they are no grades."
         found.append(Finding("large-labels", message, NO_NDCG, numbers={"highest": float(y.max())}))
@@ -69,11 +67,11 @@ def _few(queries: Queries, pairs_per_query: Floats, pairs: int) -> list[Finding]
         advice = "If there are several queries, name the column of their ids by --qid."
         found.append(Finding("one-query", message, advice))
     elif share > 0.5 and np.count_nonzero(pairs_per_query) >= SEVERAL:
-        one = queries.ids[largest].item() if hasattr(queries.ids[largest], "item") else queries.ids[largest]
+        ids = queries.ids[[largest]].tolist()
         message = (
-            f"Query {listed([one])} has {100 * share:.3g} % of all pairs, with {counted(n_documents, 'documents')} of "
+            f"Query {listed(ids)} has {100 * share:.3g} % of all pairs, with {counted(n_documents, 'documents')} of "
             f"{int(queries.sizes.sum()):,}."
         )
         advice = "It decides what is learnt: train with --normalize-pairs query, so that queries count alike."
-        found.append(Finding("dominant-query", message, advice, queries=[one], numbers={"share": share}))
+        found.append(Finding("dominant-query", message, advice, queries=ids, numbers={"share": share}))
     return found
