@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankwise.data.columns import FILL_IN, Columns, Reading, find_columns, largest_number, plain_ids
+from rankwise.data.columns import FILL_IN, Reading, largest_number, plain_ids
+from rankwise.data.header import Columns, find_columns, no_numbers
 from rankwise.data.reading_kernels import (
     EXACT,
     HARD,
@@ -39,12 +40,11 @@ FAULT, PLACE, COLUMN, N_HARD, N_NOTES = range(5)
 # kinds of fault
 NONE, CELLS, NUMBER, MISSING, TOO_LARGE, OPEN_QUOTE, NO_ID, INEXACT_LABEL = range(-1, 7)
 
+_SEPARATORS = ",;\t"
 _QUOTE = ord('"')
 _N, _A, _U, _L, _O, _E = (ord(c) for c in "nauloe")
 _SHOWN = 40  # bytes of a cell that a message shows
 _EXPECTED = {
-    NUMBER: "a finite number (features=[...] in Python, or --feature NAME once per column of `rankwise "
-    "convert`, takes the columns named and leaves out the others)",
     MISSING: f"a number ({FILL_IN})",
     OPEN_QUOTE: "a quote that is closed on the same line",
     NO_ID: "an id: every row needs one",
@@ -85,7 +85,7 @@ class _Layout:
 
 
 def csv_blocks(source: Source, reading: Reading, separator: str) -> Iterator[RankingData]:
-    """The rows of a table, a piece at a time."""
+    """The rows of a table, a piece at a time; `separator` is the usual one, and the header may show another."""
     layout, name = None, name_of(source)
     with ExitStack() as closing:
         for text in streamed(opened(source, closing), name):
@@ -106,8 +106,9 @@ def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout
         raise ValueError(
             f"{name}, line 1: the header holds a line end CR, expected LF or CR LF at the end of every line"
         )
+    separator = next((one for one in (separator, *_SEPARATORS) if _separates(one, text, reading)), separator)
     try:
-        header = next(csv.reader([text], delimiter=separator, strict=True), [])
+        header = _cells(text, separator)
     except csv.Error as error:
         raise ValueError(f"{name}, line 1: the header cannot be read: {error}") from None
     columns = find_columns(header, reading, name)
@@ -126,6 +127,18 @@ def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout
     largest = largest_number(reading.dtype or np.float64)
     rules = Rules(roles, ord(separator), largest, missing, reading.missing is not None)
     return _Layout(header, columns, rules, thread_count(reading.n_jobs))
+
+
+def _separates(separator: str, header: str, reading: Reading) -> bool:
+    """Whether the header, cut by this separator, has one of the columns that are no features."""
+    try:
+        return bool(set(_cells(header, separator)) & set(reading.besides))
+    except csv.Error:
+        return False
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    return next(csv.reader([line], delimiter=separator, strict=True), [])
 
 
 def _check_cells(chunks: list[Chunk], rows: int, layout: _Layout) -> None:
@@ -209,8 +222,9 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
         is_single = layout.rules.largest < largest_number(np.float64) and what is None
         expected = f"a number that {'float32' if is_single else 'float64'} can hold"
     else:
-        is_number = what is not None and kind in (NUMBER, MISSING)
-        expected = f"a {what}: a finite number" if is_number else _EXPECTED[kind]
+        expected = _EXPECTED.get(kind, f"a finite number: {no_numbers(layout.header[column])}")
+        if what is not None and kind in (NUMBER, MISSING):
+            expected = f"a {what}: a finite number"
     found_text = cell.decode(errors="backslashreplace")
     return ValueError(f"{where}, column {layout.header[column]!r}: found {found_text!r}, expected {expected}")
 
