@@ -1,6 +1,6 @@
 """Which column of a table is what, by its header and the names that the caller gives."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -67,9 +67,12 @@ def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns
     )
     comment = free.get(COMMENT)
     others = [name for name, i in free.items() if i not in (label, qid, docid, weight, comment)]
-    names = _other_features(others, header, where) if wanted is None else _expanded(wanted, places, others, where)
-    if reading.features is None and wanted is not None and reading.on_unknown is not None and others:
-        reading.on_unknown(others)
+    if wanted is None:
+        names = _other_features(others, header, where)
+    else:
+        names = _expanded(wanted, places, {*others, *wanted}, where)
+        if reading.features is None and reading.on_unknown is not None and others:
+            reading.on_unknown(others)
     kept, first_index = numbered(names)
     comment = comment if reading.comments else None
     features = tuple(places[name] for name in names)
@@ -103,12 +106,12 @@ def _other_features(others: list[str], header: Sequence[str], where: str) -> lis
 
 
 def _expanded(
-    wanted: Iterable[str], places: dict[str, int], others: Iterable[str], where: str, option: str = "features"
+    wanted: Iterable[str], places: dict[str, int], among: Collection[str], where: str, option: str = "features"
 ) -> list[str]:
-    """Names as they are, and patterns such as `bm25_*` as the others that match them, each name once."""
+    """Names as they are, and patterns such as `bm25_*` as those `among` all that match them, each name once."""
     names: dict[str, None] = {}
     for one in wanted:
-        matching = [one] if one in places else [name for name in others if fnmatchcase(name, one)]
+        matching = [one] if one in places else [name for name in places if name in among and fnmatchcase(name, one)]
         if not matching:
             _check_is_there(places, one, option, where)
         names |= dict.fromkeys(matching)

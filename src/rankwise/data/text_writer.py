@@ -253,8 +253,8 @@ def _table_blocks(data: RankingData, befores: Strings, afters: Strings, separato
 
 
 def _quoted(text: str, separator: str, what: str) -> str:
-    if "\n" in text or "\r" in text or (what in ("qid", "docid") and not text):
-        raise ValueError(f"{what} {text!r} cannot be written to CSV: it is empty or holds a line end")
-    if separator in text or '"' in text:
+    if (what == "a name" and ("\n" in text or "\r" in text)) or (what in ("qid", "docid") and not text):
+        raise ValueError(f"{what} {text!r} cannot be written to CSV: it is empty or a name with a line end")
+    if any(sign in text for sign in (separator, '"', "\n", "\r")):
         return '"' + text.replace('"', '""') + '"'
     return text
