@@ -65,6 +65,17 @@ def test_missing_values_are_reported_rather_than_refused(frame, tmp_path, name):
     assert "constant-feature" in codes(report)
 
 
+def test_columns_by_name(frame, tmp_path):
+    renamed = frame.fillna({"label": 0}).rename(columns={"label": "grade", "qid": "query"}).assign(title="no number")
+    renamed["leak"] = 2 * renamed.grade
+    path = tmp_path / "d.jsonl"
+    renamed.to_json(path, orient="records", lines=True)
+    options = [path, "--label", "grade", "--qid", "query", "--ignore", "title"]
+    assert codes(report_of(*options, code=1))[:2] == ["missing-values", "label-copy"]
+    assert "missing-values" not in codes(report_of(*options, "--ignore", "leak", "--missing", "0"))
+    assert report_of(*options, "--features", "b")["data"]["features"] == 1
+
+
 def test_frames_keep_missing_values_too(frame):
     data = from_frame(frame, keep_missing=True)
     assert np.isnan(data.y).sum() == 1

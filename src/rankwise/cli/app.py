@@ -10,7 +10,20 @@ from rankwise.cli import model_options as given
 from rankwise.cli.check import check
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
-from rankwise.cli.options import DATA_HELP, Data, Force, Jobs, Json, Measures, Model, Qrels, Unjudged, UnretrievedLast
+from rankwise.cli.options import (
+    DATA_HELP,
+    Data,
+    Force,
+    Jobs,
+    Json,
+    Measures,
+    Model,
+    Naming,
+    Qrels,
+    Unjudged,
+    UnretrievedLast,
+    naming_columns,
+)
 from rankwise.cli.plot import plot
 from rankwise.cli.speech import answer, command, say, shown_plainly
 from rankwise.cli.tune import tune
@@ -56,9 +69,11 @@ def rankwise(
 
 @app.command(cls=given.ListingNames)
 @command
+@naming_columns
 def train(
     data: given.DataFiles,
     output: given.ModelOut,
+    columns: Naming,
     model: given.Kind = "ranksvm",
     C: given.C = None,
     alpha: given.Alpha = None,
@@ -100,7 +115,7 @@ def train(
     options |= {"scheme": scheme, "scope": scope, "costs": costs, "rescaling": rescaling, "random_state": seed}
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
     options |= {"device": device}
-    request = work.Training(model, data, output, options, normalize, valid, measure, names, float32, force)
+    request = work.Training(model, data, columns, output, options, normalize, valid, measure, names, float32, force)
     if dask is None:
         work.train(request, as_json)
     else:
@@ -116,13 +131,23 @@ app.command()(check)
 
 @app.command()
 @command
+@naming_columns
 def predict(
     model: Model,
     data: Data,
+    columns: Naming,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the scores.")] = "-",
+    ids: Annotated[
+        bool,
+        typer.Option(
+            "--ids",
+            help="Write a table of qid, docid and score, as to files called *.csv, *.tsv, *.jsonl or *.parquet; "
+            "documents without ids are counted.",
+        ),
+    ] = False,
     trec: Annotated[
         bool,
-        typer.Option("--trec", help="Write a TREC run; document ids by `docid = NAME` in comments, or by row."),
+        typer.Option("--trec", help="Write a TREC run; documents without ids are counted."),
     ] = False,
     tag: Annotated[str, typer.Option(metavar="NAME", help="With --trec: the name of the run.")] = "rankwise",
     qrels: Annotated[
@@ -132,26 +157,32 @@ def predict(
 ) -> None:
     """Score the documents of DATA: one number per line, in the order of the documents; the higher, the better.
 
-    Example: rankwise predict model.json test.txt > scores.txt
+    Examples: rankwise predict model.json test.txt > scores.txt; rankwise predict model.json new.csv -o scores.csv
     """
     from rankwise.cli import predict
     from rankwise.cli.targets import check_distinct, check_target
 
     if qrels is not None and not trec:
         raise typer.BadParameter("it needs --trec", param_hint="--qrels")
+    if trec and ids:
+        raise typer.BadParameter("a run has the ids already: give --trec or --ids", param_hint="--ids")
     check_distinct([output, qrels])
     for target in (output, qrels):
         if target is not None:
             check_target(target, [model, data], force)
     if trec:
-        predict.write_trec(model, data, output, tag, qrels)
+        predict.write_trec(model, data, columns, output, tag, qrels)
+    elif ids or predict.is_table(output):
+        predict.write_table(model, data, columns, output)
     else:
-        predict.write_scores(model, data, output)
+        predict.write_scores(model, data, columns, output)
 
 
 @app.command()
 @command
+@naming_columns
 def evaluate(
+    columns: Naming,
     ranker: Annotated[
         str,
         typer.Argument(
@@ -173,7 +204,7 @@ def evaluate(
     from rankwise.cli import work
     from rankwise.cli.judging import Judge
 
-    work.evaluate(ranker, Judge(data, qrels, unjudged, unretrieved_last), measure, per_query, as_json)
+    work.evaluate(ranker, Judge(data, qrels, unjudged, unretrieved_last, columns), measure, per_query, as_json)
 
 
 app.command()(compare)

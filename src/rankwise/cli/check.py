@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.options import DATA_HELP, Jobs, Json
+from rankwise.cli.options import DATA_HELP, Jobs, Json, Naming, naming_columns
 from rankwise.cli.speech import answer, answer_json, command, doing
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ Strict = Annotated[bool, typer.Option("--strict", help="Warnings give exit code 
 
 
 @partial(command, bad_data=UNREADABLE)
+@naming_columns
 def check(
+    columns: Naming,
     data: Sources,
     against: Against = None,
     strict: Strict = False,
@@ -37,8 +39,8 @@ def check(
     """
     from rankwise.checking import check
 
-    train = _read(data)
-    test = _read(against, needs_labels=False) if against else None
+    train = _read(data, columns)
+    test = _read(against, columns, needs_labels=False) if against else None
     with doing("checking"):
         report = check(train, test, n_jobs=jobs)
     if as_json:
@@ -49,7 +51,8 @@ def check(
         raise typer.Exit(FINDINGS)
 
 
-def _read(sources: list[str], needs_labels: bool = True) -> "RankingData":
+def _read(sources: list[str], columns: Naming, needs_labels: bool = True) -> "RankingData":
     from rankwise.cli.inputs import read_data
 
-    return read_data(sources, comments=True, keep_missing=True, needs_labels=needs_labels)
+    keep = columns.missing is None  # so that missing values are counted
+    return read_data(sources, columns=columns, comments=True, keep_missing=keep, needs_labels=needs_labels)

@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli.options import Force, Json, Labels, Measures, Qrels, Rankers, Unjudged, UnretrievedLast
+from rankwise.cli.options import (
+    Force,
+    Json,
+    Labels,
+    Measures,
+    Naming,
+    Qrels,
+    Rankers,
+    Unjudged,
+    UnretrievedLast,
+    naming_columns,
+)
 from rankwise.cli.speech import answer, answer_json, checked, command, doing
 
 Baseline = Annotated[
@@ -20,8 +31,10 @@ Latex = Annotated[bool, typer.Option("--latex", help="Print the tables in LaTeX,
 
 
 @command
+@naming_columns
 def compare(
     rankers: Rankers,
+    columns: Naming,
     data: Labels = None,
     qrels: Qrels = None,
     baseline: Baseline = None,
@@ -53,7 +66,7 @@ def compare(
     procedure = checked("--test", lambda given: replace(procedure, test=given), test)
     procedure = checked("--alpha", lambda given: replace(procedure, alpha=given), alpha)
     measures = parse_measures(measure)
-    judge, files = Judge(data, qrels, unjudged, unretrieved_last), named(rankers)
+    judge, files = Judge(data, qrels, unjudged, unretrieved_last, columns), named(rankers)
     reference = _reference(files, baseline)
     if per_query is not None:
         check_target(per_query, [*files.values(), data, qrels], force)

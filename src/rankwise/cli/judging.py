@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import typer
 
-from rankwise.cli.inputs import check_order, finite_scores, is_model, left_on_disk, read_data, read_scores
+from rankwise.cli.inputs import USUAL, check_order, finite_scores, is_model, left_on_disk, read_data, read_scores
+from rankwise.cli.options import Naming
 from rankwise.data.columns import Known
 from rankwise.data.records import RankingData
 from rankwise.data.trec import RUN, document_ids, join, read_qrels, read_run, scores_for
@@ -31,6 +32,7 @@ class Judge:
     qrels: str | None = None
     unjudged: float | None = None
     unretrieved_last: bool = False
+    columns: Naming = USUAL
     _read: dict[tuple[Known | None, bool], RankingData] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -47,7 +49,7 @@ class Judge:
         elif is_model(ranker):
             self._needs_data(ranker, "a model")
             model = read_model(ranker)
-            stored = left_on_disk(model, [str(self.data)], model.columns)
+            stored = left_on_disk(model, [str(self.data)], model.columns, self.columns)
             data = self._data(known=model.columns) if stored is None else stored
             return Scored(data.y, finite_scores(model, data, ranker, str(self.data)), data.qid)
         self._needs_data(ranker, "a file of scores")
@@ -68,7 +70,7 @@ class Judge:
 
     def _data(self, known: Known | None = None, comments: bool = False) -> RankingData:
         if (known, comments) not in self._read:
-            self._read[known, comments] = read_data(str(self.data), known, comments=comments)
+            self._read[known, comments] = read_data(str(self.data), known, self.columns, comments=comments)
         return self._read[known, comments]
 
 
