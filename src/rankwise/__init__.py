@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankwise import distributed, metrics, model_selection, preprocessing, report, solvers
+    from rankwise.checking import check
     from rankwise.data.chunk_writer import write_chunks
     from rankwise.data.chunks import open_chunks
     from rankwise.data.formats import read_data, register_format, stream_data, write_data
@@ -49,6 +50,7 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "RankSVMCV": "estimators.ranksvm_cv",
     "RankingData": "data.records",
     "ScaledRanker": "estimators.scaled",
+    "check": "checking",
     "compare": "metrics",
     "distributed": "",
     "evaluate": "metrics",
@@ -94,6 +96,7 @@ __all__ = [
     "RankingData",
     "ScaledRanker",
     "__version__",
+    "check",
     "compare",
     "distributed",
     "evaluate",

@@ -49,12 +49,12 @@ def answer_json(result: Json) -> None:
     answer(json.dumps(result, indent=1))
 
 
-def command(function: Callable[Options, None]) -> Callable[Options, None]:
-    """A command whose errors are one sentence and an exit code, never a traceback."""
+def command(function: Callable[Options, None], bad_data: int = BAD_DATA) -> Callable[Options, None]:
+    """A command whose errors are one sentence and the exit code `bad_data`, never a traceback."""
 
     @functools.wraps(function)
     def run(*args: Options.args, **options: Options.kwargs) -> None:
-        with one_sentence(), warnings.catch_warnings(), interruptible():
+        with one_sentence(bad_data), warnings.catch_warnings(), interruptible():
             warnings.showwarning = lambda message, *_, **__: say(f"rankwise: warning: {message}")
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             function(*args, **options)
@@ -63,7 +63,7 @@ def command(function: Callable[Options, None]) -> Callable[Options, None]:
 
 
 @contextmanager
-def one_sentence() -> Iterator[None]:
+def one_sentence(bad_data: int = BAD_DATA) -> Iterator[None]:
     """Errors raised inside become a sentence on stderr and an exit code."""
     try:
         yield
@@ -76,7 +76,7 @@ def one_sentence() -> Iterator[None]:
     except (ValueError, OSError, ImportError, MemoryError) as error:
         say(f"rankwise: {_sentence(error)}")
         _give_up_stdout()
-        raise SystemExit(BAD_DATA) from None
+        raise SystemExit(bad_data) from None
 
 
 def _give_up_stdout() -> None:

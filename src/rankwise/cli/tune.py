@@ -1,14 +1,16 @@
 """The options of `rankwise tune`; its work is done in `rankwise.cli.tuning`."""
 
 from rankwise.cli import model_options as given
-from rankwise.cli.options import Force, Jobs, Json
+from rankwise.cli.options import Force, Jobs, Json, Naming, naming_columns
 from rankwise.cli.speech import command
 
 
 @command
+@naming_columns
 def tune(
     data: given.DataFiles,
     output: given.ModelOut,
+    columns: Naming,
     valid: given.JudgedBy = None,
     folds: given.Folds = None,
     model: given.TunedKind = "ranksvm",
@@ -51,5 +53,5 @@ def tune(
     options |= {"normalize_pairs": normalize_pairs, "normalize": normalize}
     grid = {key: values for key, values in options.items() if values}
     request = tuning.Tuning(known_model(model), grid, measure, folds, seed, float32)
-    files = tuning.Files(data, valid, output, journal, names, force)
+    files = tuning.Files(data, columns, valid, output, journal, names, force)
     tuning.tune(request, files, tuning.Manner(rule, early_stopping, jobs), as_json)

@@ -18,6 +18,7 @@ from sklearn.base import clone
 from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_data
 from rankwise.cli.journal import Journal, check_journal, entry_of, known_cells
 from rankwise.cli.models import make_model
+from rankwise.cli.options import Naming
 from rankwise.cli.progress import progress_bar
 from rankwise.cli.speech import checked, counted, doing, say, stop_here
 from rankwise.cli.targets import check_distinct, check_target, check_unread
@@ -53,6 +54,7 @@ class Files:
     """The files of a tuning."""
 
     data: list[str]
+    columns: Naming
     valid: str | None
     output: str
     journal: str | None
@@ -90,11 +92,11 @@ def tune(request: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
         raise typer.BadParameter("give --valid or --folds, not both", param_hint="--folds")
     families = _families(request, manner.jobs)
     files.check()
-    data = read_data(files.data, dtype=np.float32 if request.float32 else None)
+    data = read_data(files.data, columns=files.columns, dtype=np.float32 if request.float32 else None)
     note_one_query(data.n_queries, len(data))
     names = names_for(data, files.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
-    valid = None if files.valid is None else read_data(files.valid, known)
+    valid = None if files.valid is None else read_data(files.valid, known, files.columns)
     if "C" not in request.grid:
         families = [_with_usual_grid(family, data) for family in families]
     halves = _halves(request, data, valid)
@@ -102,7 +104,7 @@ def tune(request: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
     job = asdict(request) | {"data": _fingerprint(data), "valid": valid and _fingerprint(valid)}
     with Journal(files.notes, job) as journal:
         try:
-            tables = _search(families, Documents(data.X, data.y, data.qid), halves, measure, journal, manner)
+            tables = _search(families, _documents(data), halves, measure, journal, manner)
         except KeyboardInterrupt:
             say(f"{counted(len(journal.entries), 'fits')} recorded in {journal.path}: give the same command to resume")
             raise
@@ -110,7 +112,7 @@ def tune(request: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
         best = best_of(rows, manner.rule)
         with doing("fitting the chosen model to all the data"):
             chosen = clone(best.family.model).set_params(**{best.family.parameter: best.value})
-            chosen.fit(data.X, data.y, data.qid)
+            chosen.fit(data.X, data.y, data.qid, data.weight)
         save_model(chosen, files.output, names, data.first_index)
         if files.journal is None:
             journal.remove()
@@ -160,11 +162,15 @@ def _stop_between_steps(_: Step) -> None:
 
 def _halves(request: Tuning, data: RankingData, valid: RankingData | None) -> list[Halves]:
     """Documents to train and to evaluate on: the folds, or all of the data and the validation file."""
-    documents = Documents(data.X, data.y, data.qid)
+    documents = _documents(data)
     if valid is not None:
-        return [lambda: (documents, Documents(valid.X, valid.y, valid.qid))]
+        return [lambda: (documents, _documents(valid))]
     splits = splits_of(request.folds, data.X, data.y, data.qid, request.seed)
     return [partial(documents.halves, split) for split in splits]
+
+
+def _documents(data: RankingData) -> Documents:
+    return Documents(data.X, data.y, data.qid, data.weight)
 
 
 def _fingerprint(data: RankingData) -> str:
@@ -172,8 +178,9 @@ def _fingerprint(data: RankingData) -> str:
     X = data.X
     for part in (X,) if isinstance(X, np.ndarray) else (X.data, X.indices, X.indptr):
         digest.update(np.ascontiguousarray(part).view(np.uint8).data)
-    for column in (data.y, data.qid):
-        digest.update(f"{X.shape} {column.dtype}".encode() + column.tobytes())
+    for column in (data.y, data.qid, data.weight):
+        if column is not None:
+            digest.update(f"{X.shape} {column.dtype}".encode() + column.tobytes())
     return digest.hexdigest()
 
 

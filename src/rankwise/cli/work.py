@@ -18,6 +18,7 @@ from rankwise.cli.inputs import (
 )
 from rankwise.cli.judging import Judge
 from rankwise.cli.models import make_training
+from rankwise.cli.options import Naming
 from rankwise.cli.speech import Report, answer, answer_json, counted, doing, say, stop_here, table
 from rankwise.cli.targets import check_target
 from rankwise.data.chunks import ChunkedData
@@ -45,6 +46,7 @@ class Training:
 
     model: str
     data: list[str]
+    columns: Naming
     output: str
     options: Params
     normalize: str | None
@@ -63,12 +65,14 @@ def train(request: Training, as_json: bool) -> None:
     measures = parse_measures(request.measures)
     training = make_training(request.model, request.options, request.normalize)
     request.check_output()
-    data: RankingData | ChunkedData | None = left_on_disk(training, request.data)
+    data: RankingData | ChunkedData | None = left_on_disk(training, request.data, columns=request.columns)
     if data is None:
-        data = read_data(request.data, dtype=np.float32 if request.float32 else None)
+        data = read_data(request.data, columns=request.columns, dtype=np.float32 if request.float32 else None)
     names = names_for(data, request.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
-    evaluated = {"train": data} | ({} if request.valid is None else {"valid": read_data(request.valid, known)})
+    evaluated = {"train": data}
+    if request.valid is not None:
+        evaluated["valid"] = read_data(request.valid, known, request.columns)
     note_one_query(data.n_queries, len(data))
     began = clock()
     with doing("training") as progress:
@@ -126,7 +130,7 @@ def fitted(
         return training.fit(data, follower(progress))
     assert isinstance(data, RankingData)
     follow(training, progress)
-    return training.fit(data.X, data.y, data.qid)
+    return training.fit(data.X, data.y, data.qid, data.weight)
 
 
 def follow(estimator: "BaseEstimator", progress: Report) -> None:
