@@ -5,7 +5,6 @@ Models that differ only in their strength of regularisation (C, or alpha) form a
 warm-start the rest of the path if the search is resumed.
 """
 
-import hashlib
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
@@ -23,6 +22,7 @@ from rankwise.cli.speech import checked, counted, doing, say, stop_here
 from rankwise.cli.targets import check_distinct, check_target, check_unread
 from rankwise.cli.tuned import Family, best_of, rows_of, show, shown
 from rankwise.data.columns import ModelColumns
+from rankwise.data.fingerprint import content_hash
 from rankwise.data.records import RankingData
 from rankwise.estimators.ranksvm_path import GRID, fold_of, usual_grid
 from rankwise.foundation.outputs import check_writable
@@ -99,7 +99,7 @@ def tune(request: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
         families = [_with_usual_grid(family, data) for family in families]
     halves = _halves(request, data, valid)
     measure = (measures or parse_measures(default_measures(data.y)))[0]
-    job = asdict(request) | {"data": _fingerprint(data), "valid": valid and _fingerprint(valid)}
+    job = asdict(request) | {"data": content_hash(data), "valid": valid and content_hash(valid)}
     with Journal(files.notes, job) as journal:
         try:
             tables = _search(families, Documents(data.X, data.y, data.qid), halves, measure, journal, manner)
@@ -165,16 +165,6 @@ def _halves(request: Tuning, data: RankingData, valid: RankingData | None) -> li
         return [lambda: (documents, Documents(valid.X, valid.y, valid.qid))]
     splits = splits_of(request.folds, data.X, data.y, data.qid, request.seed)
     return [partial(documents.halves, split) for split in splits]
-
-
-def _fingerprint(data: RankingData) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    X = data.X
-    for part in (X,) if isinstance(X, np.ndarray) else (X.data, X.indices, X.indptr):
-        digest.update(np.ascontiguousarray(part).view(np.uint8).data)
-    for column in (data.y, data.qid):
-        digest.update(f"{X.shape} {column.dtype}".encode() + column.tobytes())
-    return digest.hexdigest()
 
 
 def _search(
