@@ -15,7 +15,7 @@ from rankwise.cli.models import make_model
 from rankwise.cli.speech import checked, doing
 from rankwise.cli.work import Outcome, Training, follow, show_outcome
 from rankwise.metrics import default_measures
-from rankwise.model_io.files import save_model
+from rankwise.model_io.conversion import model_of
 
 if TYPE_CHECKING:
     from rankwise.distributed.client import Client
@@ -37,7 +37,7 @@ def train(request: Training, where: str, as_json: bool) -> None:
         )
     if request.float32:
         raise typer.BadParameter("not available with --dask: store the files as float32", param_hint="--float32")
-    request.check_output()
+    request.begin()
     if request.names is not None:
         read_names(request.names)  # so that an error is reported before the training
     with connected(where) as client:
@@ -49,7 +49,8 @@ def train(request: Training, where: str, as_json: bool) -> None:
             ranker.fit(request.data)
         seconds = time.perf_counter() - began
         columns = replace(ranker.columns_, names=names_for(ranker.columns_, request.names))
-        save_model(ranker.to_local(), request.output, columns.names, columns.first_index)
+        model = model_of(ranker.to_local(), columns.names, columns.first_index)
+        request.write(model)
         evaluated = {"train": request.data} | ({} if request.valid is None else {"valid": [request.valid]})
         measures = measures or parse_measures(default_measures(ranker.columns_.labels))
         judge = partial(judged, client, coef=ranker.coef_, measures=measures, like=columns)
@@ -62,6 +63,7 @@ def train(request: Training, where: str, as_json: bool) -> None:
         "features": ranker.n_features_in_,
     }
     show_outcome(request, Outcome(ranker.result_, shape, seconds, evaluations), as_json)
+    request.end(model)
 
 
 @contextmanager

@@ -18,16 +18,18 @@ from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_
 from rankwise.cli.journal import Journal, check_journal, entry_of, known_cells
 from rankwise.cli.models import make_model
 from rankwise.cli.progress import progress_bar
+from rankwise.cli.runs import Run
 from rankwise.cli.speech import checked, counted, doing, say, stop_here
 from rankwise.cli.targets import check_distinct, check_target, check_unread
 from rankwise.cli.tuned import Family, best_of, rows_of, show, shown
 from rankwise.data.columns import ModelColumns
-from rankwise.data.fingerprint import content_hash
+from rankwise.data.fingerprint import content_hash, fingerprint
 from rankwise.data.records import RankingData
 from rankwise.estimators.ranksvm_path import GRID, fold_of, usual_grid
 from rankwise.foundation.outputs import check_writable
 from rankwise.metrics import Measure, default_measures
-from rankwise.model_io.files import is_model_file, save_model
+from rankwise.model_io.conversion import model_of
+from rankwise.model_io.files import is_model_file, write_model
 from rankwise.model_selection.choice import check_rule, end_of_grid
 from rankwise.model_selection.folds import Documents, Halves
 from rankwise.model_selection.search import Cell, Table, search
@@ -81,7 +83,7 @@ class Manner:
     jobs: int | None
 
 
-def tune(request: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
+def tune(request: Tuning, files: Files, manner: Manner, run: Run, as_json: bool) -> None:
     measures = parse_measures(None if request.measure is None else [request.measure])
     checked("--rule", check_rule, manner.rule)
     if files.output == "-":
@@ -90,6 +92,7 @@ def tune(request: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
         raise typer.BadParameter("give --valid or --folds, not both", param_hint="--folds")
     families = _families(request, manner.jobs)
     files.check()
+    run.begin()
     data = read_data(files.data, dtype=np.float32 if request.float32 else None)
     note_one_query(data.n_queries, len(data))
     names = names_for(data, files.names)
@@ -111,10 +114,12 @@ def tune(request: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
         with doing("fitting the chosen model to all the data"):
             chosen = clone(best.family.model).set_params(**{best.family.parameter: best.value})
             chosen.fit(data.X, data.y, data.qid)
-        save_model(chosen, files.output, names, data.first_index)
+        fitted = replace(model_of(chosen, names, data.first_index), data=fingerprint(data, hashed=False))
+        write_model(run.recorded_in(fitted, request.seed), files.output)
         if files.journal is None:
             journal.remove()
     show(rows, best, str(measure), manner.rule, files.output, as_json)
+    run.compare(fitted)
     if note := end_of_grid(best.family.strength, best.family.values, best.value):
         say(f"note: {note}")
     if not as_json:

@@ -137,6 +137,11 @@ def read_model(path: str | Path, *, to_fit: bool = False) -> LinearModel | Kerne
         raise ValueError(f"{path} is a damaged rankwise model: {error}") from None
 
 
+def versions() -> dict[str, str]:
+    """What a model file says of the programs that wrote it."""
+    return {"rankwise": __version__, "python": platform.python_version(), "numpy": np.__version__}
+
+
 def _described(model: Model) -> dict[str, Json]:
     names, result = model.columns.names, model.result
     fit = None if result is None else {"objective": result.value} | {name: getattr(result, name) for name in SUMMARY}
@@ -149,9 +154,7 @@ def _described(model: Model) -> dict[str, Json]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "rankwise": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
+        **versions(),
         "kind": model.kind,
         "params": params,
         "n_features": model.columns.n_features,
@@ -213,6 +216,7 @@ def _revived(state: dict[str, Json]) -> LinearModel | KernelModel:
         n_queries=None if queries is None else int(queries),
         C=None if state.get("C") is None else float(state["C"]),
         scaling=scaling,
+        versions={name: state[name] for name in versions() if name in state},
         data=state.get("data"),
         run=state.get("run"),
     )

@@ -1,6 +1,6 @@
 """Fitted models as values: weights, the scaling before them, the columns, and how they were trained."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -39,6 +39,7 @@ class Model:
     n_queries  that it learnt from; None where that is not known
     C          what the sum over the pairs was multiplied by; None where there is no such sum, or that is not known
     data       the fingerprint of the training data (`rankwise.data.fingerprint`); None where that is not known
+    versions   of rankwise, Python and NumPy that wrote the file of a model that was read
     run        the command that trained it: its name, its options, its files with their hashes; None in Python
     """
 
@@ -49,6 +50,7 @@ class Model:
     n_queries: int | None = None
     C: float | None = None
     scaling: Scaling | None = None
+    versions: dict[str, str] = field(default_factory=dict)
     data: Fingerprint | None = None
     run: dict[str, Json] | None = None
 
