@@ -14,6 +14,7 @@ from rankwise.cli import demo
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 RANKWISE = shlex.join(commands.RANKWISE)
+TOML = re.compile(r"```toml\n# (\S+)\n(.*?)```", re.DOTALL)  # a file, with its name in the first line
 SHELL = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
@@ -39,6 +40,8 @@ def test_shell_examples(page, tmp_path, monkeypatch):
     lines = "\n".join(SHELL.findall(page.read_text())).replace("\\\n", " ").splitlines()
     if not any("demo --save" in line for line in lines):  # which makes them, and replaces none
         demo.save(".", force=False)
+    for name, text in TOML.findall(page.read_text()):
+        Path(name).write_text(text)
     for line in lines:
         command = line.split("   #")[0]
         if not line.startswith("rankwise "):
