@@ -98,8 +98,7 @@ def inner(u: AnyArray, v: AnyArray) -> float:
     """u·v, inf on overflow. Not by BLAS: its threads take longer to start, and their number changes the last bits."""
     if not isinstance(u, np.ndarray):
         return float(u @ v)
-    with np.errstate(over="ignore"):
-        return float(np.einsum("i,i->", u, v))
+    return float(np.einsum("i,i->", u, v))
 
 
 def length_of(v: AnyArray) -> float:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
+    from threadpoolctl import LibController
 
 Piece = TypeVar("Piece")
 Outcome = TypeVar("Outcome")
@@ -32,11 +32,11 @@ def thread_count(n_jobs: int | None = None) -> int:
 
 
 class _Blas:
-    """The state of `one_blas_thread`: the number of open contexts, and the object that lifts the limit."""
+    """The state of `one_blas_thread`: the number of open contexts, and what to restore after the last."""
 
     lock = allocate_lock()
     inside = 0
-    limit: "ThreadpoolController"
+    before: list[int]  # the number of threads of each library
 
 
 @contextmanager
@@ -47,7 +47,9 @@ def one_blas_thread() -> Iterator[None]:
     """
     with _Blas.lock:
         if _Blas.inside == 0:
-            _Blas.limit = _libraries().limit(limits=1, user_api="blas")
+            _Blas.before = [library.get_num_threads() for library in _libraries()]
+            for library in _libraries():
+                library.set_num_threads(1)
         _Blas.inside += 1
     try:
         yield
@@ -55,7 +57,8 @@ def one_blas_thread() -> Iterator[None]:
         with _Blas.lock:
             _Blas.inside -= 1
             if _Blas.inside == 0:
-                _Blas.limit.restore_original_limits()
+                for library, number in zip(_libraries(), _Blas.before, strict=True):
+                    library.set_num_threads(number)
 
 
 def enough_blas_threads(width: int) -> AbstractContextManager[None]:
@@ -67,10 +70,11 @@ def enough_blas_threads(width: int) -> AbstractContextManager[None]:
 
 
 @cache
-def _libraries() -> "ThreadpoolController":
+def _libraries() -> "list[LibController]":
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()  # finding the libraries takes a millisecond or two
+    found = ThreadpoolController().lib_controllers  # takes a millisecond or two
+    return [library for library in found if library.user_api == "blas"]
 
 
 def share(work: Callable[[Piece], Outcome], pieces: Iterable[Piece], n_threads: int) -> list[Outcome]:

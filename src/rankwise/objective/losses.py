@@ -182,9 +182,14 @@ def _checked(loss: object) -> Loss:
         raise TypeError(f"a loss must be a rankwise.losses.Loss; got {loss!r}")
     if not all(isinstance(piece, Piece) for piece in loss.pieces):
         raise TypeError(f"loss {loss}: pieces must be a tuple of Piece; got {loss.pieces!r}")
+    _check_shape(loss)
+    return loss
+
+
+@cache
+def _check_shape(loss: Loss) -> None:
     _check_pieces(loss)
     _check_values(loss)
-    return loss
 
 
 def _check_values(loss: Loss) -> None:

@@ -209,7 +209,8 @@ class MemoryRows:
 
 def lanes(blocks: list[Block], nbytes: int, size: int) -> list[list[Block]]:
     """The blocks divided into runs, each with a partial sum of `size` numbers; these take little memory beside X."""
-    most = int(np.clip(nbytes // (32 * max(size, 1)), *LANES))
+    fewest, most = LANES
+    most = min(max(nbytes // (32 * max(size, 1)), fewest), most)
     step = max(1, -(-len(blocks) // most))
     return [blocks[i : i + step] for i in range(0, len(blocks), step)]
 

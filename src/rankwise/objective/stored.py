@@ -35,7 +35,7 @@ Features: TypeAlias = Matrix | Source  # wherever it is stored
 
 def is_stored(X: object) -> bool:
     """Whether X is rows on disk, as returned by `rankwise.open_chunks`."""
-    return isinstance(X, Source)
+    return not isinstance(X, np.ndarray) and isinstance(X, Source)  # comparing with a protocol takes a while
 
 
 class StoredRows(MemoryRows):

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from rankwise.foundation.devices import AnyFloats
-from rankwise.foundation.memory import memory_at_hand
+from rankwise.foundation.memory import check_room
 
 LEAST_WEIGHT = 1e-150  # of the documents that weigh most: its square is still a normal number
 VECTORS = 12  # as long as X is wide, that a solver holds at a time
@@ -27,12 +27,8 @@ def naming_nan(X: object) -> Iterator[None]:
 
 def check_room_for_weights(n_features: int) -> None:
     """One sentence where not even a solver's few vectors of weights would fit."""
-    needed, at_hand = 8 * VECTORS * n_features, memory_at_hand()
-    if needed > at_hand:
-        raise MemoryError(
-            f"X has {n_features:,} features, and a solver's vectors of that length take {needed / 1e9:,.0f} GB where "
-            f"{at_hand / 1e9:,.0f} GB of memory are at hand: number the features without gaps"
-        )
+    needed = 8 * VECTORS * n_features
+    check_room(needed, f"a solver's work on {n_features:,} features", "number the features without gaps")
 
 
 def check_pair_weights(sample_weight: AnyFloats) -> None:
