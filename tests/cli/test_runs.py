@@ -175,6 +175,7 @@ def test_tuning_is_repeated(here):
     }
     assert "to the last bit" in run("tune", "--like", "m.json", "-o", "n.json").stderr
     assert (here / "m.json").read_bytes() == (here / "n.json").read_bytes()
+    assert "m.json is both read and written" in run("tune", "--like", "m.json", "-o", "m.json", code=1).stderr
     assert "m.json is a model of `rankwise tune`" in run("train", "--like", "m.json", code=1).stderr
     assert "--no-early-stopping" in run("inspect", "m.json").stdout
 
@@ -283,6 +284,13 @@ def test_a_model_of_python_has_no_run(here):
     size = "570 documents in 40 queries, 5 labels from 0 to 4"
     assert f"trained on {size}, {state(here / 'm.json')['data']['hash']}\n" in run("inspect", "m.json").stdout
     assert load_model("m.json").n_features_in_ == 13
+
+
+def test_a_file_that_is_called_like_an_option_is_shown_as_a_file(here):
+    (here / "--force").write_bytes((here / "test.txt").read_bytes())
+    run("train", "-o", "m.json", "--C", "0.01", "--", "--force", "train.txt")
+    assert "trained by rankwise train --C=0.01 --seed=0 -- --force train.txt\n" in run("inspect", "m.json").stdout
+    assert "to the last bit" in run("train", "--like", "m.json").stderr
 
 
 def test_inspect_tells_where_a_model_comes_from(here):

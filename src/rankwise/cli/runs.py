@@ -22,6 +22,8 @@ from rankwise.foundation.strict_json import Json
 from rankwise.model_io.files import versions
 from rankwise.rankers.models import KernelModel, LinearModel, Model
 
+_SHOWN = 40  # characters of a version
+
 
 def data_files(ctx: typer.Context, data: list[str] | None) -> list[str]:
     """The files that were typed or, if none were, those of --config or --like."""
@@ -53,6 +55,11 @@ class Run:
         self.hashes: dict[str, str | None] = {}
         self.hashing = Thread(target=self._hash, daemon=True)
 
+    @property
+    def reads(self) -> list[str]:
+        """Every file that the command reads."""
+        return self.files + ([] if self.before is None else [self.before.path])
+
     def begin(self) -> None:
         """Start to hash the files. A repeated run waits for it: an error if a file is not what it was."""
         self.states = {path: _state(path) for path in self.files}
@@ -67,12 +74,12 @@ class Run:
 
     def _check(self, before: Before) -> None:
         run: dict[str, Json] = before.model.run or {}
-        named = {path for name in READ for path in np.atleast_1d(run["options"].get(name, [])).tolist()}
+        named = {path for name in READ for path in _each(run["options"].get(name, []))}
         for path in self.files:
             if path in named and not before.may_change:  # others were typed
                 _check_unchanged(path, run["files"].get(path), self.hashes.get(path), before.path)
         if other := sorted(before.model.versions.items() - versions().items()):
-            others = ", ".join(f"{name} {version}" for name, version in other)
+            others = ", ".join(f"{name} {version[:_SHOWN]}" for name, version in other)
             say(f"note: {before.path} was trained with {others}; weights may differ in their last digits")
 
     def recorded_in(self, model: Model, seed: int | None) -> Model:
@@ -167,7 +174,7 @@ def _weights(model: Model) -> list[Floats]:
 def origin(model: Model) -> list[str]:
     """Where a model comes from, in lines: versions, data, command, files."""
     data, run = model.data, model.run
-    lines = [f"written by {', '.join(f'{name} {version}' for name, version in model.versions.items())}"]
+    lines = [f"written by {', '.join(f'{name} {version[:_SHOWN]}' for name, version in model.versions.items())}"]
     if data is not None:
         labels = data["labels"]
         size = f"{counted(data['rows'], 'documents')} in {counted(data['queries'], 'queries')}"
@@ -179,15 +186,20 @@ def origin(model: Model) -> list[str]:
     return lines
 
 
+def _each(value: Json) -> list[str]:
+    """The values of an option, as texts."""
+    return [str(one) for one in (value if isinstance(value, list) else [value])]
+
+
 def _words(options: dict[str, Json]) -> list[str]:
     """Options as they are typed."""
-    words: list[str] = []
+    words, data = [], []
     for name, value in options.items():
-        values = [str(one) for one in (value if isinstance(value, list) else [value])]
         if name == "data":
-            words = values + words
+            data = _each(value)
         elif isinstance(value, bool):
             words.append(f"--{name}" if value else f"--no-{name}")
         else:
-            words += [f"--{name}={one}" for one in values]
-    return words
+            words += [f"--{name}={one}" for one in _each(value)]
+    looks_like_option = any(one.startswith("-") and one != "-" for one in data)
+    return [*words, "--", *data] if looks_like_option else [*data, *words]

@@ -65,8 +65,7 @@ class Files:
     def notes(self) -> str:
         return self.journal or self.output + ".journal"
 
-    def check(self) -> None:
-        reads = [*self.data, self.valid, self.names]
+    def check(self, reads: list[str]) -> None:
         check_distinct([self.output, self.notes])
         check_target(self.output, reads, self.force, is_model_file, "rankwise model")
         check_unread(self.notes, reads)
@@ -91,7 +90,7 @@ def tune(request: Tuning, files: Files, manner: Manner, run: Run, as_json: bool)
     if files.valid is not None and request.folds is not None:
         raise typer.BadParameter("give --valid or --folds, not both", param_hint="--folds")
     families = _families(request, manner.jobs)
-    files.check()
+    files.check(run.reads)
     run.begin()
     data = read_data(files.data, dtype=np.float32 if request.float32 else None)
     note_one_query(data.n_queries, len(data))

@@ -59,9 +59,8 @@ class Training:
 
     def begin(self) -> None:
         """Check the output before any work is done, and begin the record of the run."""
-        reads = [*self.data, self.valid, self.names, None if self.run.before is None else self.run.before.path]
         if self.output is not None:
-            check_target(self.output, reads, self.force, is_model_file, "rankwise model")
+            check_target(self.output, self.run.reads, self.force, is_model_file, "rankwise model")
         self.run.begin()
 
     def write(self, model: Model) -> None:

@@ -217,7 +217,7 @@ def _sparse_moments(X: Sparse) -> tuple[Floats, Floats]:
     values -= mean[columns]
     rounding = np.bincount(columns, values, minlength=d) - zeros * mean
     squares = np.bincount(columns, values * values, minlength=d) + zeros * mean**2
-    return mean, np.maximum(squares - rounding**2 / n, 0.0) / n  # rounding may leave less than 0
+    return mean, (squares - rounding**2 / n) / n
 
 
 def _inverse(spread: Floats) -> Floats:
