@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rankwise.exporting.targets import register_export
     from rankwise.joining.matching import join
     from rankwise.metrics import compare, evaluate, register_measure
-    from rankwise.model_io.files import load_model, save_model
+    from rankwise.model_io.files import load_model, model_schema, save_model
     from rankwise.objective import losses
     from rankwise.objective.losses import register_loss
     from rankwise.pairs.preferences import Preferences
@@ -63,6 +63,7 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "make_ranking": "data.synthetic",
     "make_scorer": "estimators.scorer",
     "metrics": "",
+    "model_schema": "model_io.files",
     "model_selection": "",
     "open_chunks": "data.chunks",
     "preprocessing": "",
@@ -109,6 +110,7 @@ __all__ = [
     "make_ranking",
     "make_scorer",
     "metrics",
+    "model_schema",
     "model_selection",
     "open_chunks",
     "preprocessing",

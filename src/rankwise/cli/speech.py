@@ -151,7 +151,7 @@ def shown_plainly(words: Sequence[str] = ()) -> Iterator[None]:
     except Exception as error:
         is_help = type(error).__name__ == "NoArgsIsHelpError"  # its message is the help, of many lines
         if hasattr(error, "format_message") and not is_help:  # a ClickException, click's or one of typer's own
-            cure = _several_in_one(getattr(error, "param", None), words)
+            cure = _several_in_one(getattr(error, "param", None), words) or _not_typed(error, words)
             vars(error)["message"] = visible(vars(error)["message"] + cure)
         raise
 
@@ -167,6 +167,14 @@ def _several_in_one(param: object, words: Sequence[str]) -> str:
     if not getattr(param, "multiple", False):
         return " (it takes one value; `rankwise tune` chooses among several)"
     return f" (repeat the option: {' '.join(f'{options[0]} {one}' for one in value.split(','))})"
+
+
+def _not_typed(error: Exception, words: Sequence[str]) -> str:
+    """Where a wrong value comes from, if not from the command line."""
+    param, context = getattr(error, "param", None), getattr(error, "ctx", None)
+    is_typed = any(word.partition("=")[0] in getattr(param, "opts", []) for word in words)
+    is_set = getattr(param, "name", None) in (getattr(context, "default_map", None) or {})
+    return " (set by --config or --like)" if is_set and not is_typed else ""
 
 
 def checked(option: str, read: Callable[[Given], Value], given: Given) -> Value:
