@@ -32,6 +32,7 @@ ROOMS = [  # docs/tour.md tells what each is for
     "estimators",
     "papers",
     "model_io",
+    "serving",
     "distributed",
     "report",
     "cli",

@@ -11,6 +11,7 @@ from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
 from rankwise.cli.options import DATA_HELP, Data, Force, Jobs, Json, Measures, Model, Qrels, Unjudged, UnretrievedLast
 from rankwise.cli.plot import plot
+from rankwise.cli.serve import serve
 from rankwise.cli.speech import answer, command, say, shown_plainly
 from rankwise.cli.tune import tune
 
@@ -175,6 +176,7 @@ def evaluate(
 
 
 app.command()(compare)
+app.command()(serve)
 app.add_typer(plot)
 
 
