@@ -39,12 +39,12 @@ class Features:
         return feature_names(known.n_features, known.first_index) if known.names is None else list(known.names)
 
     @cached_property
-    def _column(self) -> dict[str, int]:
-        """Of each name; numbered features may also be given without the f."""
-        column = {name: i for i, name in enumerate(self.names)}
+    def columns_by_name(self) -> dict[str, int]:
+        """Numbered features may also be given without the f."""
+        columns = {name: i for i, name in enumerate(self.names)}
         if self.columns.names is None:
-            column |= {name.removeprefix("f"): i for name, i in column.items()}
-        return column
+            columns |= {name.removeprefix("f"): i for name, i in columns.items()}
+        return columns
 
     def matrix(self, request: Request) -> Floats:
         """One row per document of the request; finite numbers only."""
@@ -68,24 +68,22 @@ class Features:
     def _known(self, block: Block, ids: Sequence[Id]) -> tuple[Sequence[int], list[Collection[Json]]]:
         """The columns of the model that the block has, and the values of its documents for these."""
         n_features, rows = self.columns.n_features, list(block.values)
-        if block.names is None:
-            for place, row in zip(block.places, rows, strict=True):
-                if len(row) != n_features:
-                    raise RequestError(f"{_document(ids, place)} has {len(row):,} features, the model {n_features:,}")
-            return range(n_features), rows
+        width = n_features if block.names is None else len(block.names)
         for place, row in zip(block.places, rows, strict=True):
-            if len(row) != len(block.names):
-                found = f"{len(row):,} features for {len(block.names):,} names"
-                raise RequestError(f"{_document(ids, place)} has {found}")
-        document = _document(ids, block.places[0]) if block.places else "the request"
-        known = [place for place, name in enumerate(block.names) if name in self._column]
-        if len(known) < len(block.names) and not self.ignore_unknown:
-            raise RequestError(self._unknown(document, next(one for one in block.names if one not in self._column)))
-        columns = [self._column[block.names[place]] for place in known]
-        self._check(document, columns)
-        if len(known) < len(block.names):
+            if len(row) != width:
+                raise RequestError(f"document {shown(ids[place])} has {len(row):,} features, expected {width:,}")
+        if block.names is None:
+            return range(n_features), rows
+        document = f"document {shown(ids[block.places[0]])}" if rows else "the request"
+        known = [place for place, name in enumerate(block.names) if name in self.columns_by_name]
+        if len(known) < width:
+            if not self.ignore_unknown:
+                raise RequestError(self._unknown(document, block.names))
             rows = [[values[place] for place in known] for values in map(list, rows)]
-        return range(n_features) if columns == list(range(n_features)) else columns, rows
+        columns = [self.columns_by_name[block.names[place]] for place in known]
+        self._check(document, columns)
+        in_order = len(columns) == n_features and columns == list(range(n_features))
+        return range(n_features) if in_order else columns, rows
 
     def _check(self, document: str, columns: list[int]) -> None:
         """Raise an error if a feature is given twice, or is missing and must not be."""
@@ -100,7 +98,8 @@ class Features:
             count = "a feature" if len(lacking) == 1 else f"{len(lacking):,} features"
             raise RequestError(f"{document} lacks {count}: {listed}; send all, or serve the model with --missing VALUE")
 
-    def _unknown(self, document: str, name: str) -> str:
+    def _unknown(self, document: str, names: Sequence[str]) -> str:
+        name = next(one for one in names if one not in self.columns_by_name)
         most_names, longest = COMPARED
         few = len(self.names) <= most_names and len(name) <= longest
         near = get_close_matches(name, self.names, 1) if few else []
@@ -134,7 +133,3 @@ class Features:
         if isinstance(value, int) and not isinstance(value, bool):
             return f"{what} = {shown(value)}, which is too large"
         return f"{what} = {described(value)}, expected a number"
-
-
-def _document(ids: Sequence[Id], place: int) -> str:
-    return f"document {shown(ids[place])}"
