@@ -196,7 +196,10 @@ def _json(content: Json, status: int = 200) -> Response:
 
 def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestError)
-    return _json({"error": str(error)}, error.status)
+    response = _json({"error": str(error)}, error.status)
+    if error.status == TIMED_OUT:
+        response.headers["connection"] = "close"  # nobody waits for the rest of the body
+    return response
 
 
 def _not_routed(request: Request, error: Exception) -> Response:

@@ -61,7 +61,10 @@ def serve(model: ModelFile, listening: socket.socket, limits: Limits, workers: i
     if workers == 1:
         _work(model, listening, limits, counters)
     else:
-        _supervise(lambda row: _work(model, listening, limits, counters.of_worker(row), os.getppid()), workers)
+        parent = os.getpid()
+        _supervise(
+            lambda row: _work(model, listening, limits, counters.of_worker(row), parent), workers, listening.close
+        )
 
 
 def _work(
@@ -136,14 +139,16 @@ def _protocol(seconds: float) -> type[asyncio.Protocol]:
     return Punctual
 
 
-def _supervise(work: Callable[[int], None], workers: int) -> None:
-    """Run `work(0)`, `work(1)`, ... in processes of their own, each started anew if it dies."""
+def _supervise(work: Callable[[int], None], workers: int, close: Callable[[], None]) -> None:
+    """Run `work(0)`, `work(1)`, ... in processes of their own, each started anew if it dies; `close` when they stop."""
     running: dict[int, int] = {}  # process id -> its row
     stopping = False
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         nonlocal stopping
-        stopping |= number != signal.SIGHUP
+        if number != signal.SIGHUP:
+            stopping = True
+            close()
         for pid in running:
             os.kill(pid, signal.SIGTERM if stopping else number)
 
