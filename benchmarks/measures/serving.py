@@ -1,4 +1,4 @@
-"""`rankwise serve` on loopback: 100 documents with 136 features per request, in both forms; and what malformed requests
+"""`rankwise serve` on loopback: 100 documents with 136 features per request, in all forms; and what malformed requests
 get.
 
 Clients are processes with one connection each, which ask again as soon as they are answered; they need processor time
@@ -7,6 +7,7 @@ second.
 """
 
 import asyncio
+import base64
 import http.client
 import json
 import re
@@ -63,12 +64,18 @@ def write_model(path: Path) -> list[str]:
 
 
 def bodies(names: list[str]) -> dict[str, bytes]:
-    rows = np.random.default_rng(1).random((DOCUMENTS, len(names))).round(6).tolist()
+    X = np.random.default_rng(1).random((DOCUMENTS, len(names))).round(6)
+    rows = X.tolist()
     ids = [f"document-{i}" for i in range(DOCUMENTS)]
     documents = [
         {"id": one, "features": dict(zip(names, row, strict=True))} for one, row in zip(ids, rows, strict=True)
     ]
-    forms = {"compact": {"ids": ids, "names": names, "features": rows}, "by name": {"documents": documents}}
+    packed = base64.b64encode(X.astype("<f4").tobytes()).decode()
+    forms = {
+        "by name": {"documents": documents},
+        "compact": {"ids": ids, "names": names, "features": rows},
+        "packed": {"ids": ids, "names": names, "features": packed, "dtype": "float32"},
+    }
     return {form: json.dumps(request).encode() for form, request in forms.items()}
 
 

@@ -24,7 +24,7 @@ def test_the_page(tmp_path, monkeypatch):
     run(*re.search(r"^rankwise (train .*)$", text, re.M).group(1).split())
     options = re.search(r"^rankwise serve model.json --port 8000(.*)$", text, re.M).group(1).split()
     examples = EXAMPLE.findall(text)
-    assert len(examples) == 4
+    assert len(examples) == 5
     with running(tmp_path, *options) as server:
         for commands, shown in examples:
             ready = commands.replace("http://127.0.0.1:8000", f"http://127.0.0.1:{server.port}")

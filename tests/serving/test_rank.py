@@ -1,5 +1,6 @@
 """`rank`: a request in, a response out, without HTTP; held against the rankers' own predictions."""
 
+import base64
 import subprocess
 import sys
 
@@ -62,6 +63,46 @@ def test_all_forms_give_the_same(model):
     ):
         assert rank(model, request) == expected
     assert rank(model, {"features": rows}) == expected | {"order": [1, 2, 0]}
+
+
+def packed(rows, dtype="float64", **fields):
+    numbers = np.array(rows, dtype={"float32": "<f4", "float64": "<f8"}[dtype])
+    text = base64.b64encode(numbers.tobytes()).decode()
+    return {"ids": [f"d{i}" for i in range(len(rows))], "features": text, "dtype": dtype} | fields
+
+
+def test_packed_features_give_the_same(model):
+    rows = [[1, 1, 0], [3.5, 0, 2], [2, 0, -1e-3]]
+    expected = rank(model, {"documents": documents(*rows)})
+    assert rank(model, packed(rows)) == expected
+    turned = packed([row[::-1] for row in rows], names=list(NAMES[::-1]))
+    assert rank(model, turned) == expected
+    assert rank(model, packed(rows, "float32"))["scores"] == pytest.approx(expected["scores"], rel=1e-6)
+    more = packed([[*row, np.inf] for row in rows], names=[*NAMES, "other"])
+    assert rank(linear([1.0, -2.0, 0.5], NAMES, ignore_unknown=True), more) == expected
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (packed([[1, 2, np.nan]]), 'document "d0" has the feature "clicks" = NaN'),
+        (packed([[1, 2]]), 'document "d0" has 2 features, expected 3'),
+        (packed([[1, 2, 3]], ids=["a", "b"]), '"features" has 24 bytes, which are not 2 equal rows of float64'),
+        (packed([[1, 2, 3]], ids=[]), 'packed features need "ids"'),
+        (packed([[1, 2, 3]], ids=None), 'packed features need "ids"'),
+        (
+            packed([[1, 2, 3]], dtype="float64") | {"dtype": "int8"},
+            '"dtype" is "int8", expected "float32" or "float64"',
+        ),
+        (packed([[1, 2, 3]]) | {"dtype": None}, '"dtype" is null'),
+        (packed([[1, 2, 3]]) | {"features": "AAA"}, '"features" is a text, but not base64'),
+        (packed([[1, 2, 3]]) | {"features": "\u00fc==="}, '"features" is a text, but not base64'),
+        ({"features": [[1, 2, 3]], "dtype": "float64"}, '"dtype" is for packed features'),
+        (packed([[1, 2, 3]] * 11), "the request has 11 documents"),
+    ],
+)
+def test_packed_features_that_are_wrong(model, request_, said):
+    assert said in refusal(model, request_, most_documents=10)
 
 
 def test_equal_scores_stay_in_the_order_given(model):

@@ -14,8 +14,8 @@ from rankwise.foundation.strict_json import Json, shown
 from rankwise.rankers.models import LinearModel
 from rankwise.serving.counters import DOCUMENTS, FAILED_RELOADS, RELOADS, Counters
 from rankwise.serving.model_file import ModelFile, ModelInMemory
-from rankwise.serving.ranking import MOST_DOCUMENTS, RankedModel, rank
-from rankwise.serving.requests import MALFORMED, TOO_LARGE, RequestError, parse
+from rankwise.serving.ranking import MOST_DOCUMENTS, RankedModel, answer
+from rankwise.serving.requests import MALFORMED, TOO_LARGE, RequestError, parse, read
 
 try:
     from starlette.applications import Starlette
@@ -98,9 +98,9 @@ class Service:
     counters: Counters
 
     async def rank(self, request: Request) -> Response:
-        given = parse(await self._body(request))
-        response = rank(self.source.current, given, self.limits.documents)
-        self.counters.add(DOCUMENTS, len(given["documents" if "documents" in given else "features"]))
+        query = read(parse(await self._body(request)), self.limits.documents)
+        response = answer(self.source.current, query)
+        self.counters.add(DOCUMENTS, len(query.ids))
         return _json(response)
 
     async def _body(self, request: Request) -> bytes:

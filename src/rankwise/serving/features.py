@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from itertools import chain
 from math import isfinite
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from rankwise.foundation.arrays import Floats
 from rankwise.foundation.names import feature_names
 from rankwise.foundation.strict_json import Json, is_number, shown
 from rankwise.serving.requests import Block, Id, Request, RequestError, described
+
+Rows: TypeAlias = Sequence[Collection[Json]] | Floats
 
 MOST_NUMBERS = 1 << 24  # of a matrix: 128 MiB
 NAMES_SHOWN = 5
@@ -65,21 +68,24 @@ class Features:
             X[np.ix_(block.places, columns)] = numbers
         return np.empty(shape) if X is None else X
 
-    def _known(self, block: Block, ids: Sequence[Id]) -> tuple[Sequence[int], list[Collection[Json]]]:
+    def _known(self, block: Block, ids: Sequence[Id]) -> tuple[Sequence[int], Rows]:
         """The columns of the model that the block has, and the values of its documents for these."""
-        n_features, rows = self.columns.n_features, list(block.values)
+        n_features, rows = self.columns.n_features, block.values
         width = n_features if block.names is None else len(block.names)
         for place, row in zip(block.places, rows, strict=True):
             if len(row) != width:
                 raise RequestError(f"document {shown(ids[place])} has {len(row):,} features, expected {width:,}")
         if block.names is None:
             return range(n_features), rows
-        document = f"document {shown(ids[block.places[0]])}" if rows else "the request"
+        document = f"document {shown(ids[block.places[0]])}" if block.places else "the request"
         known = [place for place, name in enumerate(block.names) if name in self.columns_by_name]
         if len(known) < width:
             if not self.ignore_unknown:
                 raise RequestError(self._unknown(document, block.names))
-            rows = [[values[place] for place in known] for values in map(list, rows)]
+            if isinstance(rows, np.ndarray):
+                rows = rows[:, known]
+            else:
+                rows = [[values[place] for place in known] for values in map(list, rows)]
         columns = [self.columns_by_name[block.names[place]] for place in known]
         self._check(document, columns)
         in_order = len(columns) == n_features and columns == list(range(n_features))
@@ -106,7 +112,11 @@ class Features:
         hint = f"; did you mean {shown(near[0])}?" if near else ""
         return f"{document} has the feature {shown(name)}, which the model does not have{hint}"
 
-    def _numbers(self, columns: Sequence[int], rows: list[Collection[Json]], ids: list[Id]) -> Floats:
+    def _numbers(self, columns: Sequence[int], rows: Rows, ids: list[Id]) -> Floats:
+        if isinstance(rows, np.ndarray):
+            if np.isfinite(rows).all():
+                return rows
+            rows = rows.tolist()
         values = list(chain.from_iterable(rows))
         kinds = set(map(type, values))
         if type(None) in kinds and self.missing is not None:

@@ -82,7 +82,10 @@ def rank(model: RankedModel, given: Json, most_documents: int = MOST_DOCUMENTS) 
 
     Documents with equal scores stay in the order in which they were given. RequestError says what is wrong.
     """
-    request = read(given, most_documents)
+    return answer(model, read(given, most_documents))
+
+
+def answer(model: RankedModel, request: Request) -> dict[str, Json]:
     X = model.features.matrix(request)
     response: dict[str, Json] = {} if request.query is None else {"query": request.query}
     if not len(X):

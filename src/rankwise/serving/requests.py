@@ -2,21 +2,27 @@
 
     {"documents": [{"id": "a", "features": {"bm25": 1.5, ...}}, ...]}     features by name, or as a list
     {"ids": ["a", ...], "features": [[1.5, ...], ...], "names": [...]}    compact; ids and names are optional
+    {"ids": ["a", ...], "features": "AADAPw==...", "dtype": "float32"}    packed: base64 of the little-endian numbers
 
-Both may have `query` (returned as it is), `top` and `explain`. Nothing else is accepted, so that the depth of the JSON
+All may have `query` (returned as it is), `top` and `explain`. Nothing else is accepted, so that the depth of the JSON
 needs no check of its own.
 """
 
+import binascii
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
+from rankwise.foundation.arrays import Floats
 from rankwise.foundation.strict_json import Json, is_count, named_once, shown
 
 Id: TypeAlias = str | int
 OPTIONAL = ("query", "top", "explain")
-DOCUMENTS, COMPACT = ("documents", *OPTIONAL), ("features", "ids", "names", *OPTIONAL)
+DOCUMENTS, COMPACT = ("documents", *OPTIONAL), ("features", "ids", "names", "dtype", *OPTIONAL)
+PACKED = {"float32": "<f4", "float64": "<f8"}
 MALFORMED, TOO_LARGE, UNSUITABLE = 400, 413, 422  # HTTP status: not JSON, too many bytes, not what a ranking needs
 
 
@@ -34,12 +40,12 @@ class Block:
 
     places  of the documents in the request
     names   of the features; None if they are in the order of the model
-    values  the features of each document
+    values  the features of each document; an array if they were packed
     """
 
     places: Sequence[int]
     names: tuple[str, ...] | None
-    values: Sequence[Collection[Json]]
+    values: Sequence[Collection[Json]] | Floats
 
 
 @dataclass(frozen=True)
@@ -80,11 +86,7 @@ def read(given: Json, most_documents: int) -> Request:
     if compact and "features" not in given:
         raise RequestError('the request has neither "documents" nor "features"')
     _check_fields(given, COMPACT if compact else DOCUMENTS, "the request")
-    field = "features" if compact else "documents"
-    documents = _list(given[field], f'"{field}"')
-    if len(documents) > most_documents:
-        raise RequestError(f"the request has {len(documents):,} documents, at most {most_documents:,} are allowed")
-    ids, blocks = _compact(given, documents) if compact else _documents(documents)
+    ids, blocks = _compact(given, most_documents) if compact else _documents(given["documents"], most_documents)
     query = given.get("query")
     if query is not None:
         _check_id(query, '"query"')
@@ -96,31 +98,54 @@ def read(given: Json, most_documents: int) -> Request:
     return Request(query, ids, blocks, len(ids) if top is None else top, None if explain is True else int(explain))
 
 
-def _compact(given: dict[str, Json], rows: list[Json]) -> tuple[Sequence[Id], list[Block]]:
-    ids: Sequence[Id] = range(len(rows))
-    if "ids" in given:
-        ids = _list(given["ids"], '"ids"')
+def _compact(given: dict[str, Json], most: int) -> tuple[Sequence[Id], list[Block]]:
+    ids = _list(given["ids"], '"ids"', most) if "ids" in given else None
+    rows: list[Json] | Floats
+    if isinstance(given["features"], str):
+        rows = _unpacked(given["features"], given.get("dtype"), ids)
+    elif "dtype" in given:
+        raise RequestError('"dtype" is for packed features: leave it out, or send "features" in base64')
+    else:
+        rows = _list(given["features"], '"features"', most)
+        for place, row in enumerate(rows):
+            if not isinstance(row, list):
+                raise RequestError(f'"features"[{place}] is {described(row)}, expected a list of numbers')
+    if ids is not None:
         if len(ids) != len(rows):
             raise RequestError(f'"ids" has {len(ids):,} entries and "features" {len(rows):,}')
         for place, one in enumerate(ids):
             _check_id(one, f'"ids"[{place}]')
         _check_distinct(ids)
-    for place, row in enumerate(rows):
-        if not isinstance(row, list):
-            raise RequestError(f'"features"[{place}] is {described(row)}, expected a list of numbers')
     names = given.get("names")
     if names is not None:
         for place, name in enumerate(_list(names, '"names"')):
             if not isinstance(name, str):
                 raise RequestError(f'"names"[{place}] is {described(name)}, expected a text')
-    return ids, [Block(range(len(rows)), None if names is None else tuple(names), rows)]
+    everywhere = range(len(rows))
+    return everywhere if ids is None else ids, [Block(everywhere, None if names is None else tuple(names), rows)]
 
 
-def _documents(documents: list[Json]) -> tuple[Sequence[Id], list[Block]]:
+def _unpacked(text: str, dtype: Json, ids: list[Json] | None) -> Floats:
+    """One row per id."""
+    if not isinstance(dtype, str) or dtype not in PACKED:
+        raise RequestError(f'"dtype" is {described(dtype)}, expected "float32" or "float64" for packed features')
+    if not ids:
+        raise RequestError('packed features need "ids", at least one: these say how many rows there are')
+    try:
+        packed = binascii.a2b_base64(text, strict_mode=True)
+    except ValueError as error:
+        raise RequestError(f'"features" is a text, but not base64: {error}') from None
+    per_row, rest = divmod(len(packed), len(ids) * np.dtype(PACKED[dtype]).itemsize)
+    if rest:
+        raise RequestError(f'"features" has {len(packed):,} bytes, which are not {len(ids):,} equal rows of {dtype}')
+    return np.frombuffer(packed, PACKED[dtype]).astype(np.float64).reshape(len(ids), per_row)
+
+
+def _documents(given: Json, most: int) -> tuple[Sequence[Id], list[Block]]:
     """Ids, and the documents in blocks of equal names: usually one."""
     alike: dict[tuple[str, ...] | None, tuple[list[int], list[Collection[Json]]]] = {}
     ids = []
-    for place, document in enumerate(documents):
+    for place, document in enumerate(_list(given, '"documents"', most)):
         where = f'"documents"[{place}]'
         if not isinstance(document, dict):
             raise RequestError(f"{where} is {described(document)}, expected an object with an id and features")
@@ -148,9 +173,11 @@ def _check_fields(given: dict[str, Json], known: Sequence[str], where: str) -> N
         raise RequestError(f"{where} has an unknown field {shown(unknown)}, expected {expected}")
 
 
-def _list(value: Json, where: str) -> list[Json]:
+def _list(value: Json, where: str, most: int | None = None) -> list[Json]:
     if not isinstance(value, list):
         raise RequestError(f"{where} is {described(value)}, expected a list")
+    if most is not None and len(value) > most:
+        raise RequestError(f"the request has {len(value):,} documents, at most {most:,} are allowed")
     return value
 
 

@@ -5,6 +5,7 @@ again. Workers are forked from a process that only starts them anew and passes s
 """
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -88,6 +89,8 @@ def _work(
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn takes their place, and raises them again at its end
         signal.signal(number, server.stop)
     signal.signal(signal.SIGHUP, lambda *_: model.ask_to_reload())
+    gc.collect()
+    gc.freeze()  # what is there now stays: collections in the middle of requests need not look at it
     server.run(sockets=[listening])
 
 
