@@ -10,7 +10,7 @@ import pytest
 from rankwise import KernelRankSVM, RankSVM, ScaledRanker, make_ranking, save_model
 from rankwise.data.columns import ModelColumns
 from rankwise.rankers.models import LinearModel
-from rankwise.serving import RankedModel, rank
+from rankwise.serving import ServedModel, rank
 from rankwise.serving.requests import RequestError, parse
 
 NAMES = ("bm25", "pagerank", "clicks")
@@ -19,7 +19,7 @@ NAMES = ("bm25", "pagerank", "clicks")
 def linear(coef, names=None, first_index=1, **reading):
     columns = ModelColumns(len(coef), first_index, names)
     model = LinearModel(kind="RankSVM", params={}, columns=columns, coef=np.array(coef, dtype=float))
-    return RankedModel.of(model, **reading)
+    return ServedModel.of(model, **reading)
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_scores_are_those_of_predict(scaler, tmp_path):
     query = data.X[data.qid == data.qid[0]]
     one_query = {} if scaler is None else {"qid": np.zeros(len(query))}
     expected = ranker.predict(query, **one_query)
-    for served in (RankedModel.of(ranker), RankedModel.of(tmp_path / "model.json")):
+    for served in (ServedModel.of(ranker), ServedModel.of(tmp_path / "model.json")):
         response = rank(served, {"features": query.tolist(), "explain": True})
         assert response["order"] == np.argsort(-expected, kind="stable").tolist()
         assert response["scores"] == expected[response["order"]].tolist()
@@ -141,7 +141,7 @@ def test_kernel_models_rank_but_do_not_explain(tmp_path):
     data = make_ranking(4, 8, 3, random_state=0)
     ranker = KernelRankSVM(kernel="rbf").fit(data.X, data.y, data.qid)
     save_model(ranker, tmp_path / "kernel.json", NAMES)
-    served = RankedModel.of(tmp_path / "kernel.json")
+    served = ServedModel.of(tmp_path / "kernel.json")
     rows = data.X[:5].tolist()
     response = rank(served, {"documents": documents(*rows)})
     assert sorted(response["scores"], reverse=True) == response["scores"]
@@ -237,8 +237,8 @@ def test_no_documents_are_an_empty_order(model):
 def test_what_cannot_be_scaled_is_refused():
     data = make_ranking(4, 8, 2, random_state=0)
     ranker = ScaledRanker(RankSVM(), "query-minmax").fit(data.X, data.y, data.qid)
-    said = refusal(RankedModel.of(ranker), {"features": [[1e308, 0], [-1e308, 0]]})
-    assert said.startswith("the features cannot be scaled: ")
+    said = refusal(ServedModel.of(ranker), {"features": [[1e308, 0], [-1e308, 0]]})
+    assert said.startswith("the documents cannot be scored: ")
 
 
 def test_small_requests_cannot_take_much_memory_or_time():
@@ -273,8 +273,8 @@ def test_linear_models_are_served_without_heavy_imports(tmp_path):
     save_model(ScaledRanker(RankSVM(), "query-zscore").fit(data.X, data.y, data.qid), tmp_path / "model.json")
     code = f"""
 import sys
-from rankwise.serving import RankedModel, rank
-model = RankedModel.of({str(tmp_path / "model.json")!r})
+from rankwise.serving import ServedModel, rank
+model = ServedModel.of({str(tmp_path / "model.json")!r})
 assert not {{"starlette", "uvicorn"}} & set(sys.modules)
 assert len(rank(model, {{"features": [[1, 2, 3], [4, 5, 6]]}})["order"]) == 2
 from rankwise.serving import make_app

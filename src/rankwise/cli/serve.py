@@ -7,6 +7,7 @@ import typer
 
 from rankwise.cli.options import Model
 from rankwise.cli.speech import checked, command, counted, say
+from rankwise.serving.limits import DEFAULTS, Limits
 
 Host = Annotated[str, typer.Option(metavar="NAME", help="Address to listen on; 0.0.0.0 for all networks.")]
 Port = Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port to listen on; 0: the system chooses.")]
@@ -30,9 +31,9 @@ def serve(
     workers: Workers = 1,
     missing: Missing = None,
     ignore_unknown: IgnoreUnknown = False,
-    max_bytes: MostBytes = 8 << 20,
-    max_documents: MostDocuments = 10_000,
-    timeout: Timeout = 10.0,
+    max_bytes: MostBytes = DEFAULTS.size,
+    max_documents: MostDocuments = DEFAULTS.documents,
+    timeout: Timeout = DEFAULTS.seconds,
 ) -> None:
     """Rank the documents of queries over HTTP: POST /rank, GET /model, /health and /metrics.
 
@@ -42,7 +43,6 @@ def serve(
     """
     from rankwise.data.columns import check_missing
     from rankwise.serving import server
-    from rankwise.serving.app import Limits
     from rankwise.serving.model_file import ModelFile
 
     checked("--missing", check_missing, missing)

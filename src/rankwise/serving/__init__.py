@@ -8,12 +8,13 @@ HTTP. `app` is the ASGI application (Starlette), `model_file` the model that it 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rankwise.serving.app import Limits, make_app
-    from rankwise.serving.ranking import RankedModel, rank
+    from rankwise.serving.app import make_app
+    from rankwise.serving.limits import Limits
+    from rankwise.serving.ranking import ServedModel, rank
 
-_HOME = {"Limits": "app", "RankedModel": "ranking", "make_app": "app", "rank": "ranking"}
+_HOME = {"Limits": "limits", "ServedModel": "ranking", "make_app": "app", "rank": "ranking"}
 
-__all__ = ["Limits", "RankedModel", "make_app", "rank"]
+__all__ = ["Limits", "ServedModel", "make_app", "rank"]
 
 
 def __getattr__(name: str) -> object:

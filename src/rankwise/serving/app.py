@@ -13,8 +13,9 @@ from rankwise import __version__
 from rankwise.foundation.strict_json import Json, shown
 from rankwise.rankers.models import LinearModel
 from rankwise.serving.counters import DOCUMENTS, FAILED_RELOADS, RELOADS, Counters
+from rankwise.serving.limits import DEFAULTS, Limits
 from rankwise.serving.model_file import ModelFile, ModelInMemory
-from rankwise.serving.ranking import MOST_DOCUMENTS, RankedModel, answer
+from rankwise.serving.ranking import ServedModel, answer
 from rankwise.serving.requests import MALFORMED, TOO_LARGE, RequestError, parse, read
 
 try:
@@ -37,22 +38,9 @@ LOOKS = 1.0  # seconds between two looks at the model file
 TIMED_OUT, UNSUPPORTED, FAILED = 408, 415, 500
 
 
-@dataclass(frozen=True)
-class Limits:
-    """
-    size       bytes of a request's body
-    documents  of a request
-    seconds    within which a request must have arrived
-    """
-
-    size: int = 8 << 20
-    documents: int = MOST_DOCUMENTS
-    seconds: float = 10.0
-
-
 def make_app(
     model: "ModelFile | str | Path | Model | BaseEstimator",
-    limits: Limits | None = None,
+    limits: Limits = DEFAULTS,
     *,
     missing: float | None = None,
     ignore_unknown: bool = False,
@@ -67,8 +55,8 @@ def make_app(
     if isinstance(model, str | Path):
         model = ModelFile(model, missing, ignore_unknown)
     elif not isinstance(model, ModelFile):
-        model = ModelInMemory(RankedModel.of(model, missing, ignore_unknown))
-    service = Service(model, limits or Limits(), counters or Counters())
+        model = ModelInMemory(ServedModel.of(model, missing, ignore_unknown))
+    service = Service(model, limits, counters or Counters())
     app = Starlette(
         routes=[
             Route("/rank", service.rank, methods=["POST"]),

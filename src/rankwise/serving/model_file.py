@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TypeAlias
 
-from rankwise.serving.ranking import RankedModel
+from rankwise.serving.ranking import ServedModel
 
 Signature: TypeAlias = tuple[int, int, int, int] | None  # of a file's state; None if there is no file
 
@@ -23,7 +23,7 @@ def _now() -> str:
 class ModelInMemory:
     """A model that was not read from a file, and stays."""
 
-    current: RankedModel
+    current: ServedModel
     name: None = None
     sha256: None = None
     error: None = None
@@ -47,7 +47,7 @@ class ModelFile:
         self._asked = False
         self._seen = self._signature()  # before it is read: a file replaced meanwhile is read again
         checksum = sha256(Path(self.path).read_bytes()).hexdigest()
-        model = RankedModel.of(self.path, *self._reading)
+        model = ServedModel.of(self.path, *self._reading)
         self.current, self.sha256, self.loaded = model, checksum, _now()
 
     def _signature(self) -> Signature:

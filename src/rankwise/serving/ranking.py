@@ -13,17 +13,17 @@ from rankwise.model_io.conversion import estimator_of, model_of
 from rankwise.model_io.files import read_model
 from rankwise.rankers.models import LinearModel, Model, linear_scores
 from rankwise.serving.features import Features
+from rankwise.serving.limits import DEFAULTS
 from rankwise.serving.requests import Request, RequestError, read
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-MOST_DOCUMENTS = 10_000
 MOST_CONTRIBUTIONS = 1 << 20  # of a response: some 30 MB of JSON
 
 
-@dataclass(frozen=True)
-class RankedModel:
+@dataclass(frozen=True, eq=False)
+class ServedModel:
     """A model, and how it reads the features of a request."""
 
     model: Model
@@ -42,9 +42,15 @@ class RankedModel:
             model: Model = read_model(ranker)
         else:
             model = ranker if isinstance(ranker, Model) else model_of(ranker)
-        ranked = cls(model, Features(model.columns, missing, ignore_unknown))
-        ranked.features.columns_by_name, ranked.scores(np.zeros((1, model.columns.n_features)))  # the slow beginnings
-        return ranked
+        served = cls(model, Features(model.columns, missing, ignore_unknown))
+        served.warm_up()
+        return served
+
+    def warm_up(self) -> None:
+        """Import and prepare now what the first request would wait for."""
+        _ = self.features.columns_by_name
+        with np.errstate(all="ignore"):
+            self.scores(np.zeros((1, self.model.columns.n_features)))
 
     def scores(self, X: Floats) -> Floats:
         """Of the documents of one query."""
@@ -77,7 +83,7 @@ class RankedModel:
         return estimator_of(replace(self.model, columns=replace(self.model.columns, names=None)))
 
 
-def rank(model: RankedModel, given: Json, most_documents: int = MOST_DOCUMENTS) -> dict[str, Json]:
+def rank(model: ServedModel, given: Json, most_documents: int = DEFAULTS.documents) -> dict[str, Json]:
     """The response to a request (rankwise.serving.requests): the ids from best to worst, and their scores.
 
     Documents with equal scores stay in the order in which they were given. RequestError says what is wrong.
@@ -85,7 +91,8 @@ def rank(model: RankedModel, given: Json, most_documents: int = MOST_DOCUMENTS) 
     return answer(model, read(given, most_documents))
 
 
-def answer(model: RankedModel, request: Request) -> dict[str, Json]:
+def answer(model: ServedModel, request: Request) -> dict[str, Json]:
+    """The response to a request that was read already."""
     X = model.features.matrix(request)
     response: dict[str, Json] = {} if request.query is None else {"query": request.query}
     if not len(X):
@@ -93,8 +100,8 @@ def answer(model: RankedModel, request: Request) -> dict[str, Json]:
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             scores = model.scores(X)
-    except ValueError as error:  # of a scaling by query
-        raise RequestError(f"the features cannot be scaled: {error}") from None
+    except ValueError as error:  # such as numbers too far apart for a scaling by query
+        raise RequestError(f"the documents cannot be scored: {error}") from None
     _check_finite(scores, request)
     order = np.argsort(-scores, kind="stable")[: request.top]
     response |= {"order": [request.ids[place] for place in order.tolist()], "scores": scores[order].tolist()}
@@ -110,7 +117,7 @@ def _check_finite(scores: Floats, request: Request) -> None:
         raise RequestError(f"document {document} has the score {scores[bad[0]]}: its features are too large")
 
 
-def _explained(model: RankedModel, X: Floats, order: Ints, request: Request) -> list[dict[str, float]]:
+def _explained(model: ServedModel, X: Floats, order: Ints, request: Request) -> list[dict[str, float]]:
     """Contributions of each document in the given order, the largest first."""
     names = model.features.names
     n = len(names) if request.explain is None else min(request.explain, len(names))

@@ -50,7 +50,8 @@ class Block:
 
 @dataclass(frozen=True)
 class Request:
-    """
+    """The documents of a query, and what is wanted of them.
+
     top      how many documents to return
     explain  how many contributions per document; None: all, 0: none
     """
@@ -187,13 +188,15 @@ def _check_id(value: Json, where: str) -> None:
 
 
 def _check_distinct(ids: Sequence[Id]) -> None:
-    if len(set(ids)) == len(ids):
+    """By their texts, whose hashes nobody can foresee: thousands of integers with equal hashes would take seconds."""
+    texts = list(map(repr, ids))
+    if len(set(texts)) == len(texts):
         return
-    first: dict[Id, int] = {}
-    for place, one in enumerate(ids):
-        if one in first:
-            raise RequestError(f"documents {first[one]} and {place} have the same id {shown(one)}")
-        first[one] = place
+    first: dict[str, int] = {}
+    for place, text in enumerate(texts):
+        if text in first:
+            raise RequestError(f"documents {first[text]} and {place} have the same id {shown(ids[place])}")
+        first[text] = place
 
 
 def described(value: Json) -> str:

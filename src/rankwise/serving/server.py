@@ -15,8 +15,9 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from rankwise.serving.app import Limits, make_app
+from rankwise.serving.app import make_app
 from rankwise.serving.counters import Counters
+from rankwise.serving.limits import Limits
 from rankwise.serving.model_file import ModelFile
 
 try:
