@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.process import ROOT
-from benchmarks.solvers.liblinear import PROGRAM, train
+from benchmarks.solvers.liblinear import PROGRAM, train, write_text
 
 RESULT = ROOT / "benchmarks" / "results" / "sweep.csv"
 COLUMNS = ("seed", "number", "problem", "loss", "C", "goal", "solver", "seconds", "gap", "tol", "note")
@@ -199,10 +199,8 @@ class _Liblinear:
     """Its training alone, by the seconds it reports; reading the text is not counted."""
 
     def __init__(self, program: str, problem: Problem, folder: Path) -> None:
-        from rankwise import write_letor
-
         self.program, self.problem, self.text = program, problem, folder / "train.txt"
-        write_letor(self.text, problem.X, problem.y, problem.qid)
+        write_text(self.text, problem.X, problem.y, problem.qid)
 
     def __call__(self, tol: float) -> tuple[float, Any, str]:
         try:

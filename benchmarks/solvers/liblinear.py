@@ -38,12 +38,10 @@ class ExternalSolver(Solver):
         self.folder = TemporaryDirectory()
 
     def set_objective(self, objective: Any) -> None:
-        from rankwise import write_letor
-
         self.objective = objective
         qid = np.zeros(len(objective.y), int) if objective.qid is None else objective.qid
         self.text = Path(self.folder.name) / "train.txt"
-        write_letor(self.text, objective.X, objective.y, qid)
+        write_text(self.text, objective.X, objective.y, qid)
         self.train("1e9")
         begin = time.perf_counter()
         self.train("1e9")
@@ -55,6 +53,15 @@ class ExternalSolver(Solver):
 
     def train(self, tol: str) -> None:
         self.w, _ = train(self.options["liblinear"], self.text, self.objective, tol)
+
+
+def write_text(path: Path, X: Any, y: Any, qid: Any) -> None:
+    """The rows as LIBLINEAR reads them: it refuses a row without features."""
+    from rankwise import write_letor
+
+    write_letor(path, X, y, qid)
+    lines = path.read_text().splitlines()
+    path.write_text("".join(f"{line if line.count(':') > 1 else line + ' 1:0'}\n" for line in lines))
 
 
 def train(program: str, text: Path, problem: Any, tol: str, limit: float | None = None) -> tuple[Any, str]:

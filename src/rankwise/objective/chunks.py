@@ -108,11 +108,19 @@ class ChunkExpansion:
         return half + half.T
 
     def hessian_diagonal(self) -> AnyFloats:
-        """The diagonal of Xᵀ D X with D the diagonal of H, which approximates that of Xᵀ H X in one pass over X."""
-        return self.rows.loaded().squared_transposed_dot(self.risk.hessian_diagonal())
+        return diagonal(self.rows.loaded(), self.risk.hessian_diagonal())
 
     def sizes(self) -> AnyFloats:
         return sizes(self.rows, self.risk.sizes(), self.point)
+
+
+def diagonal(rows: Rows, degrees: AnyFloats) -> AnyFloats:
+    """The diagonal of Xᵀ D X, D = diag(degrees), for columns of X shifted to mean 0: about that of Xᵀ H X.
+
+    H does not see a shift, but D does: columns with an offset would seem to have a large curvature.
+    """
+    squares, sums = rows.squared_transposed_dot(degrees), rows.transposed_dot(degrees)
+    return (squares - sums * (sums / max(float(degrees.sum()), 1e-300))).clip(0.0, None)
 
 
 def _sums(rows: Rows, risk: RiskExpansion) -> AnyFloats:

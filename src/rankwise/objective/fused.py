@@ -12,7 +12,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.jit import kernel
-from rankwise.objective.chunks import SCALARS, PlainChunk, sizes
+from rankwise.objective.chunks import SCALARS, PlainChunk, diagonal, sizes
 from rankwise.objective.losses import Loss
 from rankwise.objective.risks import PairwiseRisk, sums_of_piece
 from rankwise.objective.row_kernels import add_transposed, dot
@@ -135,7 +135,7 @@ class FusedExpansion:
         return out
 
     def hessian_diagonal(self) -> Floats:
-        return self.chunk.rows.loaded().squared_transposed_dot(self.chunk.pieces[:, 3] @ self.degrees)
+        return diagonal(self.chunk.rows.loaded(), self.chunk.pieces[:, 3] @ self.degrees)
 
     def sizes(self) -> Floats:
         pieces = np.abs(self.chunk.pieces)

@@ -135,6 +135,11 @@ class _Run:
         """See `gap_scale`."""
         return gap_scale(self.value, self.at_zero, gap)
 
+    @property
+    def tolerable(self) -> float:
+        """The gap at which to stop, by the estimate where there is one: before a proof, the gap is the value itself."""
+        return self.options.tol * self.scale(min(self.gap, self.estimate))
+
     def near(self, gap: float, share: float = 1.0) -> bool:
         return gap <= share * self.options.tol * self.scale(gap)
 
@@ -157,7 +162,7 @@ class _Run:
 
     @property
     def factor(self) -> float:
-        wanted = 0.5 * self.options.tol * self.scale(self.gap) / max(self.slack, 1e-300)
+        wanted = 0.5 * self.tolerable / max(self.slack, 1e-300)
         return float(np.clip(wanted, *NARROWER))
 
     def start(self, start: AnyFloats | Start | None) -> AnyFloats:
@@ -185,7 +190,7 @@ class _Run:
         expected, sound, steps = self.factor**2 * self.slack, False, 0
         self.detour.blocked = 0
         while self.iterations < self.options.max_iter and not self.stuck:
-            precise = max(0.1 * self.options.tol * self.scale(self.gap), EXACT * current.value)
+            precise = max(0.1 * self.tolerable, EXACT * current.value)
             enough = max(SETTLED * min(expected, current.value), precise)
             believed = model.as_before(current) if sound or not steps else None
             if believed is not None and believed.predicted <= enough:
@@ -204,7 +209,7 @@ class _Run:
 
     def polish(self, smooth: Objective, model: Model, current: ObjectiveExpansion) -> ObjectiveExpansion:
         """Steps at the same width until the gradient is negligible in the certificate."""
-        enough = 0.1 * self.options.tol * self.scale(self.gap)
+        enough = 0.1 * self.tolerable
         for taken in range(POLISH):
             if self.near(half_square(length_of(current.gradient)), 0.1) or self.iterations >= self.options.max_iter:
                 break
@@ -237,7 +242,7 @@ class _Run:
         self._keep_scaled(hinge)
         bound = hinge.value - self.slack - half_square(self.norm)
         # Far from the optimum of this width, the slack is not what it is there: no estimate then.
-        settled = left <= SETTLED * (self.slack if not polished else self.options.tol * self.scale(self.gap))
+        settled = left <= SETTLED * (self.slack if not polished else self.tolerable)
         self.estimate = max(self.value - (hinge.value - self.slack - left), left) if settled else np.inf
         if polished or self.near(self.value - bound):
             in_gradient, in_value = current.certificate.errors()
