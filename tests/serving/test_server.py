@@ -118,19 +118,26 @@ def test_a_body_that_ends_early_or_never(server):
     assert server.health()["status"] == "ready"
 
 
+def is_closed(client):
+    """Wait for data, or for the end of the connection; a machine under load may have ended it before we wrote to it."""
+    try:
+        client.sendall(b"POST /rank HT")
+        return client.recv(65536) == b""
+    except ConnectionError:
+        return True
+    finally:
+        client.close()
+
+
 def test_a_slow_head_is_cut_off(server):
-    first, second = server.connected(), server.connected()
-    second.sendall(head(GOOD) + GOOD)  # a good request, and then a slow one on the same connection
+    assert is_closed(server.connected())
+    client = server.connected()
+    client.sendall(head(GOOD) + GOOD)  # a good request, and then a slow one on the same connection
     received = b""
     while not received.endswith(b"]}"):  # head and body may come one after the other
-        received += second.recv(65536)
+        received += client.recv(65536)
     assert received.startswith(b"HTTP/1.1 200 ")
-    for client in (first, second):
-        client.sendall(b"POST /rank HT")
-        began = time.monotonic()
-        assert client.recv(65536) == b""
-        assert time.monotonic() - began < 5
-        client.close()
+    assert is_closed(client)
 
 
 def test_requests_in_one_go(server):
@@ -203,10 +210,10 @@ def test_workers_are_started_anew_and_end_together(tmp_path):
 def test_a_request_in_flight_is_answered_before_the_end(tmp_path, options, number):
     write_model(tmp_path / "model.json")
     with running(tmp_path, *options) as server:
-        server.health()
         client = server.connected()
-        client.sendall(head(GOOD) + GOOD[:-5])
-        time.sleep(0.3)  # until the server has begun to read it
+        client.sendall(head(GOOD).replace(b"X: y", b"Expect: 100-continue"))
+        assert client.recv(65536).startswith(b"HTTP/1.1 100 ")  # the server has begun to read the body
+        client.sendall(GOOD[:-5])
         server.process.send_signal(number)
         server.until(lambda: _refuses(server.port))
         client.sendall(GOOD[-5:])
