@@ -37,6 +37,7 @@ ROOMS = [  # docs/tour.md tells what each is for
     "papers",
     "model_io",
     "exporting",
+    "serving",
     "distributed",
     "cli",
     "__main__",

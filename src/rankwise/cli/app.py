@@ -30,6 +30,7 @@ from rankwise.cli.options import (
     naming_columns,
 )
 from rankwise.cli.plot import plot
+from rankwise.cli.serve import serve
 from rankwise.cli.settings import AllowChanges, Config, Like
 from rankwise.cli.speech import answer, command, say, shown_plainly
 from rankwise.cli.tune import tune
@@ -238,6 +239,7 @@ def evaluate(
 app.command()(compare)
 app.command()(explain)
 app.command()(export)
+app.command()(serve)
 app.add_typer(plot)
 
 
