@@ -229,3 +229,10 @@ def test_means_that_overflow_are_refused():
     rows = judgments(("q", "d", 1.7e308), ("q", "d", 1.6e308))
     with pytest.raises(ValueError, match="too large for float64"):
         join(rows, features(("q", "d", {"a": 1})), on_conflict="mean")
+
+
+def test_features_to_leave_out_by_pattern():
+    logged = features(("q", "a", {"bm25_title": 1, "bm25_body": 2, "age": 3}))
+    assert join(judgments(("q", "a", 1)), logged, ignore=["bm25_*"]).data.names == ("age",)
+    with pytest.raises(TypeError, match="names must be in a list, got the text 'age'"):
+        join(judgments(("q", "a", 1)), logged, ignore="age")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.options import Data, Force, Json, Model
+from rankwise.cli.options import Data, Force, Json, Model, Naming, naming_columns
 from rankwise.cli.speech import answer, answer_json, command, doing, say
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ Documents = Annotated[
         "Two of them: the first against the second.",
     ),
 ]
+DocumentIds = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="The document ids; a column docid if not given.")
+]
 Top = Annotated[int | None, typer.Option("--top", "-n", metavar="N", min=1, help="Show this many features.")]
 Output = Annotated[
     str | None,
@@ -38,11 +41,14 @@ WRITERS = {".html": "to_html", ".csv": "to_csv"}  # other files are pictures
 
 
 @command
+@naming_columns
 def explain(
     model: Model,
     data: Data,
+    columns: Naming,
     query: Query = None,
     doc: Documents = None,
+    doc_column: DocumentIds = None,
     top: Top = None,
     output: Output = None,
     force: Force = False,
@@ -57,7 +63,7 @@ def explain(
         raise typer.BadParameter("give one document, or two to compare", param_hint="--doc")
     if output is not None:
         _check_output(output, [model, data], force)
-    found = _explained(model, data, query, documents)
+    found = _explained(model, data, replace(columns, docid=doc_column), query, documents)
     found = found if top is None else replace(found, top=top)
     if output is not None:
         _write(found, output)
@@ -81,7 +87,7 @@ def _check_output(output: str, reads: list[str | None], force: bool) -> None:
 
 
 def _explained(
-    model_file: str, data_file: str, query: str | None, documents: list[str]
+    model_file: str, data_file: str, columns: Naming, query: str | None, documents: list[str]
 ) -> "Explanation | PairExplanation":
     import numpy as np
 
@@ -92,7 +98,7 @@ def _explained(
 
     check_order(model_file, data_file)
     model = read_model(model_file)
-    rows = read_data(data_file, model.columns, comments=True, needs_labels=False)
+    rows = read_data(data_file, model.columns, columns, comments=True, needs_labels=False)
     ids = np.arange(1, len(rows) + 1) if rows.docid is None else rows.docid
     candidates, formula = Candidates(rows.X, rows.qid, ids), _formula_of(model)
     with doing("explaining"):

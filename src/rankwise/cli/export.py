@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.options import Force, Model
+from rankwise.cli.options import Force, Model, Naming, naming_columns
 from rankwise.cli.speech import checked, command, doing, say
 from rankwise.exporting.targets import TARGETS
 
@@ -46,9 +46,11 @@ MOST_BYTES = 1 << 26  # of a feature map
 
 
 @command
+@naming_columns
 def export(
     model: Model,
     to: To,
+    columns: Naming,
     output: Output = "-",
     name: Name = "rankwise",
     feature_set: FeatureSet = None,
@@ -72,7 +74,7 @@ def export(
     check_target(output, [model, names, feature_map, check], force)
     known = model_to_export(model, None if names is None else read_names(names))
     mapped = None if feature_map is None else _feature_map(feature_map)
-    data = None if check is None else _data(check, known)
+    data = None if check is None else _data(check, known, columns)
     with doing(f"exporting {model}"):
         options: dict[str, Any] = {"name": name, "feature_set": feature_set, "scaling": scaling, "precision": precision}
         done = exported(known, target, output, **options, feature_map=mapped, check=data)
@@ -96,7 +98,7 @@ def _feature_map(path: str) -> dict[str, str]:
     return value
 
 
-def _data(path: str, model: "models.Model") -> "RankingData":
+def _data(path: str, model: "models.Model", columns: Naming) -> "RankingData":
     from rankwise.cli.inputs import read_data
 
-    return read_data(path, model.columns, needs_labels=False)
+    return read_data(path, model.columns, columns, needs_labels=False)

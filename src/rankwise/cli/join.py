@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.options import Force, Json
+from rankwise.cli.options import Force, Json, listed_names
 from rankwise.cli.speech import answer, checked, command, doing, say
 from rankwise.data.formats import Format, format_names, format_of, get_format, suffixes_shown, write_data
 from rankwise.joining.formats import FEATURES, JUDGMENTS
@@ -46,7 +46,12 @@ def join(
     log_name: Annotated[str | None, _option("The log of Elasticsearch, if a response has several.")] = None,
     solr_field: Annotated[str | None, _option("The field with Solr's features, [features] if not given.")] = None,
     solr_separators: Annotated[str | None, _option("Between name and value, and after it: '=,'.", "XY")] = None,
-    ignore: Annotated[list[str] | None, _option("A feature to leave out; may be repeated.")] = None,
+    ignore: Annotated[
+        list[str] | None,
+        _option(
+            "Features to leave out: names or patterns such as bm25_*, separated by commas; may be repeated.", "NAMES"
+        ),
+    ] = None,
     on_relogged: Annotated[
         str, _option("If a document was logged twice with different values, which counts: error, first, last.")
     ] = "error",
@@ -80,7 +85,8 @@ def join(
             check_target(target, reads, force)
     default, by_name = checked("--missing", _missing_values, missing or [])
     options: dict[str, Any] = {"query": query, "doc": doc, "rating": rating, "judges": judge_column, "combine": combine}
-    options |= {"features_query": features_query, "features_doc": features_doc, "log_name": log_name, "ignore": ignore}
+    options |= {"features_query": features_query, "features_doc": features_doc, "log_name": log_name}
+    options["ignore"] = checked("--ignore", listed_names, ignore or ()) or None
     options |= {"solr_field": solr_field, "solr_separators": solr_separators, "strip": strip, "casefold": casefold}
     options |= {"on_conflict": on_conflict, "on_relogged": on_relogged, "unjudged": unjudged}
     options |= {"judgments_format": judgments_format, "features_format": features_format}

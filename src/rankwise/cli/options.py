@@ -62,6 +62,9 @@ Qrels = Annotated[
 Unjudged = Annotated[
     float | None, typer.Option(metavar="X", help="The label of documents that were not judged; trec_eval uses 0.")
 ]
+Missing = Annotated[
+    float | None, typer.Option(metavar="X", help="The value of missing features; without it they are an error.")
+]
 UnretrievedLast = Annotated[
     bool, typer.Option("--unretrieved-last", help="With --qrels: rank judged documents that are not in a run last.")
 ]
@@ -94,7 +97,7 @@ class Naming:
         checked("--missing", check_missing, options["missing"])
         if options["format"] is not None:
             checked("--from", get_format, options["format"])
-        lists = {name: checked(f"--{name}", _listed, options[name] or ()) for name in ("features", "ignore")}
+        lists = {name: checked(f"--{name}", listed_names, options[name] or ()) for name in ("features", "ignore")}
         return cls(
             options["label"],
             options["qid"] or None,
@@ -107,7 +110,7 @@ class Naming:
         )
 
 
-def _listed(given: Sequence[str]) -> tuple[str, ...]:
+def listed_names(given: Sequence[str]) -> tuple[str, ...]:
     """Names separated by commas; one that has a comma itself is in quotes, as in CSV."""
     try:
         cells = [cell for one in given for cell in next(csv.reader([one], strict=True), [])]
@@ -152,12 +155,7 @@ _NAMING: dict[str, Any] = {  # parameter -> (annotation, default)
         ],
         None,
     ),
-    "missing": (
-        Annotated[
-            float | None, typer.Option(metavar="X", help="The value of missing features; without it they are an error.")
-        ],
-        None,
-    ),
+    "missing": (Missing, None),
     "format": (
         Annotated[
             str | None,

@@ -8,7 +8,7 @@ from shlex import quote
 
 from rankwise.data.columns import Known, Reading, names_of
 from rankwise.data.records import COMMENT, DOCUMENT, WEIGHT
-from rankwise.foundation.names import by_number, key, numbered
+from rankwise.foundation.names import Patterns, by_number, key, numbered
 
 FLAGS = {"docid": "--doc"}  # where an option of `read_data` has another name on the command line
 _WHAT = {
@@ -83,7 +83,8 @@ def _ignored(places: dict[str, int], reading: Reading, where: str) -> list[str]:
     """The columns to leave out. For a model it does not matter if there are none: it takes its own."""
     if reading.known is None:
         return _expanded(reading.ignore, places, places, where, "ignore")
-    return [name for name in places if any(name == one or fnmatchcase(name, one) for one in reading.ignore)]
+    ignored = Patterns(reading.ignore)
+    return [name for name in places if name in ignored]
 
 
 def _known_to_model(places: dict[str, int], known: Known | None) -> list[str] | None:

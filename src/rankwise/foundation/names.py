@@ -1,7 +1,8 @@
 """Names of options, in any case and with `_` or `-`; and of features, where f1, f2, ... (or f0, ...) are numbers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 
 QUERY_IDS = ("qid", "query_id", "queryid", "query")  # names of a column of query ids in a data frame
 
@@ -37,6 +38,24 @@ def none_of(name: str, value: object, known: Iterable[str | None], also: str = "
     hint = f" Did you mean {spellings[near[0]]!r}?" if near else ""
     few, others = "one of " if len(known) > 1 else "", f", or {also}" if also else ""
     return f"{name} must be {few}{', '.join(map(repr, known))}{others}; got {value!r}.{hint}"
+
+
+class Patterns:
+    """Names, and patterns of names such as `bm25_*`; `name in patterns` tells whether one of them fits."""
+
+    def __init__(self, given: Iterable[str] = ()) -> None:
+        if isinstance(given, str):
+            raise TypeError(f"names must be in a list, got the text {given!r}")
+        self._given = dict.fromkeys(given)
+        self._fits: dict[str, bool] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __contains__(self, name: str) -> bool:
+        if name not in self._fits:  # a log has the same few names in every row
+            self._fits[name] = name in self._given or any(fnmatchcase(name, one) for one in self)
+        return self._fits[name]
 
 
 def feature_names(n: int, first_index: int) -> list[str]:

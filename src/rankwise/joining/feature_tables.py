@@ -1,8 +1,9 @@
 """Readers of features in tables, with a row per document: CSV, Vespa's CSV, JSON lines."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rankwise.foundation.names import Patterns
 from rankwise.joining.formats import LogFormat
 from rankwise.joining.inputs import DOCUMENT, QUERY, Input, Row, Values, find_column
 from rankwise.joining.records import Logged, feature, identifier, shown
@@ -18,12 +19,12 @@ def of_rows(rows: Iterable[tuple[str, Row]], header: Sequence[str], name: str, o
     """All columns but those of the query and the document, and the ignored ones, are features."""
     columns = ((QUERY, "features_query"), (DOCUMENT, "features_doc"))
     query, doc = (find_column(header, options.get(option), usual, option, name) for usual, option in columns)
-    skipped = {query, doc, *options.get("ignore", ())}
+    skipped = Patterns(options.get("ignore", ()))
     if "" in header:
         cure = "name it, or write the table without it (pandas: to_csv(index=False))"
         raise ValueError(f"{name}: column {list(header).index('') + 1} has no name: {cure}")
     for place, row in rows:
-        values = _values(row, skipped, place)
+        values = _values(row, (query, doc), skipped, place)
         yield Logged(
             identifier(row.get(query), "the query", place),
             identifier(row.get(doc), "the document", place),
@@ -32,13 +33,13 @@ def of_rows(rows: Iterable[tuple[str, Row]], header: Sequence[str], name: str, o
         )
 
 
-def _values(row: Row, skipped: Collection[str], place: str) -> dict[str, float | None]:
+def _values(row: Row, ids: tuple[str, str], skipped: Patterns, place: str) -> dict[str, float | None]:
     nested = row.get(NESTED)
     if isinstance(nested, Mapping):
         row = nested
     values = {}
     for name, value in row.items():
-        if name not in skipped:
+        if name not in ids and name not in skipped:
             try:
                 values[name] = feature(name, value, place)
             except ValueError as error:

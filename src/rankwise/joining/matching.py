@@ -14,7 +14,7 @@ import numpy as np
 from rankwise.data.columns import plain_ids
 from rankwise.data.records import RankingData
 from rankwise.data.streams import Source
-from rankwise.foundation.names import numbered
+from rankwise.foundation.names import Patterns, numbered
 from rankwise.foundation.registry import Registry
 from rankwise.foundation.strict_json import is_number
 from rankwise.joining.formats import FEATURES, JUDGMENTS, LogFormat, Record, read_records
@@ -82,7 +82,7 @@ def join(
     queries              of responses of a search engine: their queries, in order
     log_name             of Elasticsearch's logs: which one, if there are several
     solr_field, solr_separators  "[features]" and "=,", if they were configured otherwise
-    ignore               names of features, or columns, to leave out
+    ignore               features, or columns, to leave out, by name or by patterns such as "bm25_*"
     on_relogged          which row counts if a document was logged twice with different values: "first", "last", "error"
 
     missing, missing_by_name  the value for features without one, and by name; without it they are an error
@@ -97,7 +97,8 @@ def join(
     options: dict[str, Any] = {"query": query, "doc": doc, "rating": rating}
     with _opened(judgments, JUDGMENTS, judgments_format, options) as judgment_file:
         judged = settling(judgment_file.records, pair_of, judgment_file.name)
-    options = {"features_query": features_query, "features_doc": features_doc, "queries": queries, "ignore": ignore}
+    options = {"features_query": features_query, "features_doc": features_doc, "queries": queries}
+    options |= {"ignore": None if ignore is None else Patterns(ignore)}
     options |= {"log_name": log_name, "solr_field": solr_field, "solr_separators": solr_separators}
     with _opened(features, FEATURES, features_format, options) as feature_file:
         left_out = _collect(feature_file.records, judged, rows, pair_of, takes_unjudged=unjudged is not None)
