@@ -219,8 +219,10 @@ def plain_json(content):
     def scaled(name, value):
         if "scaling" not in body or name not in body["scaling"]:
             return value
-        first, second = body["scaling"][name].values()
-        return (value - first) / second
+        numbers = body["scaling"][name]
+        if "maximum" in numbers:
+            return (value - numbers["minimum"]) / (numbers["maximum"] - numbers["minimum"])
+        return (value - numbers["mean"]) / numbers["standard_deviation"]
 
     def score(row):
         return body["intercept"] + sum(weight * scaled(name, row[name]) for name, weight in body["weights"].items())

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from rankwise.data.records import RankingData
-from rankwise.exporting.parts import Kernel, Linear, Parts, Ranker, model_to_export, parts_of
+from rankwise.exporting.parts import Kernel, Linear, Parts, model_to_export, parts_of
 from rankwise.exporting.precision import Check, check_range, checked, simulated
 from rankwise.exporting.targets import ENGINE, FOLD, TARGETS, Request, Target
 from rankwise.foundation.names import one_of, spelled
 from rankwise.foundation.outputs import FileName, written_beside
 from rankwise.foundation.strict_json import is_text
+from rankwise.model_io.files import Ranker
 from rankwise.rankers.models import Model
 
 SCALINGS = (FOLD, ENGINE)

@@ -1,27 +1,20 @@
 """A fitted model as plain parts, which every target can write: names, weights or references, and the scaling."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from rankwise.data.columns import ModelColumns
+from rankwise.data.columns import ModelColumns, names_of
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import to_host
-from rankwise.foundation.names import feature_names, key
+from rankwise.foundation.names import key
 from rankwise.foundation.strict_json import is_text
 from rankwise.foundation.texts import counted
-from rankwise.model_io.conversion import model_of
-from rankwise.model_io.files import read_model
+from rankwise.model_io.files import Ranker, as_model
 from rankwise.preprocessing.scaling import Scaling
 from rankwise.rankers.models import KernelModel, LinearModel, Model, Params
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
-
-Ranker: TypeAlias = "BaseEstimator | Model | str | os.PathLike[str]"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,10 +42,8 @@ class Described:
         return np.ones(len(self.names)) if scale is None else scale
 
     @property
-    def spread(self) -> Floats:
-        """(x_j - shift_j) / spread_j is the scaled value; 1 where the scale is 0."""
-        scale = self.scale
-        return 1 / np.where(scale == 0, 1, scale)
+    def is_minmax(self) -> bool:
+        return self.scaling is not None and self.scaling.method == "minmax"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -102,10 +93,7 @@ Parts: TypeAlias = Linear | Kernel
 
 def model_to_export(ranker: Ranker, names: Sequence[str] | None = None) -> Model:
     """The model of a fitted estimator or of a model file; with `names` for one that has none."""
-    if isinstance(ranker, str | os.PathLike):
-        model: Model = read_model(os.fspath(ranker))
-    else:
-        model = ranker if isinstance(ranker, Model) else model_of(ranker)
+    model = as_model(ranker)
     if names is None:
         return model
     columns = model.columns
@@ -131,7 +119,7 @@ def parts_of(model: Model) -> Parts:
         )
     if not columns.n_features:
         raise ValueError("the model has no features: train it on data that have some")
-    names = columns.names or tuple(feature_names(columns.n_features, columns.first_index))
+    names = tuple(names_of(columns))
     if strange := [name for name in names if not is_text(name)]:
         raise ValueError(f"feature {strange[0]!r} is no text that UTF-8 can hold: give it another name")
     if len(set(names)) < len(names):

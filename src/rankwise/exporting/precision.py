@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,11 +10,12 @@ from rankwise.data.columns import for_model
 from rankwise.data.records import RankingData
 from rankwise.exporting.parts import Linear
 from rankwise.exporting.targets import Arithmetic
-from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.texts import counted
 from rankwise.model_io.conversion import estimator_of
 from rankwise.pairs.preferences import Preferences
+from rankwise.preprocessing.scaling import Scaling
 from rankwise.rankers.models import LinearModel, Model
 
 BLOCK_VALUES = 1 << 22  # numbers scored at a time
@@ -46,21 +46,22 @@ def check_range(parts: Linear, arithmetic: Arithmetic, target: str) -> None:
 
 def check_normalizers(parts: Linear) -> None:
     """Raise an error if an engine that scales features in float32 cannot hold the numbers of its normalisers."""
-    shift, spread = _rounded_scaling(parts, np.dtype(np.float32))
+    assert parts.scaling is not None
+    shift, spread = _normalizers(parts.scaling)
     used = parts.weights != 0
     for j in np.flatnonzero(used & ~(np.isfinite(shift) & np.isfinite(spread) & (spread > 0))):
+        numbers = " and ".join(f"{name} {one[j]}" for name, one in parts.scaling.bounds.items())
         raise ValueError(
-            f"feature {parts.names[j]!r} is scaled by (x - {parts.shift[j]}) / {parts.spread[j]}, which the "
-            "engine, computing in float32, cannot hold: take scaling='fold' (--scaling fold)"
+            f"feature {parts.names[j]!r} is scaled by {numbers}, which the engine, computing in float32, cannot hold: "
+            "take scaling='fold' (--scaling fold)"
         )
 
 
-def _rounded_scaling(parts: Linear, dtype: np.dtype[Any]) -> tuple[Floats, Floats]:
-    """Shift and spread as a target computes them: search engines subtract the minimum from the maximum in float32."""
+def _normalizers(scaling: Scaling) -> tuple[Array, Array]:
+    """What engines that scale in float32 subtract, and what they divide the rest by."""
     with np.errstate(all="ignore"):
-        shift, maximum = parts.shift.astype(dtype), (parts.shift + parts.spread).astype(dtype)
-        is_minmax = parts.scaling is not None and parts.scaling.method == "minmax"
-        return shift, maximum - shift if is_minmax and dtype == np.float32 else parts.spread.astype(dtype)
+        first, second = (one.astype(np.float32) for one in scaling.bounds.values())
+        return first, second - first if scaling.method == "minmax" else second
 
 
 def simulated(parts: Linear, arithmetic: Arithmetic) -> Scores:
@@ -68,11 +69,13 @@ def simulated(parts: Linear, arithmetic: Arithmetic) -> Scores:
     sums = np.dtype(arithmetic.sums)
 
     def scores(X: Floats) -> Floats:
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        with np.errstate(all="ignore"):
             values = X.astype(arithmetic.features)
-            if parts.scaling is not None:
-                shift, spread = _rounded_scaling(parts, values.dtype)
+            if parts.scaling is not None and values.dtype == np.float32:
+                shift, spread = _normalizers(parts.scaling)
                 values = (values - shift) / spread
+            elif parts.scaling is not None:
+                values = (values - parts.shift) * parts.scale
             weights, values = parts.weights.astype(arithmetic.weights).astype(sums), values.astype(sums)
             total = np.full(len(X), parts.intercept, dtype=sums)
             for j in np.flatnonzero(weights):

@@ -7,17 +7,15 @@ from rankwise.exporting.expressions import expression
 from rankwise.exporting.parts import Linear
 from rankwise.exporting.targets import Request, Target
 
-_FIELDS = {"zscore": ("mean", "standard_deviation"), "minmax": ("minimum", "range")}
-
 
 def json(model: Linear, request: Request) -> str:
     """Weights by name, with the intercept, so that the scores are those of the model."""
     weights = dict(zip(model.names, model.weights.tolist(), strict=True))
     body: dict[str, object] = {"name": request.name, "kind": model.kind, "intercept": model.intercept}
     if model.scaling is not None:
-        fields = _FIELDS[model.scaling.method]
-        pairs = zip(model.names, model.shift.tolist(), model.spread.tolist(), strict=True)
-        body["scaling"] = {name: dict(zip(fields, pair, strict=True)) for name, *pair in pairs if weights[name]}
+        bounds = model.scaling.bounds
+        pairs = zip(model.names, *(one.tolist() for one in bounds.values()), strict=True)
+        body["scaling"] = {name: dict(zip(bounds, pair, strict=True)) for name, *pair in pairs if weights[name]}
     return json_text.dumps(body | {"weights": weights}, indent=1, ensure_ascii=False) + "\n"
 
 

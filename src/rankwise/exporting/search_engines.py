@@ -23,23 +23,19 @@ def _bounds(model: Linear) -> dict[str, tuple[float, float]]:
     if model.scaling is None:
         return {}
     check_normalizers(model)
-    second = model.shift + model.spread if model.scaling.method == "minmax" else model.spread
-    columns = zip(model.names, model.shift.tolist(), second.tolist(), model.weights.tolist(), strict=True)
-    return {name: (first, other) for name, first, other, weight in columns if weight}
+    bounds = (one.tolist() for one in model.scaling.bounds.values())
+    columns = zip(model.names, model.weights.tolist(), *bounds, strict=True)
+    return {name: (first, second) for name, weight, first, second in columns if weight}
 
 
 def _weights(model: Linear) -> dict[str, float]:
     return dict(zip(model.names, model.weights.tolist(), strict=True))
 
 
-def _is_minmax(model: Linear) -> bool:
-    return model.scaling is not None and model.scaling.method == "minmax"
-
-
 def elasticsearch(model: Linear, request: Request) -> str:
     """The body of `_createmodel`; the definition is a text that contains JSON."""
     kind, fields = (
-        ("min_max", ("minimum", "maximum")) if _is_minmax(model) else ("standard", ("mean", "standard_deviation"))
+        ("min_max", ("minimum", "maximum")) if model.is_minmax else ("standard", ("mean", "standard_deviation"))
     )
     normalizers = {name: {kind: dict(zip(fields, pair, strict=True))} for name, pair in _bounds(model).items()}
     described: dict[str, object] = {"type": "model/linear"}
@@ -56,7 +52,7 @@ def _to_elasticsearch(request: Request) -> str:
 
 def solr(model: Linear, request: Request) -> str:
     """The body for the model store."""
-    kind, fields = ("MinMax", ("min", "max")) if _is_minmax(model) else ("Standard", ("avg", "std"))
+    kind, fields = ("MinMax", ("min", "max")) if model.is_minmax else ("Standard", ("avg", "std"))
     bounds = _bounds(model)
     features: list[dict[str, object]] = []
     for name in model.names:

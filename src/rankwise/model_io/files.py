@@ -6,12 +6,13 @@ code (SECURITY.md).
 
 import json
 import lzma
+import os
 import platform
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
     from rankwise.data.chunks import ChunkedData
     from rankwise.data.records import RankingData
+
+Ranker: TypeAlias = "BaseEstimator | Model | str | os.PathLike[str]"  # a fitted ranker, or a file that holds one
 
 FORMAT = "rankwise-model"
 VERSION = 2
@@ -140,6 +143,13 @@ def read_model(path: str | Path, *, to_fit: bool = False) -> LinearModel | Kerne
 def versions() -> dict[str, str]:
     """What a model file says of the programs that wrote it."""
     return {"rankwise": __version__, "python": platform.python_version(), "numpy": np.__version__}
+
+
+def as_model(ranker: "Ranker") -> Model:
+    """The model of a fitted ranker, or in a file, as a value."""
+    if isinstance(ranker, str | os.PathLike):
+        return read_model(os.fspath(ranker))
+    return ranker if isinstance(ranker, Model) else model_of(ranker)
 
 
 def _described(model: Model) -> dict[str, Json]:

@@ -73,6 +73,31 @@ class Scaling:
             return False
         return bool(np.array_equal(self.units[UNITS[self.method][0]], self.shift))
 
+    @property
+    def moves_zeros(self) -> bool:
+        """Whether the scaled value of 0 may be another number, so that sparse rows must be made dense."""
+        return self.by_query or self.shift is None or bool(self.shift.any())
+
+    @property
+    def bounds(self) -> dict[str, Floats]:
+        """What a scaling over all data does, in the words of other systems: (x - minimum) / (maximum - minimum), or
+        (x - mean) / standard_deviation, by their names in `UNITS`.
+
+        Minimum and mean are 0 where they are not subtracted. A file of version 0.1 has the inverse of the spread; the
+        second is then rounded, and says nothing of a constant column.
+        """
+        assert self.shift is not None
+        assert self.scale is not None
+        if self.centred and self.units is not None:
+            return self.units
+        if self.units is None:
+            spread = 1 / np.where(self.scale == 0, 1, self.scale)
+        else:
+            first, second = self.units.values()
+            spread = second - first if self.method == "minmax" else second
+        second = self.shift + spread if self.method == "minmax" else spread
+        return dict(zip(UNITS[self.method], (self.shift, second), strict=True))
+
     @classmethod
     def fitted(cls, name: str, X: Matrix, qid: QueryIds | None = None) -> Self:
         """Learn from the rows X, of finite numbers; query ids matter to a scaling by query only."""
