@@ -127,6 +127,9 @@ def test_scores_are_those_of_predict(scaler, tmp_path):
         assert response["scores"] == expected[response["order"]].tolist()
         sums = [sum(one.values()) for one in response["contributions"]]
         assert sums == pytest.approx(expected[response["order"]] - expected.mean(), abs=1e-9)
+        explained = ranker.explain(query, qid=np.zeros(len(query)))
+        for parts, contributions in zip(explained.contributions, response["contributions"], strict=True):
+            assert dict(zip(explained.names, parts, strict=True)) == contributions
 
 
 def test_contributions_are_relative_to_the_mean_and_in_order_of_size(model):

@@ -125,8 +125,7 @@ def _streamed(model: Model, source: str, columns: Naming, format: Format, output
     known, scaling, name = model.columns, model.scaling, name_of(source)
     options = asdict(columns) | {"needs_labels": False} | options_for(known, format, name)
     if format.is_indexed:
-        moves_zeros = scaling is not None and (scaling.shift is None or bool(scaling.shift.any()))
-        options["dense"] = moves_zeros or known.n_features <= NARROW
+        options["dense"] = (scaling is not None and scaling.moves_zeros) or known.n_features <= NARROW
     unused = known.first_index
     with _progress(name, output) as tell, naming(name):
         blocks = formats.stream_data(source, progress=lambda done, _: tell(counted(done, "rows")), **options)

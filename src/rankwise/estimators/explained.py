@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise.data.chunks import ChunkedData
-from rankwise.data.columns import ModelColumns
+from rankwise.data.columns import ModelColumns, names_of
 from rankwise.data.records import RankingData
 from rankwise.estimators.inputs import Data, Ids, check_columns, frame_columns, rows_to_score
 from rankwise.explaining.choosing import LONGEST, Candidates
@@ -19,7 +19,6 @@ from rankwise.explaining.functions import Formula, LinearFunction, ScoreFunction
 from rankwise.explaining.kernel_sums import KernelSum
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import HostMatrix, is_sparse, library_of, to_host
-from rankwise.foundation.names import feature_names
 
 
 def formula_of(ranker: BaseEstimator, data: "Data | None" = None) -> Formula:
@@ -104,7 +103,7 @@ def _dense(row: HostMatrix) -> Floats:
 
 
 def _by_name(columns: ModelColumns, argument: str, given: dict[str, object]) -> list[object]:
-    known = columns.names or feature_names(columns.n_features, columns.first_index)
+    known = names_of(columns)
     missing = next((name for name in known if name not in given), None)
     if missing is None:
         return [given[name] for name in known]

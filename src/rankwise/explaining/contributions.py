@@ -1,15 +1,13 @@
 """explain and explain_pair: each feature's part of a score, relative to the query's mean or to another document.
 
-In a query, the part of feature j in document i is its part in the difference between i and the mean document, less the
-mean of that over the documents. So the parts of a document add up to its score minus the query's mean score, also for
-kernels, where the mean document does not have the mean score; and those of a feature add up to 0.
+The parts of a document add up to its score minus the query's mean score, and those of a feature to 0.
 """
 
 import numpy as np
 
 from rankwise.explaining.choosing import Candidates
 from rankwise.explaining.explanations import Explanation, PairExplanation
-from rankwise.explaining.functions import Formula, packed, used_columns
+from rankwise.explaining.functions import Formula, packed, relative_parts, used_columns
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.devices import HostMatrix
 
@@ -19,10 +17,8 @@ def explain(formula: Formula, candidates: Candidates, query: object = None) -> E
     chosen = candidates.of_query(query)
     with np.errstate(all="ignore"):
         rows = formula.scaled(chosen.X, chosen.qid)
-        columns = used_columns(rows)
-        scores, values = formula.function.at(rows), packed(rows, columns)
-        parts = formula.function.split(columns, np.broadcast_to(values.mean(axis=0), values.shape), values)
-        parts = parts - parts.mean(axis=0)
+        scores = formula.function.at(rows)
+        columns, parts = relative_parts(formula.function, rows)
     _check_finite(formula, columns, parts, scores)
     ranking = np.argsort(-scores, kind="stable")
     error = np.abs(parts.sum(axis=1) - (scores - scores.mean())).max()

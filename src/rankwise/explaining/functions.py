@@ -70,8 +70,19 @@ class Formula:
         """The rows of a query as the function takes them; dense if the scaling moves zeros."""
         if self.scaling is None:
             return X
-        moves_zeros = self.scaling.by_query or self.scaling.shift is None or self.scaling.shift.any()
-        return self.scaling.transform(X.toarray() if moves_zeros and is_sparse(X) else X, qid, n_jobs=1)
+        return self.scaling.transform(X.toarray() if self.scaling.moves_zeros and is_sparse(X) else X, qid, n_jobs=1)
+
+
+def relative_parts(function: ScoreFunction, rows: HostMatrix) -> tuple[Ints, Floats]:
+    """The part of each feature in each score, relative to the mean of these rows; first the columns that have parts.
+
+    It is the part in the difference from the mean row, less the mean of that over the rows: the parts of a row add up
+    to its score less the mean score also where the mean row does not have the mean score, as with kernels.
+    """
+    columns = used_columns(rows)
+    values = packed(rows, columns)
+    parts = function.split(columns, np.broadcast_to(values.mean(axis=0), values.shape), values)
+    return columns, parts - parts.mean(axis=0)
 
 
 def used_columns(X: HostMatrix) -> Ints:

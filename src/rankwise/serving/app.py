@@ -2,15 +2,15 @@
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rankwise import __version__
 from rankwise.foundation.strict_json import Json, shown
+from rankwise.model_io.files import Ranker
 from rankwise.rankers.models import LinearModel
 from rankwise.serving.counters import DOCUMENTS, FAILED_RELOADS, RELOADS, Counters
 from rankwise.serving.limits import DEFAULTS, Limits
@@ -29,17 +29,12 @@ try:
 except ImportError as error:
     raise ImportError(f'serving needs Starlette and uvicorn ({error}): pip install "rankwise[serve]"') from None
 
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
-
-    from rankwise.rankers.models import Model
-
 LOOKS = 1.0  # seconds between two looks at the model file
 TIMED_OUT, UNSUPPORTED, FAILED = 408, 415, 500
 
 
 def make_app(
-    model: "ModelFile | str | Path | Model | BaseEstimator",
+    model: "ModelFile | Ranker",
     limits: Limits = DEFAULTS,
     *,
     missing: float | None = None,
@@ -52,8 +47,8 @@ def make_app(
     ignore_unknown  whether features that the model does not have are ignored
     counters        shared by the workers; None if there is only one
     """
-    if isinstance(model, str | Path):
-        model = ModelFile(model, missing, ignore_unknown)
+    if isinstance(model, str | os.PathLike):
+        model = ModelFile(os.fspath(model), missing, ignore_unknown)
     elif not isinstance(model, ModelFile):
         model = ModelInMemory(ServedModel.of(model, missing, ignore_unknown))
     service = Service(model, limits, counters or Counters())

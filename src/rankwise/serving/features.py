@@ -11,9 +11,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rankwise.data.columns import ModelColumns
+from rankwise.data.columns import ModelColumns, names_of
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.names import feature_names
 from rankwise.foundation.strict_json import Json, is_number, shown
 from rankwise.serving.requests import Block, Id, Request, RequestError, described
 
@@ -38,8 +37,7 @@ class Features:
 
     @cached_property
     def names(self) -> list[str]:
-        known = self.columns
-        return feature_names(known.n_features, known.first_index) if known.names is None else list(known.names)
+        return names_of(self.columns)
 
     @cached_property
     def columns_by_name(self) -> dict[str, int]:

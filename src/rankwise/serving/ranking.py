@@ -2,22 +2,19 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
+from rankwise.explaining.functions import Formula, relative_parts
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.strict_json import Json, shown
-from rankwise.model_io.conversion import estimator_of, model_of
-from rankwise.model_io.files import read_model
-from rankwise.rankers.models import LinearModel, Model, linear_scores
+from rankwise.model_io.conversion import estimator_of
+from rankwise.model_io.files import Ranker, as_model
+from rankwise.rankers.models import LinearModel, Model
 from rankwise.serving.features import Features
 from rankwise.serving.limits import DEFAULTS
 from rankwise.serving.requests import Request, RequestError, read
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 MOST_CONTRIBUTIONS = 1 << 20  # of a response: some 30 MB of JSON
 
@@ -30,18 +27,13 @@ class ServedModel:
     features: Features
 
     @classmethod
-    def of(
-        cls, ranker: "str | Path | Model | BaseEstimator", missing: float | None = None, ignore_unknown: bool = False
-    ) -> Self:
+    def of(cls, ranker: Ranker, missing: float | None = None, ignore_unknown: bool = False) -> Self:
         """Of a model file, or of a fitted ranker.
 
         missing         the value of features that a document lacks; None: they are an error
         ignore_unknown  whether features that the model does not have are ignored
         """
-        if isinstance(ranker, str | Path):
-            model: Model = read_model(ranker)
-        else:
-            model = ranker if isinstance(ranker, Model) else model_of(ranker)
+        model = as_model(ranker)
         served = cls(model, Features(model.columns, missing, ignore_unknown))
         served.warm_up()
         return served
@@ -54,33 +46,31 @@ class ServedModel:
 
     def scores(self, X: Floats) -> Floats:
         """Of the documents of one query."""
-        if isinstance(self.model, LinearModel):
-            return linear_scores(self._scaled(X), self.model.coef)
-        scores: Floats = self._estimator.predict(X, np.zeros(len(X), dtype=np.int64))
+        if self._formula is not None:
+            return self._formula.function.at(self._formula.scaled(X, _one_query(X)))
+        scores: Floats = self._estimator.predict(X, _one_query(X))
         return scores
 
     def contributions(self, X: Floats) -> Floats:
-        """How much each feature adds to each score, relative to the mean of the documents: the sum of a row is its
-        score less the mean score. Scaling is included, so they belong to the features as they were given.
-        """
-        if not isinstance(self.model, LinearModel):
+        """How much each feature adds to each score, relative to the mean of the documents, as `explain` tells."""
+        if self._formula is None:  # `explain` splits the scores of kernels too, in more time than a request has
             kind = self.model.kind
             raise RequestError(f'"explain" needs a linear model: the score of a {kind} is no sum over its features')
-        scaled = self._scaled(X)
-        contributions: Floats = (scaled - scaled.mean(axis=0)) * self.model.coef
-        return contributions
+        return relative_parts(self._formula.function, self._formula.scaled(X, _one_query(X)))[1]
 
-    def _scaled(self, X: Floats) -> Floats:
-        scaling = self.model.scaling
-        if scaling is None:
-            return X
-        scaled: Floats = scaling.transform(X, np.zeros(len(X), dtype=np.int64), n_jobs=1)
-        return scaled
+    @cached_property
+    def _formula(self) -> Formula | None:
+        """Of a linear model."""
+        return Formula.of_model(self.model) if isinstance(self.model, LinearModel) else None
 
     @cached_property
     def _estimator(self) -> Any:
         """Of a kernel model; without names, since the columns are in order already."""
         return estimator_of(replace(self.model, columns=replace(self.model.columns, names=None)))
+
+
+def _one_query(X: Floats) -> Ints:
+    return np.zeros(len(X), dtype=np.int64)
 
 
 def rank(model: ServedModel, given: Json, most_documents: int = DEFAULTS.documents) -> dict[str, Json]:
