@@ -3,13 +3,17 @@
 import csv
 import json
 import re
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from commands import run
+from typer.testing import CliRunner
 
 from rankwise import RankSVM, from_frame, load_model, read_data
+from rankwise.cli.options import Naming, naming_columns
 
 NAMES = ["--label", "grade", "--qid", "query", "--doc", "sku"]
 FEATURES = ["--features", "bm25_*,clicks"]
@@ -181,6 +185,7 @@ def test_every_command_that_reads_data_names_its_columns(shop, tmp_path):
         ("shop.csv", [*NAMES, "--features", "dense_*"], r"has no column 'dense_\*' for a feature"),
         ("shop.csv", [*NAMES, "--ignore", "tilte"], "has no column 'tilte' for what to leave out .*'title'"),
         ("shop.csv", [*NAMES, "--features", "grade,clicks"], "'grade' is among the features: it cannot be label too"),
+        ("shop.csv", ["--label", "grade", "--qid", "grade"], "'grade' is named as label and as qid: give two columns"),
         ("train.txt", ["--weight", "w"], "weight cannot be given for the format 'letor': only tables"),
     ],
 )
@@ -189,6 +194,21 @@ def test_what_is_wrong_is_told_with_its_cure(shop, files, tmp_path, file, option
     told = run("train", path, "-o", tmp_path / "m.json", *options, code=1).stderr
     assert told.count("\n") == 1
     assert re.search(words, told), told
+
+
+def test_a_flag_of_its_own_stays_the_command_s(shop):
+    """As --doc in a command that takes documents: the others name columns all the same."""
+    got = []
+
+    def rank(columns: Naming, doc: Annotated[list[str] | None, typer.Option()] = None) -> None:
+        got.append((doc, columns))
+
+    app = typer.Typer()
+    app.command()(naming_columns(rank))
+    assert CliRunner().invoke(app, ["--doc", "a", "--doc", "b", "--qid", "q", "--features", 'x,"y,z"']).exit_code == 0
+    assert got == [(["a", "b"], Naming(qid="q", features=("x", "y,z")))]
+    for bad in ('"a', "a,,b", ""):
+        assert CliRunner().invoke(app, ["--features", bad]).exit_code == 2
 
 
 def test_one_query_without_a_column_of_ids(tmp_path):
