@@ -91,6 +91,8 @@ def test_ids_come_out_beside_the_scores(shop, tmp_path, suffix):
     assert read["qid"].tolist() == [f"red tea {i // 10}" for i in range(120)]
     assert read["docid"].tolist() == [f"A {i}" for i in range(120)]
     assert read["score"].tolist() == list(map(float, scores))
+    by_table = run("evaluate", tmp_path / f"s.{suffix}", shop / "shop.csv", *NAMES, *FEATURES, "--json").stdout
+    assert by_table == run("evaluate", shop / "model.json", shop / "shop.csv", *NAMES, "--json").stdout
 
 
 def test_ids_from_text_and_from_row_numbers(files, tmp_path):
@@ -104,6 +106,14 @@ def test_ids_from_text_and_from_row_numbers(files, tmp_path):
     run("train", tmp_path / "plain.txt", "-o", tmp_path / "m.json")
     rows = table(run("predict", tmp_path / "m.json", tmp_path / "plain.txt", "--ids").stdout)
     assert [row["docid"] for row in rows] == ["1", "2"]
+    (tmp_path / "s.csv").write_text("qid,docid,score\na,2,1\n")
+    told = run("evaluate", tmp_path / "s.csv", tmp_path / "plain.txt", code=1).stderr
+    assert "s.csv has no document 1 of query a, which the data have" in told
+    (tmp_path / "s.csv").write_text("qid,docid,score\na,2,1\na,2,3\n")
+    told = run("evaluate", tmp_path / "s.csv", tmp_path / "plain.txt", code=1).stderr
+    assert "rows 1 and 2 are both document 2 of query a" in told
+    (tmp_path / "scores.csv").write_text("2\n1\n")  # plain scores, whatever the file is called
+    run("evaluate", tmp_path / "scores.csv", tmp_path / "plain.txt")
 
 
 def test_runs_take_the_ids_and_refuse_blanks_in_words(shop, tmp_path):

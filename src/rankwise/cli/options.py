@@ -40,19 +40,28 @@ Rankers = Annotated[
     list[str],
     typer.Argument(
         metavar="RANKER...",
-        help="Models, files of scores (one per line, as `rankwise predict` writes) or TREC runs; NAME=FILE names one.",
+        help="Models, files of scores (one per line, as `rankwise predict` writes), TREC runs or columns of DATA "
+        "(column:bm25, or column:-price for the smallest first); NAME=RANKER names one.",
         show_default=False,
     ),
 ]
 Labels = Annotated[
     str | None, typer.Option("--data", "-d", metavar="DATA", help="Ranking file with the labels to evaluate on.")
 ]
+Form = Annotated[
+    str | None,
+    typer.Option("--format", metavar="NAME", help="table, csv, json, markdown or latex; by default the suffix of -o."),
+]
+Output = Annotated[
+    str,
+    typer.Option("--output", "-o", metavar="FILE", help="Where to write results: *.txt, *.csv, *.json, *.md or *.tex."),
+]
 Qrels = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Evaluate TREC runs on TREC judgements, `qid 0 docid label`."),
 ]
 Unjudged = Annotated[
-    float | None, typer.Option(metavar="X", help="With --qrels: the label of documents without one; trec_eval uses 0.")
+    float | None, typer.Option(metavar="X", help="The label of documents that were not judged; trec_eval uses 0.")
 ]
 UnretrievedLast = Annotated[
     bool, typer.Option("--unretrieved-last", help="With --qrels: rank judged documents that are not in a run last.")
@@ -110,6 +119,9 @@ def _listed(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(cells)
 
 
+_BEFORE = "columns_"  # begins the parameters of shared options: a command may have one of the same name
+
+
 class _Shared(NamedTuple):
     """An option that names columns: its type, its flags, its default, and what help shows."""
 
@@ -124,13 +136,15 @@ class _Shared(NamedTuple):
         flags = [flag for flag in self.flags if flag not in taken]
         annotation = Annotated[self.kind, typer.Option(*flags, metavar=self.metavar, help=self.help)]  # type: ignore[name-defined]
         kind = Parameter.KEYWORD_ONLY
-        return Parameter(name, kind, default=self.default, annotation=annotation) if flags else None
+        return Parameter(_BEFORE + name, kind, default=self.default, annotation=annotation) if flags else None
 
 
 _NAMING = {
     "label": _Shared(str, ("--label",), "label", "COLUMN", "Of a table: the labels."),
     "qid": _Shared(str, ("--qid",), "qid", "COLUMN", 'The query ids; "" if all rows are one query.'),
-    "doc": _Shared(str | None, ("--doc",), None, "COLUMN", "The document ids; a column docid if not given."),
+    "doc": _Shared(
+        str | None, ("--doc", "--doc-column"), None, "COLUMN", "The document ids; a column docid if not given."
+    ),
     "features": _Shared(
         list[str] | None,
         ("--features", "--feature"),
@@ -165,7 +179,7 @@ def naming_columns(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def run(**options: Any) -> None:
         given = {name: one.default for name, one in _NAMING.items()}
-        given |= {one.name: options.pop(one.name) for one in added}
+        given |= {one.name.removeprefix(_BEFORE): options.pop(one.name) for one in added}
         function(**options, columns=Naming.given(given))
 
     run.__signature__ = Signature([*own, *added])  # type: ignore[attr-defined]

@@ -49,6 +49,7 @@ class Reading:
     docid: str | None = None
     weight: str | None = None
     ignore: Sequence[str] = ()
+    unjudged: bool = False
     known: "Known | None" = None
     on_unknown: Callable[[list[str]], None] | None = None
 

@@ -64,13 +64,16 @@ class Arrays(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The role of each column, the byte between cells, the largest number, the value that replaces a missing one."""
+    """The role of each column, the byte between cells, the largest number, the value that replaces a missing one, and
+    whether features and labels may be missing.
+    """
 
     roles: Array
     separator: int
     largest: float
     missing: float
     allow_missing: bool
+    allow_unjudged: bool
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout
             roles[place] = role
     missing = 0.0 if reading.missing is None else float(reading.missing)
     largest = largest_number(reading.dtype or np.float64)
-    rules = Rules(roles, ord(separator), largest, missing, reading.missing is not None)
+    rules = Rules(roles, ord(separator), largest, missing, reading.missing is not None, reading.unjudged)
     return _Layout(header, columns, rules, thread_count(reading.n_jobs))
 
 
@@ -341,6 +344,8 @@ def _keep(
             value = rules.missing
             if not missing:
                 notes[FAULT] = NUMBER
+            elif role == LABEL and rules.allow_unjudged:
+                value = np.nan
             elif not rules.allow_missing or role < 0:
                 notes[FAULT] = MISSING
         elif status == HARD or (role == LABEL and abs(value) >= LARGEST_EXACT):

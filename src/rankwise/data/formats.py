@@ -215,7 +215,8 @@ def read_data(source: "Source | Sequence[Source]", *, format: str | None = None,
                    one called comment. A column f1, f2, ... has a number rather than a name
     ignore         columns to leave out, likewise
 
-    With needs_labels=False a table may lack the labels, as one to predict on does: y is then 0.
+    With needs_labels=False a table may lack the labels, as one to predict on does: y is then 0. With unjudged=True the
+    rows of a table may lack theirs: y is NaN there, and `evaluate` and `compare` have an option for its value.
     """
     from rankwise.data.columns import Reading, finished
     from rankwise.data.records import joined

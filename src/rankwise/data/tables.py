@@ -73,7 +73,7 @@ def from_table(table: Table, reading: Reading, where: str) -> RankingData:
     columns = find_columns(header, replace(reading, features=()) if sparse else reading, where)
     y = np.zeros(table.n_rows)
     if columns.label is not None:
-        y = _complete(table, columns.label, where, "label")
+        y = _labels(table, columns.label, where, reading.unjudged)
     qid = np.zeros(len(y), np.int64)
     if columns.qid is not None:
         qid = _ids(table, columns.qid, where, "query id")
@@ -81,7 +81,7 @@ def from_table(table: Table, reading: Reading, where: str) -> RankingData:
     if columns.docid is not None:
         docid = _ids(table, columns.docid, where, "document id")
     if columns.weight is not None:
-        weight = _complete(table, columns.weight, where, "weight")
+        weight = _complete(table.numbers(columns.weight), table, columns.weight, where, "weight")
     if columns.comment is not None:
         comments = np.array(table.texts(columns.comment), dtype=object)
     if sparse:
@@ -92,9 +92,19 @@ def from_table(table: Table, reading: Reading, where: str) -> RankingData:
     return RankingData(X, y, qid, comments, columns.first_index, columns.names, docid, weight)
 
 
-def _complete(table: Table, i: int, where: str, what: str) -> Floats:
-    """Labels or weights, of which none may be missing."""
+def _labels(table: Table, i: int, where: str, unjudged: bool) -> Floats:
+    """Labels; with `unjudged` missing ones are NaN, otherwise they are an error."""
     column = table.numbers(i)
+    if not unjudged or not column.is_numeric:
+        return _complete(column, table, i, where, "label")
+    lacking = column.values != column.values
+    lacking = lacking if column.missing is None else lacking | column.missing
+    present = replace(column, values=np.where(lacking, 0, column.values), missing=None)
+    return np.where(lacking, np.nan, _complete(present, table, i, where, "label"))
+
+
+def _complete(column: Numbers, table: Table, i: int, where: str, what: str) -> Floats:
+    """Labels or weights, of which none may be missing."""
     _refuse_missing(column.missing, table, i, where, what)
     numbers = _filled(column, None, table, i, where, np.dtype(np.float64))
     exact(column.values, f"{where}, column {table.header[i]!r}")
