@@ -98,5 +98,6 @@ BENCHMARKS: dict[str, Fit | Measure] = {
         Measure("evaluation", "evaluation:evaluation", shrinks=True),
         Measure("growth", "growth:growth", shrinks=True),
         Measure("stopping", "stopping:stopping", MQ2008),
+        Measure("serve", "serving:serving", shrinks=True),
     )
 }

@@ -268,6 +268,17 @@ def test_a_benchmark_from_the_command_line(tmp_path):
     assert min(row["gap"] for row in ours if row["phase"] == "hot") < 1e-6
 
 
+@pytest.mark.slow
+def test_the_benchmark_of_serve(capsys):
+    from benchmarks.serve import main
+
+    main(["--quick"])
+    table = capsys.readouterr().out
+    assert "packed, 4 clients, 2 workers: p99" in table
+    assert "malformed: wrong method" in table
+    assert "get 5" not in table
+
+
 def test_only_the_whole_run_renews_the_page():
     assert folder_for([], quick=False) == RESULTS
     assert folder_for([], quick=True) == RESULTS / "quick"

@@ -7,6 +7,7 @@ from typer.core import TyperGroup
 
 from rankwise import __version__
 from rankwise.cli import model_options as given
+from rankwise.cli.check import check
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
 from rankwise.cli.explain import explain
@@ -29,6 +30,8 @@ from rankwise.cli.options import (
     naming_columns,
 )
 from rankwise.cli.plot import plot
+from rankwise.cli.serve import serve
+from rankwise.cli.settings import AllowChanges, Config, Like
 from rankwise.cli.speech import answer, command, say, shown_plainly
 from rankwise.cli.tune import tune
 
@@ -75,9 +78,10 @@ def rankwise(
 @command
 @naming_columns
 def train(
-    data: given.DataFiles,
-    output: given.ModelOut,
+    ctx: typer.Context,
     columns: Naming,
+    data: given.DataFilesOrNone = None,
+    output: given.ModelOutOrNone = None,
     model: given.Kind = "ranksvm",
     C: given.C = None,
     alpha: given.Alpha = None,
@@ -99,6 +103,9 @@ def train(
     valid: given.Valid = None,
     measure: Measures = None,
     names: given.NamesFile = None,
+    config: Config = None,
+    like: Like = None,
+    allow_changes: AllowChanges = False,
     float32: given.Float32 = False,
     dask: given.Cluster = None,
     device: given.Device = None,
@@ -108,10 +115,15 @@ def train(
 ) -> None:
     """Learn a ranker from DATA and write it to MODEL.
 
+    With --like and without MODEL, nothing is written: the weights are compared with those of the earlier run.
+
     Example: rankwise train train.txt -o model.json --C 0.03 --valid vali.txt
     """
     from rankwise.cli import work
+    from rankwise.cli.runs import Run, data_files
 
+    if output is None and like is None:
+        raise typer.BadParameter("give the file of the model, -o MODEL", param_hint="--output")
     if pairs is not None:
         say("rankwise: --pairs is now called --scheme; the old name will be removed")
         scheme = pairs if scheme is None else scheme
@@ -119,7 +131,10 @@ def train(
     options |= {"scheme": scheme, "scope": scope, "costs": costs, "rescaling": rescaling, "random_state": seed}
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
     options |= {"device": device}
-    request = work.Training(model, data, columns, output, options, normalize, valid, measure, names, float32, force)
+    files = data_files(ctx, data)
+    request = work.Training(
+        model, files, columns, output, options, normalize, valid, measure, names, float32, force, Run(ctx, files)
+    )
     if dask is None:
         work.train(request, as_json)
     else:
@@ -131,6 +146,7 @@ def train(
 app.command(cls=given.ListingNames)(tune)
 app.command()(convert)
 app.command()(join)
+app.command()(check)
 
 
 @app.command()
@@ -223,6 +239,7 @@ def evaluate(
 app.command()(compare)
 app.command()(explain)
 app.command()(export)
+app.command()(serve)
 app.add_typer(plot)
 
 

@@ -17,7 +17,7 @@ from rankwise.cli.speech import checked, doing
 from rankwise.cli.work import Outcome, Training, follow, show_outcome
 from rankwise.data.records import LABEL, QUERY
 from rankwise.metrics import default_measures
-from rankwise.model_io.files import save_model
+from rankwise.model_io.conversion import model_of
 
 if TYPE_CHECKING:
     from rankwise.distributed.client import Client
@@ -40,7 +40,7 @@ def train(request: Training, where: str, as_json: bool) -> None:
     if request.float32:
         raise typer.BadParameter("not available with --dask: store the files as float32", param_hint="--float32")
     columns = _by_name(request.columns)
-    request.check_output()
+    request.begin()
     if request.names is not None:
         read_names(request.names)  # so that an error is reported before the training
     with connected(where) as client:
@@ -52,7 +52,8 @@ def train(request: Training, where: str, as_json: bool) -> None:
             ranker.fit(request.data, *columns)
         seconds = time.perf_counter() - began
         known = replace(ranker.columns_, names=names_for(ranker.columns_, request.names))
-        save_model(ranker.to_local(), request.output, known.names, known.first_index)
+        model = model_of(ranker.to_local(), known.names, known.first_index)
+        request.write(model)
         evaluated = {"train": request.data} | ({} if request.valid is None else {"valid": [request.valid]})
         measures = measures or parse_measures(default_measures(ranker.columns_.labels))
         judge = partial(judged, client, coef=ranker.coef_, measures=measures, like=known)
@@ -65,13 +66,14 @@ def train(request: Training, where: str, as_json: bool) -> None:
         "features": ranker.n_features_in_,
     }
     show_outcome(request, Outcome(ranker.result_, shape, seconds, evaluations), as_json)
+    request.end(model)
 
 
 def _by_name(columns: Naming) -> tuple[str | None, str | None, str | None]:
     """The names of labels, query ids and weights, if they are not the usual ones; the workers take no others."""
     for name, usual in asdict(Naming()).items():
         if name not in ("label", "qid", "weight") and getattr(columns, name) != usual:
-            option = "--doc" if name == "docid" else f"--{name}"
+            option = {"docid": "--doc", "format": "--from"}.get(name, f"--{name}")
             raise typer.BadParameter("not available with --dask: convert the files first", param_hint=option)
     label, qid = (None if given == usual else given for given, usual in ((columns.label, LABEL), (columns.qid, QUERY)))
     return label, qid, columns.weight

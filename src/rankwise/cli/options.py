@@ -1,6 +1,6 @@
 """Arguments and options that several commands share.
 
-Every command that reads data takes the options that name its columns, --label to --format. `naming_columns` adds them
+Every command that reads data takes the options that name its columns, --label to --from. `naming_columns` adds them
 to the command's own, and gives them to it as one value, the `Naming`.
 """
 
@@ -94,7 +94,7 @@ class Naming:
 
         checked("--missing", check_missing, options["missing"])
         if options["format"] is not None:
-            checked("--format", get_format, options["format"])
+            checked("--from", get_format, options["format"])
         lists = {name: checked(f"--{name}", _listed, options[name] or ()) for name in ("features", "ignore")}
         return cls(
             options["label"],
@@ -161,7 +161,7 @@ _NAMING = {
         float | None, ("--missing",), None, "X", "The value of missing features; without it they are an error."
     ),
     "format": _Shared(
-        str | None, ("--format", "--from"), None, "FORMAT", f"Format of the data: {', '.join(format_names())}."
+        str | None, ("--from", "--format"), None, "FORMAT", f"Format of the data: {', '.join(format_names())}."
     ),
 }
 

@@ -49,9 +49,20 @@ class Reading:
     docid: str | None = None
     weight: str | None = None
     ignore: Sequence[str] = ()
-    unjudged: bool = False
     known: "Known | None" = None
     on_unknown: Callable[[list[str]], None] | None = None
+    unjudged: bool = False
+    keep_missing: bool = False
+
+    @property
+    def filler(self) -> float | None:
+        """What a missing feature becomes; None: it is an error."""
+        return np.nan if self.keep_missing else self.missing
+
+    @property
+    def takes_unlabelled(self) -> bool:
+        """Whether the label of a row may be missing, which is then NaN."""
+        return self.unjudged or self.keep_missing
 
     def is_given(self, option: str) -> bool:
         """Whether an option differs from its default."""
@@ -64,6 +75,8 @@ class Reading:
 
     def __post_init__(self) -> None:
         check_missing(self.missing)
+        if self.keep_missing and self.missing is not None:
+            raise ValueError(f"keep_missing=True and missing={self.missing} exclude each other: give one of them")
         for name in ("features", "ignore"):
             if isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} must be a list of names, got the text {getattr(self, name)!r}")

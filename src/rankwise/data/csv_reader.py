@@ -127,9 +127,9 @@ def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout
     ):
         if place is not None:
             roles[place] = role
-    missing = 0.0 if reading.missing is None else float(reading.missing)
+    missing = 0.0 if reading.filler is None else float(reading.filler)
     largest = largest_number(reading.dtype or np.float64)
-    rules = Rules(roles, ord(separator), largest, missing, reading.missing is not None, reading.unjudged)
+    rules = Rules(roles, ord(separator), largest, missing, reading.filler is not None, reading.takes_unlabelled)
     return _Layout(header, columns, rules, thread_count(reading.n_jobs))
 
 

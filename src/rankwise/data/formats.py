@@ -216,7 +216,8 @@ def read_data(source: "Source | Sequence[Source]", *, format: str | None = None,
     ignore         columns to leave out, likewise
 
     With needs_labels=False a table may lack the labels, as one to predict on does: y is then 0. With unjudged=True the
-    rows of a table may lack theirs: y is NaN there, and `evaluate` and `compare` have an option for its value.
+    rows of a table may lack theirs: y is NaN there, and `evaluate` and `compare` have an option for its value. With
+    keep_missing=True missing features are NaN too, instead of an error: `rankwise.check` counts them.
     """
     from rankwise.data.columns import Reading, finished
     from rankwise.data.records import joined

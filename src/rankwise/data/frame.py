@@ -52,6 +52,7 @@ def from_frame(
     features: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     missing: float | None = None,
+    keep_missing: bool = False,
 ) -> RankingData:
     """RankingData of a DataFrame: of pandas, or with pyarrow of Polars and any other library that speaks Arrow.
 
@@ -62,6 +63,7 @@ def from_frame(
                 called `comment`, which becomes comments
     ignore      columns to leave out, likewise
     missing     the value that replaces a missing feature; None: a missing feature is an error
+    keep_missing  missing features and labels are NaN instead of an error, so that `rankwise.check` can count them
     """
     reading = Reading(
         label=label,
@@ -72,6 +74,7 @@ def from_frame(
         ignore=ignore,
         missing=missing,
         comments=True,
+        keep_missing=keep_missing,
     )
     pandas = sys.modules.get("pandas")
     table: Table

@@ -57,7 +57,8 @@ def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns
     wanted = _known_to_model(places, reading.known) if reading.features is None else reading.features
     free = {name: i for name, i in places.items() if name not in (wanted or ())}  # a feature called docid is no id
     for option in ("label", "qid", "docid", "weight")[not reading.needs_labels :]:
-        if (name := getattr(reading, option)) is not None:
+        needed = option != "weight" or reading.known is None  # a model scores without weights
+        if needed and (name := getattr(reading, option)) is not None:
             if name in places and name not in free:
                 raise ValueError(f"{where}: {name!r} is among the features: it cannot be {option} too")
             _check_is_there(free, name, option, where)

@@ -73,7 +73,7 @@ def from_table(table: Table, reading: Reading, where: str) -> RankingData:
     columns = find_columns(header, replace(reading, features=()) if sparse else reading, where)
     y = np.zeros(table.n_rows)
     if columns.label is not None:
-        y = _labels(table, columns.label, where, reading.unjudged)
+        y = _labels(table, columns.label, reading, where)
     qid = np.zeros(len(y), np.int64)
     if columns.qid is not None:
         qid = _ids(table, columns.qid, where, "query id")
@@ -92,10 +92,12 @@ def from_table(table: Table, reading: Reading, where: str) -> RankingData:
     return RankingData(X, y, qid, comments, columns.first_index, columns.names, docid, weight)
 
 
-def _labels(table: Table, i: int, where: str, unjudged: bool) -> Floats:
-    """Labels; with `unjudged` missing ones are NaN, otherwise they are an error."""
+def _labels(table: Table, i: int, reading: Reading, where: str) -> Floats:
+    """Labels. With `unjudged` missing ones are NaN; with `keep_missing` these are, and infinite ones are kept."""
     column = table.numbers(i)
-    if not unjudged or not column.is_numeric:
+    if reading.keep_missing:
+        return _filled(column, np.nan, table, i, where, np.dtype(np.float64))
+    if not reading.unjudged or not column.is_numeric:
         return _complete(column, table, i, where, "label")
     lacking = column.values != column.values
     lacking = lacking if column.missing is None else lacking | column.missing
@@ -121,7 +123,7 @@ def _dense(table: Table, features: Sequence[int], reading: Reading, where: str) 
     columns = [table.numbers(i) for i in features]
     single = bool(columns) and all(one.values.dtype in (np.float32, np.float16) for one in columns)
     X = np.empty((table.n_rows, len(features)), np.float32 if single else np.float64)
-    filled = [_filled(one, reading.missing, table, i, where, X.dtype) for i, one in zip(features, columns, strict=True)]
+    filled = [_filled(one, reading.filler, table, i, where, X.dtype) for i, one in zip(features, columns, strict=True)]
     for start in range(0, table.n_rows, _ROWS):
         rows = slice(start, start + _ROWS)
         for j, column in enumerate(filled):
@@ -142,7 +144,7 @@ def _sparse(table: Table, known_width: int | None, reading: Reading, where: str)
     if not np.array_equal(starts, value_starts):
         raise ValueError(f"{where}: {INDICES!r} and {VALUES!r} must hold lists of equal length, row by row")
     dtype = np.dtype(np.float32 if values.values.dtype == np.float32 else np.float64)
-    numbers = _filled(values, reading.missing, table, table.header.index(VALUES), where, dtype)
+    numbers = _filled(values, reading.filler, table, table.header.index(VALUES), where, dtype)
     columns = indices.values
     if columns.dtype.kind not in "iu" or indices.missing is not None:
         raise ValueError(f"{where}, column {INDICES!r} holds {indices.kind}, expected whole numbers")
@@ -156,7 +158,10 @@ def _sparse(table: Table, known_width: int | None, reading: Reading, where: str)
 
 
 def _filled(column: Numbers, missing: float | None, table: Table, i: int, where: str, dtype: np.dtype) -> Array:
-    """The numbers in this type, missing ones replaced; an error if one is not finite or missing without replacement."""
+    """The numbers in this type, missing ones replaced; an error if one is not finite or missing without replacement.
+
+    If NaN replaces missing ones, no number is an error.
+    """
     where = f"{where}, column {table.header[i]!r}"
     if not column.is_numeric:
         raise ValueError(f"{where} holds {column.kind}, expected numbers: {no_numbers(table.header[i])}")
@@ -166,7 +171,7 @@ def _filled(column: Numbers, missing: float | None, table: Table, i: int, where:
     if missing is not None:
         lacking = np.isnan(numbers) if column.missing is None else column.missing | np.isnan(numbers)
         numbers = np.where(lacking, dtype.type(missing), numbers) if lacking.any() else numbers
-    if not np.isfinite(numbers).all():
+    if not (np.isfinite(numbers).all() or (missing is not None and np.isnan(missing))):
         row = _first(~np.isfinite(numbers))
         raise ValueError(f"{where}: {table.place(row)} holds {numbers[row]}, expected a finite number")
     return numbers

@@ -8,6 +8,7 @@ import lzma
 import re
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
@@ -41,7 +42,7 @@ def read_json(path: str | Path, most_bytes: int) -> Json:
 
 def parse_json(text: bytes | str) -> Json:
     try:
-        value = json.loads(text, parse_constant=_not_finite, object_pairs_hook=_named_once)
+        value = json.loads(text, parse_constant=_not_finite, object_pairs_hook=named_once)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     _check_depth(value, DEEPEST)
@@ -50,7 +51,7 @@ def parse_json(text: bytes | str) -> Json:
 
 def parse_sequence(text: str, deepest: int) -> Iterator[tuple[int, int, Json]]:
     """(begin, end, value) of the values that follow one another in a text, as in JSON lines."""
-    decoder = json.JSONDecoder(parse_constant=_not_finite, object_pairs_hook=_named_once)
+    decoder = json.JSONDecoder(parse_constant=_not_finite, object_pairs_hook=named_once)
     at = _end_of_blanks(text, 0)
     while at < len(text):
         try:
@@ -71,10 +72,12 @@ def _not_finite(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not a number in JSON")
 
 
-def _named_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+def named_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    """The object; for json.loads as its `object_pairs_hook`."""
     named = dict(pairs)
     if len(named) < len(pairs):
-        raise ValueError("an object has the same name twice")
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"an object has the same name twice: {shown(twice)}")
     return named
 
 
@@ -93,19 +96,20 @@ def check_object(
 ) -> dict[str, Json]:
     """The value, if it is an object with the fields of `rules` and each field is valid; else an error."""
     if not isinstance(value, dict):
-        raise ValueError(f"{where or 'it'} is {_shown(value)}, expected an object")
+        raise ValueError(f"{where or 'it'} is {shown(value)}, expected an object")
     before = f"{where}." if where else ""
     if unknown := sorted(set(value) - set(rules)):
-        raise ValueError(f"{before}{_shown(unknown[0])} is unknown")
+        raise ValueError(f"{before}{shown(unknown[0])} is unknown")
     for field, (is_right, expected) in rules.items():
         if field in value and not is_right(value[field]):
-            raise ValueError(f"{before}{field} is {_shown(value[field])}, expected {expected}")
+            raise ValueError(f"{before}{field} is {shown(value[field])}, expected {expected}")
         if field not in value and field not in optional:
             raise ValueError(f"{before}{field} is missing")
     return value
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """The value as a message shows it: in JSON, cut off if it is long."""
     text = json.dumps(value)  # escapes control characters
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 

@@ -235,7 +235,7 @@ def test_one_query_without_a_column_of_ids(tmp_path):
         ("\ufefflabel;qid;a\r\n1;1;2\r\n0;1;1\r\n", []),
         ('{"label": 1, "qid": 1, "a": 2}\n{"label": 0, "qid": 1, "features": {"a": 1}}\n', []),
         ("1 qid:1 1:2\n0 qid:1 1:1\n", []),
-        ("7th,label,qid\n2,1,1\n1,0,1\n", ["--format", "csv"]),
+        ("7th,label,qid\n2,1,1\n1,0,1\n", ["--from", "csv"]),
     ],
 )
 def test_a_pipe_shows_its_format(tmp_path, text, options):
