@@ -243,3 +243,11 @@ def test_a_pipe_shows_its_format(tmp_path, text, options):
     assert load_model(tmp_path / "m.json").coef_[0] > 0
     run("convert", "-", tmp_path / "t.chunks", *options, stdin=text)
     assert read_data(tmp_path / "t.chunks").y.tolist() == [1, 0]
+
+
+def test_a_model_scores_without_weights(shop, tmp_path):
+    run("train", shop / "shop.csv", "-o", tmp_path / "m.json", *NAMES, *FEATURES, "--weight", "trust")
+    frame = pd.read_csv(shop / "shop.csv").drop(columns="trust")
+    frame.to_csv(tmp_path / "valid.csv", index=False)
+    options = [*NAMES, *FEATURES, "--weight", "trust", "--valid", tmp_path / "valid.csv"]
+    run("train", shop / "shop.csv", "-o", tmp_path / "m.json", *options)
