@@ -3,13 +3,17 @@
 import csv
 import json
 import re
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from commands import run
+from typer.testing import CliRunner
 
 from rankwise import RankSVM, from_frame, load_model, read_data
+from rankwise.cli.options import Naming, naming_columns
 
 NAMES = ["--label", "grade", "--qid", "query", "--doc", "sku"]
 FEATURES = ["--features", "bm25_*,clicks"]
@@ -87,6 +91,8 @@ def test_ids_come_out_beside_the_scores(shop, tmp_path, suffix):
     assert read["qid"].tolist() == [f"red tea {i // 10}" for i in range(120)]
     assert read["docid"].tolist() == [f"A {i}" for i in range(120)]
     assert read["score"].tolist() == list(map(float, scores))
+    by_table = run("evaluate", tmp_path / f"s.{suffix}", shop / "shop.csv", *NAMES, *FEATURES, "--json").stdout
+    assert by_table == run("evaluate", shop / "model.json", shop / "shop.csv", *NAMES, "--json").stdout
 
 
 def test_ids_from_text_and_from_row_numbers(files, tmp_path):
@@ -100,6 +106,14 @@ def test_ids_from_text_and_from_row_numbers(files, tmp_path):
     run("train", tmp_path / "plain.txt", "-o", tmp_path / "m.json")
     rows = table(run("predict", tmp_path / "m.json", tmp_path / "plain.txt", "--ids").stdout)
     assert [row["docid"] for row in rows] == ["1", "2"]
+    (tmp_path / "s.csv").write_text("qid,docid,score\na,2,1\n")
+    told = run("evaluate", tmp_path / "s.csv", tmp_path / "plain.txt", code=1).stderr
+    assert "s.csv has no document 1 of query a, which the data have" in told
+    (tmp_path / "s.csv").write_text("qid,docid,score\na,2,1\na,2,3\n")
+    told = run("evaluate", tmp_path / "s.csv", tmp_path / "plain.txt", code=1).stderr
+    assert "rows 1 and 2 are both document 2 of query a" in told
+    (tmp_path / "scores.csv").write_text("2\n1\n")  # plain scores, whatever the file is called
+    run("evaluate", tmp_path / "scores.csv", tmp_path / "plain.txt")
 
 
 def test_runs_take_the_ids_and_refuse_blanks_in_words(shop, tmp_path):
@@ -181,6 +195,7 @@ def test_every_command_that_reads_data_names_its_columns(shop, tmp_path):
         ("shop.csv", [*NAMES, "--features", "dense_*"], r"has no column 'dense_\*' for a feature"),
         ("shop.csv", [*NAMES, "--ignore", "tilte"], "has no column 'tilte' for what to leave out .*'title'"),
         ("shop.csv", [*NAMES, "--features", "grade,clicks"], "'grade' is among the features: it cannot be label too"),
+        ("shop.csv", ["--label", "grade", "--qid", "grade"], "'grade' is named as label and as qid: give two columns"),
         ("train.txt", ["--weight", "w"], "weight cannot be given for the format 'letor': only tables"),
     ],
 )
@@ -189,6 +204,21 @@ def test_what_is_wrong_is_told_with_its_cure(shop, files, tmp_path, file, option
     told = run("train", path, "-o", tmp_path / "m.json", *options, code=1).stderr
     assert told.count("\n") == 1
     assert re.search(words, told), told
+
+
+def test_a_flag_of_its_own_stays_the_command_s(shop):
+    """As --doc in a command that takes documents: the others name columns all the same."""
+    got = []
+
+    def rank(columns: Naming, doc: Annotated[list[str] | None, typer.Option()] = None) -> None:
+        got.append((doc, columns))
+
+    app = typer.Typer()
+    app.command()(naming_columns(rank))
+    assert CliRunner().invoke(app, ["--doc", "a", "--doc", "b", "--qid", "q", "--features", 'x,"y,z"']).exit_code == 0
+    assert got == [(["a", "b"], Naming(qid="q", features=("x", "y,z")))]
+    for bad in ('"a', "a,,b", ""):
+        assert CliRunner().invoke(app, ["--features", bad]).exit_code == 2
 
 
 def test_one_query_without_a_column_of_ids(tmp_path):
@@ -213,3 +243,11 @@ def test_a_pipe_shows_its_format(tmp_path, text, options):
     assert load_model(tmp_path / "m.json").coef_[0] > 0
     run("convert", "-", tmp_path / "t.chunks", *options, stdin=text)
     assert read_data(tmp_path / "t.chunks").y.tolist() == [1, 0]
+
+
+def test_a_model_scores_without_weights(shop, tmp_path):
+    run("train", shop / "shop.csv", "-o", tmp_path / "m.json", *NAMES, *FEATURES, "--weight", "trust")
+    frame = pd.read_csv(shop / "shop.csv").drop(columns="trust")
+    frame.to_csv(tmp_path / "valid.csv", index=False)
+    options = [*NAMES, *FEATURES, "--weight", "trust", "--valid", tmp_path / "valid.csv"]
+    run("train", shop / "shop.csv", "-o", tmp_path / "m.json", *options)

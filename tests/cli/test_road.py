@@ -71,7 +71,7 @@ def test_a_run_is_repeated_with_its_columns(files, tmp_path):
     assert "to the last bit" in run("train", "--like", model).stderr
     (tmp_path / "run.toml").write_text(
         f'data = "{files / "table.csv"}"\noutput = "model.json"\nlabel = "grade"\nqid = "question"\n'
-        'doc = "document"\nignore = ["note*"]\nnormalize = "zscore"\n'
+        'doc-column = "document"\nignore = ["note*"]\nnormalize = "zscore"\n'
     )
     run("train", "--config", tmp_path / "run.toml")
     trained = [json.loads(path.read_text()) for path in (model, tmp_path / "model.json")]

@@ -26,9 +26,6 @@ Documents = Annotated[
         "Two of them: the first against the second.",
     ),
 ]
-DocumentIds = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The document ids; a column docid if not given.")
-]
 Top = Annotated[int | None, typer.Option("--top", "-n", metavar="N", min=1, help="Show this many features.")]
 Output = Annotated[
     str | None,
@@ -48,7 +45,6 @@ def explain(
     columns: Naming,
     query: Query = None,
     doc: Documents = None,
-    doc_column: DocumentIds = None,
     top: Top = None,
     output: Output = None,
     force: Force = False,
@@ -63,7 +59,7 @@ def explain(
         raise typer.BadParameter("give one document, or two to compare", param_hint="--doc")
     if output is not None:
         _check_output(output, [model, data], force)
-    found = _explained(model, data, replace(columns, docid=doc_column), query, documents)
+    found = _explained(model, data, columns, query, documents)
     found = found if top is None else replace(found, top=top)
     if output is not None:
         _write(found, output)

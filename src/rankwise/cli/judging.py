@@ -22,10 +22,12 @@ from rankwise.cli.inputs import (
     read_scores,
 )
 from rankwise.cli.options import Naming
+from rankwise.data import formats
 from rankwise.data.column_scores import column_scores
 from rankwise.data.columns import Known
 from rankwise.data.records import RankingData
-from rankwise.data.trec import RUN, document_ids, join, read_qrels, read_run, scores_for
+from rankwise.data.score_table import SCORE, TABLES
+from rankwise.data.trec import RUN, TrecRows, document_ids, join, read_qrels, read_run, scores_for
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.compression import open_bytes
 from rankwise.metrics import Evaluation, Measure, default_measures, evaluate, parse
@@ -68,6 +70,8 @@ class Judge:
         if ranker == "-":
             if "-" in (self.data, self.qrels):
                 raise typer.BadParameter("scores and data cannot both come from stdin: give one of them as a file")
+        elif is_score_table(ranker):
+            return self._table(ranker)
         elif is_run(ranker) or (self.qrels is not None and not is_model(ranker) and _fields(ranker) != 1):
             return self._run(ranker)
         elif is_model(ranker):
@@ -91,6 +95,14 @@ class Judge:
     def evaluate(self, scored: Scored, measures: list[Measure]) -> Evaluation:
         return evaluate(*scored, measures, unjudged=self.unjudged)
 
+    def _table(self, path: str) -> Scored:
+        """The scores in a table of qid, docid and score, as `rankwise predict` writes it."""
+        self._needs_data(path, "a table of scores")
+        table = formats.read_data(path, label=SCORE, features=())
+        data = self._data(comments=True)
+        scores = TrecRows.of(table.qid, document_ids(table), table.y, path)
+        return Scored(data.y, scores_for(scores, data.qid, document_ids(data)), data.qid)
+
     def _run(self, path: str) -> Scored:
         run = read_run(path)
         if self.qrels is None:
@@ -108,11 +120,18 @@ class Judge:
         if (known, comments) not in self._read:
             if self.data == "-" and self._read:
                 raise typer.BadParameter("these rankers need the data more than once: give a file in place of stdin")
-            unjudged = self.unjudged is not None
-            self._read[known, comments] = read_data(
-                str(self.data), known, self.columns, comments=comments, unjudged=unjudged
-            )
+            options = {"comments": comments, "unjudged": self.unjudged is not None}
+            self._read[known, comments] = read_data(str(self.data), known, self.columns, **options)
         return self._read[known, comments]
+
+
+def is_score_table(path: str) -> bool:
+    """Whether the file is a table with a column of scores, by its suffix and its first line."""
+    format = formats.format_of(path)
+    if format.name not in TABLES:
+        return False
+    with open_bytes(Path(path), "rb") as file:
+        return not format.is_text or SCORE.encode() in file.readline(4096)
 
 
 def is_run(path: str) -> bool:

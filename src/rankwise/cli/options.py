@@ -8,10 +8,11 @@ import csv
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from inspect import Parameter, signature
-from typing import Annotated, Any
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.models import OptionInfo
 
 from rankwise.cli.speech import checked
 from rankwise.data.formats import format_names, get_format, suffixes_shown
@@ -62,9 +63,7 @@ Qrels = Annotated[
 Unjudged = Annotated[
     float | None, typer.Option(metavar="X", help="The label of documents that were not judged; trec_eval uses 0.")
 ]
-Missing = Annotated[
-    float | None, typer.Option(metavar="X", help="The value of missing features; without it they are an error.")
-]
+MISSING_HELP = "The value of missing features; without it they are an error."
 UnretrievedLast = Annotated[
     bool, typer.Option("--unretrieved-last", help="With --qrels: rank judged documents that are not in a run last.")
 ]
@@ -116,75 +115,79 @@ def listed_names(given: Sequence[str]) -> tuple[str, ...]:
         cells = [cell for one in given for cell in next(csv.reader([one], strict=True), [])]
     except csv.Error as error:
         raise ValueError(f"a list of names cannot be read: {error}") from None
-    if not all(cell.strip() for cell in cells):
+    if (given and not cells) or not all(cell.strip() for cell in cells):
         raise ValueError("a name is empty: give names separated by commas")
     return tuple(cells)
 
 
-_NAMING: dict[str, Any] = {  # parameter -> (annotation, default)
-    "label": (Annotated[str, typer.Option(metavar="COLUMN", help="Of a table: the labels.")], "label"),
-    "qid": (
-        Annotated[str, typer.Option(metavar="COLUMN", help='The query ids; "" if all rows are one query.')],
-        "qid",
+_BEFORE = "columns_"  # begins the parameters of shared options: a command may have one of the same name
+
+
+class _Shared(NamedTuple):
+    """An option that names columns: its type, its flags, its default, and what help shows."""
+
+    kind: object
+    flags: tuple[str, ...]
+    default: str | None
+    metavar: str
+    help: str
+
+    def parameter(self, name: str, taken: set[str]) -> Parameter | None:
+        """The option without the flags that are taken; None if no flag is left."""
+        flags = [flag for flag in self.flags if flag not in taken]
+        annotation = Annotated[self.kind, typer.Option(*flags, metavar=self.metavar, help=self.help)]  # type: ignore[name-defined]
+        kind = Parameter.KEYWORD_ONLY
+        return Parameter(_BEFORE + name, kind, default=self.default, annotation=annotation) if flags else None
+
+
+_NAMING = {
+    "label": _Shared(str, ("--label",), "label", "COLUMN", "Of a table: the labels."),
+    "qid": _Shared(str, ("--qid",), "qid", "COLUMN", 'The query ids; "" if all rows are one query.'),
+    "doc": _Shared(
+        str | None, ("--doc", "--doc-column"), None, "COLUMN", "The document ids; a column docid if not given."
     ),
-    "doc": (
-        Annotated[str | None, typer.Option(metavar="COLUMN", help="The document ids; a column docid if not given.")],
+    "features": _Shared(
+        list[str] | None,
+        ("--features", "--feature"),
         None,
+        "COLUMNS",
+        "The features: names or patterns such as bm25_*, separated by commas; may be repeated. All other columns if "
+        "not given.",
     ),
-    "features": (
-        Annotated[
-            list[str] | None,
-            typer.Option(
-                "--features",
-                "--feature",
-                metavar="COLUMNS",
-                help="The features: names or patterns such as bm25_*, separated by commas; may be repeated. All other "
-                "columns if not given.",
-            ),
-        ],
-        None,
+    "ignore": _Shared(list[str] | None, ("--ignore",), None, "COLUMNS", "Columns to leave out, likewise."),
+    "weight": _Shared(
+        str | None, ("--weight",), None, "COLUMN", "Weights in a fit; a column sample_weight if not given."
     ),
-    "ignore": (
-        Annotated[list[str] | None, typer.Option(metavar="COLUMNS", help="Columns to leave out, likewise.")],
-        None,
-    ),
-    "weight": (
-        Annotated[
-            str | None,
-            typer.Option(metavar="COLUMN", help="Weights in a fit; a column sample_weight if not given."),
-        ],
-        None,
-    ),
-    "missing": (Missing, None),
-    "format": (
-        Annotated[
-            str | None,
-            typer.Option("--from", metavar="FORMAT", help=f"The format of the data: {', '.join(format_names())}."),
-        ],
-        None,
-    ),
+    "missing": _Shared(float | None, ("--missing",), None, "X", MISSING_HELP),
+    "format": _Shared(str | None, ("--from",), None, "FORMAT", f"Format of the data: {', '.join(format_names())}."),
 }
 
 
 def naming_columns(function: Callable[..., None]) -> Callable[..., None]:
     """A command with the options that name columns, which it gets as its parameter `columns`.
 
-    An option that the command has for itself is not added.
+    A flag that the command has for itself is its own.
     """
-    own = signature(function).parameters
-    added = {name: one for name, one in _NAMING.items() if name not in own}
+    own = [one for name, one in signature(function).parameters.items() if name != "columns"]
+    taken = {flag for one in own for flag in _flags(one)}
+    shared = (one.parameter(name, taken) for name, one in _NAMING.items())
+    added = [one for one in shared if one is not None]
 
     @functools.wraps(function)
     def run(**options: Any) -> None:
-        defaults = {name: default for name, (_, default) in _NAMING.items()}
-        given = {name: options.pop(name) for name in added}
-        function(**options, columns=Naming.given(defaults | given))
+        given = {name: one.default for name, one in _NAMING.items()}
+        given |= {one.name.removeprefix(_BEFORE): options.pop(one.name) for one in added}
+        function(**options, columns=Naming.given(given))
 
-    parameters = [one for name, one in own.items() if name != "columns"]
-    parameters += [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in added.items()
-    ]
-    run.__signature__ = signature(function).replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__signature__ = Signature([*own, *added])  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in (*own, *added)}
     return run
+
+
+def _flags(parameter: Parameter) -> list[str]:
+    """The flags of an option of a command; typer takes the first one for a default."""
+    info = next((one for one in getattr(parameter.annotation, "__metadata__", ()) if isinstance(one, OptionInfo)), None)
+    if info is None:
+        return []
+    flags = [one for one in (info.default, *(info.param_decls or ())) if isinstance(one, str) and one.startswith("-")]
+    return flags or [f"--{parameter.name.replace('_', '-')}"]

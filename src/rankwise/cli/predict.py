@@ -24,6 +24,7 @@ from rankwise.data import formats
 from rankwise.data.columns import for_model, unknown
 from rankwise.data.formats import Format, format_of
 from rankwise.data.records import RankingData, joined
+from rankwise.data.score_table import TABLES, scores_written
 from rankwise.data.streams import name_of
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import is_sparse
@@ -31,7 +32,6 @@ from rankwise.foundation.outputs import naming, written_beside
 from rankwise.model_io.files import read_model
 from rankwise.rankers.models import Model
 
-TABLES = ("csv", "tsv", "jsonl", "parquet")  # formats of a table of scores
 NARROW = 1 << 12  # features up to which rows of text are read as dense ones: their scores do not depend on the blocks
 
 
@@ -53,8 +53,6 @@ def is_table(output: str) -> bool:
 
 def write_table(model_file: str, data_file: str, columns: Naming, output: str) -> None:
     """A table of qid, docid and score."""
-    from rankwise.data.score_table import scores_written
-
     done = 0
     with scores_written(output, format_of(output).name if is_table(output) else "csv") as add:
         for data, scores in _scored(model_file, data_file, columns, output, with_ids=True):

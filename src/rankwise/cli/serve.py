@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli.options import Missing, Model
+from rankwise.cli.options import MISSING_HELP, Model
 from rankwise.cli.speech import checked, command, counted, say
 from rankwise.serving.limits import DEFAULTS, Limits
 
 Host = Annotated[str, typer.Option(metavar="NAME", help="Address to listen on; 0.0.0.0 for all networks.")]
 Port = Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port to listen on; 0: the system chooses.")]
 Workers = Annotated[int, typer.Option(metavar="N", min=1, max=256, help="Processes that answer requests.")]
+Missing = Annotated[float | None, typer.Option(metavar="X", help=MISSING_HELP)]
 IgnoreUnknown = Annotated[
     bool, typer.Option("--ignore-unknown", help="Ignore features that the model does not have; else they are an error.")
 ]

@@ -23,8 +23,12 @@ TABLES = ("train", "tune")  # of a TOML file, each for the command of its name
 
 def option_name(param: Any) -> str:
     """The name of an option or argument of a command, as typed, without hyphens in front."""
-    name: str = max(param.opts, key=len).lstrip("-")
-    return name
+    return _names(param)[0]
+
+
+def _names(param: Any) -> list[str]:
+    """All its names but those of one letter."""
+    return [one.lstrip("-") for one in param.opts if one[:2] == "--" or one[:1] != "-"]
 
 
 def read_settings(path: str, command: str) -> dict[str, Any]:
@@ -45,7 +49,8 @@ def read_settings(path: str, command: str) -> dict[str, Any]:
 
 def preset(ctx: typer.Context, settings: Mapping[str, Any], where: str, folder: str = "") -> None:
     """Make settings the defaults of a command; paths are relative to `folder`."""
-    params = {key(option_name(one)): one for one in ctx.command.params if option_name(one) not in OF_THE_RUN}
+    options = [one for one in ctx.command.params if option_name(one) not in OF_THE_RUN]
+    params = {key(name): one for one in options for name in _names(one)}
     defaults: dict[str, Any] = {}
     for name, value in settings.items():
         param = params.get(key(name))

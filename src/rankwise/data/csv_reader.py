@@ -1,6 +1,6 @@
 """CSV and TSV: a header, then one row per document. Numbers are read exactly as Python's float reads them.
 
-A stream is read in pieces of whole rows, and the chunks of a piece in parallel. The kernels are at the end.
+A stream is read in pieces of whole rows, and the chunks of a piece in parallel.
 """
 
 import csv
@@ -8,40 +8,45 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from rankwise.data.columns import FILL_IN, Reading, largest_number, plain_ids
-from rankwise.data.csv_rows import QUOTE, restored, whole_rows
-from rankwise.data.header import Columns, find_columns, no_numbers
-from rankwise.data.reading_kernels import (
-    EXACT,
-    HARD,
-    NEWLINE,
-    RETURN,
-    SPACE,
-    UNREADABLE,
-    byte_runs,
-    next_line,
-    read_decimal,
+from rankwise.data.csv_kernels import (
+    CELLS,
+    COLUMN,
+    COMMENT,
+    DOCUMENT,
+    FAULT,
+    INEXACT_LABEL,
+    LABEL,
+    MISSING,
+    N_HARD,
+    N_NOTES,
+    NO_ID,
+    NONE,
+    NOTHING,
+    NUMBER,
+    OPEN_QUOTE,
+    PLACE,
+    QUERY,
+    TOO_LARGE,
+    WEIGHT,
+    Arrays,
+    Rules,
+    count_rows,
+    fill,
 )
+from rankwise.data.csv_rows import restored, whole_rows
+from rankwise.data.header import Columns, find_columns, no_numbers
+from rankwise.data.reading_kernels import byte_runs
 from rankwise.data.records import RankingData
 from rankwise.data.streams import Chunk, Source, name_of, opened, streamed
-from rankwise.foundation.arrays import LARGEST_EXACT, Array, is_rounded_integer
-from rankwise.foundation.jit import kernel
+from rankwise.foundation.arrays import Array, is_rounded_integer
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import id_array
 
-# what a column is if it is not a feature
-LABEL, WEIGHT, QUERY, DOCUMENT, COMMENT, NOTHING = range(-1, -7, -1)
-# what `notes` holds
-FAULT, PLACE, COLUMN, N_HARD, N_NOTES = range(5)
-# kinds of fault
-NONE, CELLS, NUMBER, MISSING, TOO_LARGE, OPEN_QUOTE, NO_ID, INEXACT_LABEL = range(-1, 7)
-
 _SEPARATORS = ",;\t"
-_N, _A, _U, _L, _O, _E = (ord(c) for c in "nauloe")
 _SHOWN = 40  # bytes of a cell that a message shows
 _EXPECTED = {
     MISSING: f"a number ({FILL_IN})",
@@ -50,30 +55,6 @@ _EXPECTED = {
     INEXACT_LABEL: "a label that float64 holds exactly: an integer beyond 2^53 is rounded, and different "
     "labels could become equal (only their order within a query counts: write ranks instead)",
 }
-
-
-class Arrays(NamedTuple):
-    """Where `fill` writes: features, labels, weights, and (begin, end) of ids and comments in the chunk."""
-
-    X: Array
-    y: Array
-    weights: Array
-    queries: Array
-    documents: Array
-    comments: Array
-
-
-class Rules(NamedTuple):
-    """The role of each column, the byte between cells, the largest number, the value that replaces a missing one, and
-    whether features and labels may be missing.
-    """
-
-    roles: Array
-    separator: int
-    largest: float
-    missing: float
-    allow_missing: bool
-    allow_unjudged: bool
 
 
 @dataclass(frozen=True)
@@ -98,7 +79,7 @@ def csv_blocks(source: Source, reading: Reading, separator: str) -> Iterator[Ran
                 text = replace(text, start=end, first_line=text.first_line + 1)
             text = whole_rows(text, texts, layout.rules.separator)
             chunks = list(text.chunks())
-            counts = share(lambda chunk: _count_rows(chunk.load()), chunks, layout.n_threads)
+            counts = share(lambda chunk: count_rows(chunk.load()), chunks, layout.n_threads)
             if sum(counts):
                 _check_cells(chunks, sum(counts), layout)
                 yield _read(chunks, counts, layout)
@@ -256,136 +237,3 @@ def _texts(chunks: list[Chunk], places: list[Array]) -> tuple[list[str], Array]:
 
 def _unquoted(text: str) -> str:
     return text[1:-1].replace('""', '"') if len(text) > 1 and text[-1] == '"' else text
-
-
-@kernel
-def _count_rows(text: Array) -> int:
-    """The lines that are not blank."""
-    rows, at = 0, 0
-    while at < text.size:
-        rows += not _is_blank(text, at)
-        at = next_line(text, at)
-    return rows
-
-
-@kernel
-def _is_blank(text: Array, at: int) -> bool:
-    while text[at] == SPACE or text[at] == RETURN:
-        at += 1
-    return bool(text[at] == NEWLINE)
-
-
-@kernel
-def fill(text: Array, row: int, arrays: Arrays, rules: Rules, hard: Array, notes: Array) -> None:
-    """Read a chunk into the rows from `row` on; `hard` takes (row, column or LABEL, begin, end) left to Python."""
-    notes[:] = -1
-    notes[N_HARD] = 0
-    at = 0
-    while at < text.size:
-        if not _is_blank(text, at):
-            for column in range(rules.roles.size):
-                begin, role = at, rules.roles[column]
-                if role >= 0 and column < rules.roles.size - 1:  # nearly all cells: a plain number, and not the last
-                    value, at, status = read_decimal(text, begin)
-                    if status == EXACT and text[at] == rules.separator and abs(value) <= rules.largest:
-                        arrays.X[row, role] = value
-                        at += 1
-                        continue
-                end, at = _cell(text, begin, rules.separator)
-                if end < 0:
-                    notes[FAULT] = OPEN_QUOTE
-                elif (text[at] == NEWLINE) != (column == rules.roles.size - 1):
-                    notes[FAULT] = CELLS
-                else:
-                    _keep(text, begin, end, row, role, arrays, rules, hard, notes)
-                if notes[FAULT] != NONE:
-                    notes[PLACE], notes[COLUMN] = begin, column
-                    return
-                at += 1
-            row += 1
-        else:
-            at = next_line(text, at)
-
-
-@kernel
-def _cell(text: Array, at: int, separator: int) -> tuple[int, int]:
-    """(end of the cell, place of the separator or line end after it); the end is -1 if a quote is not closed."""
-    if text[at] == QUOTE:
-        at += 1
-        while text[at] != QUOTE or text[at + 1] == QUOTE:
-            if text[at] == NEWLINE:
-                return -1, at
-            at += 2 if text[at] == QUOTE else 1
-        at += 1
-    while text[at] != separator and text[at] != NEWLINE:
-        at += 1
-    end = at
-    if text[at] == NEWLINE and end > 0 and text[end - 1] == RETURN:
-        end -= 1
-    return end, at
-
-
-@kernel
-def _keep(
-    text: Array, begin: int, end: int, row: int, role: int, arrays: Arrays, rules: Rules, hard: Array, notes: Array
-) -> None:
-    if role in (QUERY, DOCUMENT):
-        places = arrays.queries if role == QUERY else arrays.documents
-        places[row, 0], places[row, 1] = begin, end
-        if begin == end:
-            notes[FAULT] = NO_ID
-    elif role == COMMENT:
-        arrays.comments[row, 0], arrays.comments[row, 1] = begin, end
-    elif role != NOTHING:
-        begin, end = _inside(text, begin, end)
-        value, stop, status = (0.0, begin, UNREADABLE) if begin == end else read_decimal(text, begin)
-        if status == UNREADABLE or stop != end:
-            missing = _is_missing(text, begin, end)
-            value = rules.missing
-            if not missing:
-                notes[FAULT] = NUMBER
-            elif role == LABEL and rules.allow_unjudged:
-                value = np.nan
-            elif not rules.allow_missing or role < 0:
-                notes[FAULT] = MISSING
-        elif status == HARD or (role == LABEL and abs(value) >= LARGEST_EXACT):
-            known = notes[N_HARD]
-            if known < hard.shape[0]:
-                hard[known, 0], hard[known, 1], hard[known, 2], hard[known, 3] = row, role, begin, end
-            notes[N_HARD] = known + 1
-        elif role >= 0 and abs(value) > rules.largest:
-            notes[FAULT] = TOO_LARGE
-        if role == LABEL:
-            arrays.y[row] = value
-        elif role == WEIGHT:
-            arrays.weights[row] = value
-        else:
-            arrays.X[row, role] = value
-
-
-@kernel
-def _inside(text: Array, begin: int, end: int) -> tuple[int, int]:
-    """A number's cell without quotes and spaces."""
-    if end - begin >= 2 and text[begin] == QUOTE and text[end - 1] == QUOTE:
-        begin, end = begin + 1, end - 1
-    while begin < end and text[begin] == SPACE:
-        begin += 1
-    while begin < end and text[end - 1] == SPACE:
-        end -= 1
-    return begin, end
-
-
-@kernel
-def _is_missing(text: Array, begin: int, end: int) -> bool:
-    """Whether the cell is empty or says na, nan, null or none, in capitals or not."""
-    if begin == end:
-        return True
-    if end - begin > 4 or end - begin < 2 or (text[begin] | 32) != _N:
-        return False
-    second, last = text[begin + 1] | 32, text[end - 1] | 32
-    if end - begin == 2:
-        return bool(second == _A)
-    third = text[begin + 2] | 32
-    if end - begin == 3:
-        return bool(second == _A and third == _N)
-    return bool((second == _U and third == _L and last == _L) or (second == _O and third == _N and last == _E))

@@ -6,15 +6,14 @@ This module is imported for help texts: it must not import NumPy.
 
 import os
 import sys
-from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from io import BufferedReader
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from rankwise.data.first_bytes import begun_as, first_bytes
 from rankwise.foundation.compression import COMPRESSED
 from rankwise.foundation.names import one_of
 from rankwise.foundation.outputs import FileName
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, rows in all (None if not known yet)
 
 DEFAULT = "letor"  # of open files, and of files whose suffix is not registered
-_HEAD = 1 << 10  # bytes of a pipe that show its format
 
 
 @dataclass(frozen=True)
@@ -142,7 +140,7 @@ def format_of(target: "Source", writing: bool = False) -> Format:
     Standard input ("-") shows its format by its first bytes.
     """
     if str(target) == "-" and not writing:
-        return _FORMATS[_begun_as(_first_bytes(sys.stdin.buffer))]
+        return _FORMATS[begun_as(first_bytes(sys.stdin.buffer)) or DEFAULT]
     if not isinstance(target, str | os.PathLike) or str(target) == "-":
         return _FORMATS[DEFAULT]
     path = Path(target)
@@ -155,27 +153,6 @@ def format_of(target: "Source", writing: bool = False) -> Format:
         cure = "give another name, or format=NAME (--to NAME of `rankwise convert`)"
         raise ValueError(f"{target}: {suffix} is the suffix of no known format (known: {known}): {cure}")
     return format or _FORMATS[DEFAULT]
-
-
-def _first_bytes(file: IO[bytes]) -> bytes:
-    """Some bytes, at least one unless the file is empty, which are not taken from it."""
-    try:
-        if isinstance(file, BufferedReader):
-            return file.peek(1)
-        place = file.tell()
-        head = file.read(_HEAD)
-        file.seek(place)
-        return head
-    except OSError:  # told when the data are read
-        return b""
-
-
-def _begun_as(head: bytes) -> str:
-    """The format of a text: JSON lines begin with an object, a table with a name, LETOR text with a number."""
-    sign = head.removeprefix(BOM_UTF8).lstrip()[:1]
-    if sign in (b"{", b"["):
-        return "jsonl"
-    return "csv" if sign.isalpha() or sign in (b'"', b"'", b"_") or sign > b"\x7f" else DEFAULT
 
 
 def _by_suffix(suffix: str) -> Format | None:

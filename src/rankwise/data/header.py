@@ -57,7 +57,8 @@ def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns
     wanted = _known_to_model(places, reading.known) if reading.features is None else reading.features
     free = {name: i for name, i in places.items() if name not in (wanted or ())}  # a feature called docid is no id
     for option in ("label", "qid", "docid", "weight")[not reading.needs_labels :]:
-        if (name := getattr(reading, option)) is not None:
+        needed = option != "weight" or reading.known is None  # a model scores without weights
+        if needed and (name := getattr(reading, option)) is not None:
             if name in places and name not in free:
                 raise ValueError(f"{where}: {name!r} is among the features: it cannot be {option} too")
             _check_is_there(free, name, option, where)
@@ -66,6 +67,8 @@ def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns
         for name in (reading.label, reading.qid, reading.docid or DOCUMENT, reading.weight or WEIGHT)
     )
     comment = free.get(COMMENT)
+    roles = {"label": label, "qid": qid, "docid": docid, "weight": weight}
+    _check_distinct({role: i for role, i in roles.items() if i is not None}, header, where)
     others = [name for name, i in free.items() if i not in (label, qid, docid, weight, comment)]
     if wanted is None:
         names = _other_features(others, header, where)
@@ -77,6 +80,13 @@ def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns
     comment = comment if reading.comments else None
     features = tuple(places[name] for name in names)
     return Columns(label, qid, docid, weight, comment, features, kept, first_index)
+
+
+def _check_distinct(roles: dict[str, int], header: Sequence[str], where: str) -> None:
+    for role, i in roles.items():
+        other = next(one for one, place in roles.items() if place == i)
+        if other != role:
+            raise ValueError(f"{where}: {header[i]!r} is named as {other} and as {role}: give two columns")
 
 
 def _ignored(places: dict[str, int], reading: Reading, where: str) -> list[str]:

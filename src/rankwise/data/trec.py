@@ -42,6 +42,13 @@ class TrecRows:
     places: dict[tuple[str, str], int] = field(repr=False)
     name: str
 
+    @classmethod
+    def of(cls, qid: Array, docid: Array, values: Floats, name: str) -> "TrecRows":
+        """Of ids of any type, each document once per query."""
+        queries, documents = ([str(one) for one in ids.tolist()] for ids in (qid, docid))
+        places = {key: row for row, key in enumerate(zip(queries, documents, strict=True))}
+        return cls(id_array(queries), id_array(documents), values, places, name)
+
     def __len__(self) -> int:
         return int(self.values.size)
 
