@@ -2,7 +2,7 @@
 
     python examples/search/collect.py [--folder FOLDER]
 
-writes train-judgments.csv and test-judgments.csv, of different queries, and log.jsonl with the features of all.
+writes train-judgments.csv and train-log.jsonl, and test-judgments.csv and test-log.jsonl of other queries.
 """
 
 import argparse
@@ -22,14 +22,17 @@ def collect(folder: Path) -> tuple[Engine, list[Query]]:
     films = catalogue()
     engine = Engine(films)
     asked = queries(films)
-    found = {query.text: engine.search(query.text, N_JUDGED) for query in asked}
-    write_log(folder / "log.jsonl", engine, found)
+    print(
+        f"{len(films):,} films indexed; the best {N_JUDGED} by BM25 for each of {len(asked)} queries judged and logged"
+    )
     by_id = {film.id: film for film in films}
-    shown = {text: [by_id[id] for id in ids] for text, ids in found.items()}
-    write_judgments(folder / "train-judgments.csv", asked[:N_TRAIN], shown, seed=3)
-    write_judgments(folder / "test-judgments.csv", asked[N_TRAIN:], shown, seed=4)
-    print(f"{len(films):,} films indexed; the best {N_JUDGED} for each of {len(asked)} queries judged, features logged")
-    return engine, asked[N_TRAIN:]
+    parts = {"train": asked[:N_TRAIN], "test": asked[N_TRAIN:]}
+    for seed, (name, part) in enumerate(parts.items()):
+        found = {query: engine.search(query.text, N_JUDGED) for query in part}
+        shown = {query: [by_id[id] for id in ids] for query, ids in found.items()}
+        write_judgments(folder / f"{name}-judgments.csv", shown, seed)
+        write_log(folder / f"{name}-log.jsonl", engine, {query.text: ids for query, ids in found.items()})
+    return engine, parts["test"]
 
 
 def folder_argument(description: str) -> Path:

@@ -34,6 +34,8 @@ class Engine:
 
     def features(self, text: str, ids: Sequence[str]) -> dict[str, dict[str, float]]:
         """The features of documents by id; one that does not match a document is not in its dict."""
+        if not ids:
+            return {}
         queries = {
             "text_bm25": self._match(text, "text"),
             "title_bm25": self._match(text, "title"),

@@ -15,7 +15,7 @@ A ranker knows the topics of neither the query nor the film: it has to do with w
 import csv
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from films import Film, Query
@@ -31,15 +31,13 @@ def rating(rng: random.Random, query: Query, film: Film) -> int:
     return min(4, max(0, math.floor(relevance + rng.gauss(0, 0.5))))
 
 
-def write_judgments(
-    path: Path, queries: Iterable[Query], found: Mapping[str, Sequence[Film]], seed: int, unrated: float = 0.03
-) -> None:
-    """Ratings of the films found for each query; some are left blank, as people do."""
+def write_judgments(path: Path, shown: Mapping[Query, Sequence[Film]], seed: int, unrated: float = 0.03) -> None:
+    """Ratings of the films shown for each query; some are left blank, as people do."""
     rng = random.Random(seed)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["query", "docid", "rating"])
-        for query in queries:
-            for film in found[query.text]:
+        for query, films in shown.items():
+            for film in films:
                 given = rating(rng, query, film)
                 writer.writerow([query.text, film.id, "" if rng.random() < unrated else given])

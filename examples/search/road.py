@@ -8,7 +8,6 @@ then the exported Python function ranks what the engine finds.
 """
 
 import contextlib
-import csv
 import json
 import subprocess
 import sys
@@ -36,7 +35,7 @@ def walk() -> dict[str, float]:
     learn()
     export()
     data = read_data("test.parquet")
-    predicted = predict(data)
+    predicted = predict()
     check_exports(data, predicted)
     check_live(engine, unseen, data, predicted)
     write_requests(unseen[0].text, engine)
@@ -46,14 +45,15 @@ def walk() -> dict[str, float]:
 
 def rankwise(*arguments: str) -> None:
     print("\n$ rankwise", *arguments, flush=True)
-    subprocess.run([sys.executable, "-m", "rankwise", *arguments, "--force"], check=True)
+    if subprocess.run([sys.executable, "-m", "rankwise", *arguments]).returncode:
+        sys.exit(1)  # it has said why
 
 
 def learn() -> None:
     for part in ("train", "test"):
-        files = ("--judgments", f"{part}-judgments.csv", "--features", "log.jsonl", "-o", f"{part}.parquet")
-        rankwise("join", *files, "--missing", "0")  # what Elasticsearch puts for a feature that does not match
-    rankwise("train", "train.parquet", "-o", "model.json", "--normalize", "zscore")
+        files = ("--judgments", f"{part}-judgments.csv", "--features", f"{part}-log.jsonl", "-o", f"{part}.parquet")
+        rankwise("join", *files, "--missing", "0", "--force")  # 0: as Elasticsearch scores what does not match
+    rankwise("train", "train.parquet", "-o", "model.json", "--normalize", "zscore", "--force")
     rankwise("compare", "model.json", "--baseline-column", BASELINE, "--data", "test.parquet", "-m", "ndcg@10")
 
 
@@ -61,17 +61,14 @@ def export() -> None:
     for target, file in FILES.items():
         scaling = () if target == "python" else ("--scaling", "engine")  # years lose digits in float32 if folded
         engine = ("--feature-set", "films") if target in ("elasticsearch", "solr") else ()
-        options = ("--name", "films", *engine, *scaling, "--check", "test.parquet")
+        options = ("--name", "films", *engine, *scaling, "--check", "test.parquet", "--force")
         rankwise("export", "model.json", "--to", target, "-o", file, *options)
 
 
-def predict(data: RankingData) -> np.ndarray:
-    """What the model itself says of the test data."""
-    rankwise("predict", "model.json", "test.parquet", "-o", "scores.csv")
-    with open("scores.csv", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [(row["qid"], row["docid"]) for row in rows] == list(zip(data.qid, data.docid, strict=True))
-    return np.array([float(row["score"]) for row in rows])
+def predict() -> np.ndarray:
+    """The scores by the model itself, one per row of the test data."""
+    rankwise("predict", "model.json", "test.parquet", "-o", "scores.txt", "--force")
+    return np.loadtxt("scores.txt")
 
 
 def check_exports(data: RankingData, predicted: np.ndarray) -> None:
