@@ -9,6 +9,7 @@ from typer.main import get_command
 
 from fuzz.targets import FOLDER, agree
 from rankwise.cli.app import app
+from rankwise.exporting.targets import TARGETS
 
 NUMBERS = ("0", "1", "-1", "3", "0.5", "1e-3", "1e400", "nan", "inf", "", "x", "99999999999999999999")
 DATA = ("train.txt", "test.txt", "zero.txt", "bad.txt", "empty.txt", "train.csv", "absent.txt", ".", "model.json")
@@ -25,6 +26,10 @@ COMMANDS = {
     "convert": [(DATA,), (("out.csv", "out.npz", "out.txt", "out.chunks", "out.x"),), ("--to", ("csv", "npz", "x")),
                 ("--label", ("label", "x")), ("--qid", ("qid", "x")), ("--feature", ("f1", "x")), ("--float32",)],
     "inspect": [(MODELS,), ("--top", NUMBERS), ("--json",)],
+    "export": [(MODELS,), (tuple(f"--to={name}" for name in (*TARGETS, "x")),), ("-o", OUTPUTS), ("--check", DATA),
+               ("--scaling", ("fold", "engine", "x")), ("--precision", ("float32", "float64", "x")),
+               ("--names", ("names.txt", "absent")), ("--name", ("m", "", "a b")),
+               ("--feature-map", ("names.txt", "empty.txt", "model.json", "absent"))],
 }  # fmt: skip
 FILES = {
     "train.txt": "".join(f"{i % 3} qid:{i // 4} 1:{i % 5} 2:{i * i % 7} 3:1\n" for i in range(16)),

@@ -15,12 +15,13 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 @pytest.fixture
 def registries_as_before():
     """What a test registers is gone after it."""
+    from rankwise.exporting.targets import TARGETS
     from rankwise.metrics import FAMILIES
     from rankwise.objective.losses import LOSSES
     from rankwise.pairs.schemes import SCHEMES
     from rankwise.solvers import SOLVERS
 
-    registries = (LOSSES, SOLVERS, FAMILIES, SCHEMES)
+    registries = (LOSSES, SOLVERS, FAMILIES, SCHEMES, TARGETS)
     assert all(list(one) for one in registries)  # what the papers register stays
     kept = [(one, dict(one._entries), dict(one._spellings)) for one in registries]
     yield

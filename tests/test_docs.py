@@ -15,7 +15,13 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 RANKWISE = shlex.join(commands.RANKWISE)
 SHELL = re.compile(r"```sh\n(.*?)```", re.DOTALL)
+FILE = re.compile(r"```\w+ (\w+\.\w+)\n(.*?)```", re.DOTALL)  # ```csv ratings.csv: a file that the page shows
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+def write_files(page):
+    for name, text in FILE.findall(page.read_text()):
+        Path(name).write_text(text)
 
 
 @pytest.mark.usefixtures("registries_as_before")
@@ -23,6 +29,7 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 def test_python_examples(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     demo.save(".", force=False)  # as the reader does
+    write_files(page)
     text = "\n".join(PYTHON.findall(page.read_text()))
     examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     failed = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(examples).failed
@@ -39,6 +46,7 @@ def test_shell_examples(page, tmp_path, monkeypatch):
     lines = "\n".join(SHELL.findall(page.read_text())).replace("\\\n", " ").splitlines()
     if not any("demo --save" in line for line in lines):  # which makes them, and replaces none
         demo.save(".", force=False)
+    write_files(page)
     for line in lines:
         command = line.split("   #")[0]
         if not line.startswith("rankwise "):

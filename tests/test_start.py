@@ -75,6 +75,9 @@ LIGHT = {
     "evaluate scores": ("evaluate", "scores.txt", TEST),
     "compare": ("compare", MODEL, "rankrls.json", "--data", TEST),
     "inspect": ("inspect", MODEL, "--json"),
+    "join": ("join", "--judgments", TRAIN, "--features", TRAIN, "-o", "joined.parquet", "--missing", "0"),
+    "export": ("export", MODEL, "--to", "solr", "-o", "solr.json"),
+    "export checked": ("export", "rankrls.json", "--to", "sql", "-o", "model.sql", "--check", TEST),
     "demo": ("demo",),
 }
 
@@ -110,6 +113,7 @@ for name, args in {LIGHT!r}.items():
     [
         (["predict", "model.json", "train.txt", "-o", "scores.txt"], {"numba", "scipy.linalg"}),
         (["train", "train.txt", "-o", "model.json"], set()),
+        (["export", "model.json", "--to", "sql", "-o", "model.sql"], {"numba", "scipy.linalg"}),
     ],
 )
 def test_linear_models_start_light(tmp_path, monkeypatch, args, heavy):

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from rankwise.estimators.ranksvm_cv import RankSVMCV
     from rankwise.estimators.scaled import ScaledRanker
     from rankwise.estimators.scorer import make_scorer
+    from rankwise.exporting.exports import export
+    from rankwise.exporting.targets import register_export
+    from rankwise.joining.matching import join
     from rankwise.metrics import compare, evaluate, register_measure
     from rankwise.model_io.files import load_model, save_model
     from rankwise.objective import losses
@@ -49,7 +52,9 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "compare": "metrics",
     "distributed": "",
     "evaluate": "metrics",
+    "export": "exporting.exports",
     "from_frame": "data.frame",
+    "join": "joining.matching",
     "load_model": "model_io.files",
     "load_sample": "data.synthetic",
     "losses": "objective",
@@ -61,6 +66,7 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "preprocessing": "",
     "read_data": "data.formats",
     "read_letor": "data.letor",
+    "register_export": "exporting.targets",
     "register_format": "data.formats",
     "register_loss": "objective.losses",
     "register_measure": "metrics",
@@ -91,7 +97,9 @@ __all__ = [
     "compare",
     "distributed",
     "evaluate",
+    "export",
     "from_frame",
+    "join",
     "load_model",
     "load_sample",
     "losses",
@@ -103,6 +111,7 @@ __all__ = [
     "preprocessing",
     "read_data",
     "read_letor",
+    "register_export",
     "register_format",
     "register_loss",
     "register_measure",

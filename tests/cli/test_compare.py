@@ -44,11 +44,112 @@ def test_compare_agrees_with_the_library(files, expected):
     assert told == json.loads(json.dumps(expected.to_dict()))
 
 
-def test_markdown_and_latex(files, expected):
+FORMS = {"table": "txt", "csv": "csv", "json": "json", "markdown": "md", "latex": "tex"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_by_option_and_by_suffix(files, expected, tmp_path, form):
     args = ("compare", files / "svm.json", files / "rls.json", "--data", files / "test.txt", *MEASURES)
-    assert run(*args, "--markdown").stdout == expected.to_markdown() + "\n"
-    assert run(*args, "--latex").stdout == expected.to_latex() + "\n"
-    assert "give one of" in run(*args, "--latex", "--json", code=2).stderr
+    text = expected.to_form(form).removesuffix("\n") + "\n"
+    assert run(*args, "--format", form).stdout == text
+    if form in ("json", "markdown", "latex"):
+        assert run(*args, f"--{form}").stdout == text
+    values, out = tmp_path / f"values.{FORMS[form]}", tmp_path / f"out.{FORMS[form]}"
+    assert run(*args, "--per-query", values, "-o", out).stdout == ""
+    assert out.read_text() == text
+    table = expected.per_query().to_form(form).removesuffix("\n") + "\n"
+    assert values.read_text() == table
+    assert run(*args, "--per-query", "-", "--format", form).stdout == table
+    run(*args, "--per-query", tmp_path / "plain", "--format", form)
+    assert (tmp_path / "plain").read_text() == table
+
+
+def test_values_per_query_by_trec_eval(files, tmp_path):
+    """Both values and their difference, the worst query first; documents that nobody judged count as 0."""
+    trec = pytest.importorskip("pytrec_eval")
+    lines = (files / "qrels.txt").read_text().splitlines()
+    (tmp_path / "some.txt").write_text("\n".join(lines[i] for i in range(len(lines)) if i % 3))
+    args = ("--qrels", tmp_path / "some.txt", "--unjudged", 0, "-m", "ndcg@10:trec", "-m", "map:ties=stable")
+    runs = files / "svm.run", files / "rls.run"
+    rows = list(csv.DictReader(run("compare", *runs, *args, "--per-query", "-", "--format", "csv").stdout.splitlines()))
+    judged = trec.parse_qrel((tmp_path / "some.txt").open())
+    by_trec = [
+        trec.RelevanceEvaluator(judged, {"ndcg_cut_10", "map"}).evaluate(trec.parse_run(one.open())) for one in runs
+    ]
+    for ours, theirs in (("ndcg@10:trec", "ndcg_cut_10"), ("map:ties=stable", "map")):
+        before, after = ([one[row["query"]][theirs] for row in rows] for one in by_trec)
+        assert [float(row[f"svm {ours}"]) for row in rows] == pytest.approx(before, rel=1e-12)
+        assert [float(row[f"rls {ours}"]) for row in rows] == pytest.approx(after, rel=1e-12)
+        assert [float(row[f"rls {ours} difference"]) for row in rows] == pytest.approx(np.subtract(after, before))
+    differences = [float(row["rls ndcg@10:trec difference"]) for row in rows]
+    assert differences == sorted(differences)
+    ranked = trec.parse_run(runs[0].open())
+    for row in rows:
+        documents = ranked[row["query"]]
+        first = sorted(documents, key=documents.get, reverse=True)[:10]
+        assert float(row["svm judged@10"]) == pytest.approx(np.mean([one in judged[row["query"]] for one in first]))
+
+
+def test_the_worst_queries(files, expected):
+    args = ("compare", files / "svm.json", files / "rls.json", "--data", files / "test.txt", *MEASURES)
+    worst = expected.worst(2)["query"].tolist()
+    assert [one["query"] for one in json.loads(run(*args, "--worst", 2, "--json").stdout)["worst"]["queries"]] == worst
+    assert "worst by ndcg@10" in run(*args).stdout
+    assert "worst" not in run(*args, "--worst", 0).stdout
+
+
+@pytest.fixture(scope="module")
+def table(files):
+    """The test data with names, where every fifth document was not judged."""
+    data = load_sample("test")
+    frame = data.to_frame()
+    frame["label"] = frame["label"].astype(object)
+    frame.loc[::5, "label"] = None
+    frame.to_csv(files / "table.csv", index=False)
+    frame.astype({"label": float}).to_parquet(files / "table.parquet", index=False)
+    y = data.y.copy()
+    y[::5] = np.nan
+    return data, y
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_as_rankers(files, table, kind):
+    data, y = table
+    options = ("-d", files / f"table.{kind}", "--unjudged", 0, "-m", "ndcg@5", "--json")
+    told = json.loads(
+        run("compare", "x=column:title_match", "column:-price", *options, "--baseline-column", "clicks").stdout
+    )
+    columns = {"clicks": data.X[:, 4], "x": data.X[:, 0], "-price": -data.X[:, 7]}
+    expected = compare(columns, y, data.qid, ["ndcg@5", "judged@5"], unjudged=0)
+    assert told == json.loads(json.dumps(expected.to_dict()))
+    by_name = run("compare", "column:clicks", "x=column:title_match", "column:price:ascending", *options).stdout
+    assert [one["mean"] for one in json.loads(by_name)["contrasts"]] == [one["mean"] for one in told["contrasts"]]
+    found = evaluate(y, data.X[:, 4], data.qid, ["ndcg@5", "judged@5"], unjudged=0)
+    args = ("evaluate", "column:clicks", *options[1:])
+    assert json.loads(run(*args).stdout) == json.loads(found.to_json())
+
+
+def test_labels_may_be_missing_only_if_it_is_said(files, table):
+    args = ("evaluate", "column:clicks", files / "table.csv")
+    assert "line 2, column 'label': found ''" in run(*args, code=1).stderr
+    assert "row 0 has no label" in run(*args[:2], files / "table.parquet", code=1).stderr
+    assert "judged@10" in run(*args, "--unjudged", 0).stdout
+    assert "unjudged must be a finite number; got nan" in run(*args, "--unjudged", "nan", code=1).stderr
+
+
+def test_evaluate_in_every_form(files, tmp_path):
+    args = ("evaluate", "column:5", files / "test.txt", *MEASURES)
+    test = load_sample("test")
+    found = evaluate(test.y, test.X[:, 4], test.qid, ["ndcg@10", "map"])
+    for form, suffix in FORMS.items():
+        run(*args, "--per-query", "-o", tmp_path / f"e.{suffix}")
+        expected = found.query_table().to_form(form).removesuffix("\n")
+        if form == "json":
+            expected = json.dumps(found.to_dict(per_query=True), indent=1)
+        assert (tmp_path / f"e.{suffix}").read_text() == expected + "\n"
+        assert run(*args, "--format", form).stdout.removesuffix("\n") == found.to_form(form).removesuffix("\n")
+    assert "e.txt exists" in run(*args, "-o", tmp_path / "e.txt", code=1).stderr
+    run(*args, "-o", tmp_path / "e.txt", "--force")
 
 
 def test_models_scores_and_runs_of_one_ranker_are_the_same(files, tmp_path):
@@ -106,13 +207,27 @@ def test_a_run_with_gaps(files, tmp_path):
         (["svm.json", "rls.json", "-d", "test.txt", "--alpha", "2"], "alpha must be between 0 and 1"),
         (["svm.json", "rls.json", "-d", "test.txt", "--baseline", "x"], "x is none of svm, rls"),
         (["svm.json", "svm.json", "-d", "test.txt"], "svm.json is given twice"),
+        (["svm.json", "column:5", "-d", "test.txt", "--baseline-column", "5"], "column:5 is given twice"),
+        (["svm.json", "-d", "test.txt", "--baseline-column", "5", "--baseline", "svm"], "give one of --baseline and"),
+        (["svm.run", "--qrels", "qrels.txt", "--baseline-column", "5"], "column:5 is a column, and only a TREC run"),
+        (["svm.json", "-d", "-", "--baseline-column", "5"], "give a file in place of stdin"),
+        (["svm.json", "rls.json", "-d", "test.txt", "--format", "xls"], "format must be one of 'table', 'csv', 'json'"),
+        (["svm.json", "rls.json", "-d", "test.txt", "--format", "csv", "--json"], "give one of --format, --json"),
+        (["svm.json", "rls.json", "-d", "test.txt", "-o", "x.doc"], "x.doc must end in .txt, .csv, .json, .md, .tex"),
+        (["svm.json", "rls.json", "-d", "test.txt", "--per-query", "x.doc"], "x.doc must end in .txt, .csv"),
         (["a=svm.json", "a=rls.json", "-d", "test.txt"], "a is given twice"),
     ],
 )
 def test_wrong_usage(files, monkeypatch, args, message):
     monkeypatch.chdir(files)
-    told = " ".join(run("compare", *args, code=2).stderr.split())
+    told = " ".join(run("compare", *args, code=2, stdin=(files / "test.txt").read_text()).stderr.split())
     assert message in told
+
+
+def test_a_column_that_is_missing(files):
+    args = ("compare", files / "svm.json", "-d", files / "test.txt", "--baseline-column")
+    assert "no column '99' in " in run(*args, "99", code=1).stderr
+    assert "its features are f1 to f13" in run(*args, "-clicks", code=1).stderr
 
 
 def test_a_file_that_is_missing(files):
@@ -124,6 +239,7 @@ PLOTS = {
     "margins": ["svm.json", "--data", "test.txt", "--bins", "20"],
     "cutoffs": ["svm.json", "rls.json", "--data", "test.txt", "--depth", "5"],
     "differences": ["svm.run", "rls.run", "--qrels", "qrels.txt", "-m", "map"],
+    "columns": ["svm.json", "price=column:-8", "--data", "test.txt"],
     "convergence": ["train.txt", "--solver", "newton", "--solver", "trust-region", "--C", "0.01"],
 }
 COLUMNS = {
@@ -131,6 +247,7 @@ COLUMNS = {
     "margins": ["from", "to", "pairs"],
     "cutoffs": ["k", "svm", "rls"],
     "differences": ["query", "svm", "rls", "difference"],
+    "columns": ["query", "svm", "price", "difference"],
     "convergence": ["solver", "iteration", "seconds", "value", "relative_gap", "gradient_norm"],
 }
 
@@ -139,7 +256,15 @@ COLUMNS = {
 def test_pictures(files, monkeypatch, tmp_path, kind):
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(files)
-    run("plot", kind, *PLOTS[kind], "-o", tmp_path / "p.svg", "--data-out", tmp_path / "d.csv")
+    run(
+        "plot",
+        "differences" if kind == "columns" else kind,
+        *PLOTS[kind],
+        "-o",
+        tmp_path / "p.svg",
+        "--data-out",
+        tmp_path / "d.csv",
+    )
     assert (tmp_path / "p.svg").read_text().startswith("<?xml")
     with open(tmp_path / "d.csv", newline="") as file:
         header, *rows = csv.reader(file)

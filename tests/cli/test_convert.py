@@ -32,7 +32,7 @@ def test_there_and_back(files, tmp_path):
 def test_pipes(files):
     text = (files / "test.txt").read_text()
     table = run("convert", "-", "-", "--to", "csv", stdin=text).stdout
-    assert table.startswith("label,qid,f1,f2,")
+    assert table.startswith("label,qid,docid,f1,f2,")
     assert run("convert", "-", "-", "--from", "csv", stdin=table).stdout == text
 
 

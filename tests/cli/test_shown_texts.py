@@ -12,7 +12,7 @@ from commands import RANKWISE, run, write_sample
 
 from rankwise import RankingData, load_sample, write_chunks, write_data, write_letor
 from rankwise.cli.speech import doing
-from rankwise.foundation.texts import latex_text, markdown_table, table, visible
+from rankwise.foundation.texts import latex_text, markdown_text, table, visible
 
 NASTY = [
     "\x1b[31mred",
@@ -52,7 +52,7 @@ def test_visible(text):
     assert shown.isprintable()
     assert visible(shown) == shown
     assert (shown == text) == text.isprintable()
-    for made in (table([[text, "1"]], ["a", text]), markdown_table([[text, "1"]], ["a", "b"]), latex_text(text)):
+    for made in (table([[text, "1"]], ["a", text]), markdown_text(text), latex_text(text)):
         assert plain(made)
         assert made.count("\n") <= 2
 

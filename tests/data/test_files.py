@@ -123,7 +123,7 @@ def test_columns_of_other_names(tmp_path):
         ("label,qid,f1\n1,1,340282356779733661637539395458142568448\n", {"dtype": np.float32}, "that float32 can hold"),
         ("label,qid,f1\n1,1,1\n0,1,\n", {}, "line 3, column 'f1': found '', expected a number .missing=0.0 in Python"),
         ("label,qid,f1\n1,1,1\nNA,1,2\n", {"missing": 0}, "line 3, column 'label': found 'NA'"),
-        ("label,qid,f1\n1,,1\n", {}, "line 2, column 'qid': found '', expected a query id"),
+        ("label,qid,f1\n1,,1\n", {}, "line 2, column 'qid': found '', expected an id"),
         ("label,qid,f1\n\n1,1\n", {}, "line 3: found 2 cells, expected 3, as in the header"),
         ("label,qid,f1\n1,1,2,3\n", {}, "line 2: found 4 cells, expected 3"),
         ('label,qid,f1\n1,"1,2\n', {}, "line 2, column 'qid': .* expected a quote that is closed on the same line"),

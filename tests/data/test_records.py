@@ -1,10 +1,13 @@
 """RankingData: rows that stay together."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, issparse
 
-from rankwise.data.records import RankingData
+from rankwise.data.frame import from_frame
+from rankwise.data.records import RankingData, joined
 
 X = np.arange(8.0).reshape(4, 2)
 
@@ -70,5 +73,34 @@ def test_to_frame():
     frame = data.to_frame()
     assert frame.to_dict("list") == {"label": [1.0], "qid": ["q"], "x": [1.5], "y": [2.0], "comment": ["a note"]}
     assert frame["x"].dtype == np.float32
-    with pytest.raises(ValueError, match=r"'label'.* would occur twice"):
+    with pytest.raises(ValueError, match=r"one is called 'label'"):
         RankingData(np.ones((1, 1)), [1], [1], None, 1, ["label"]).to_frame()
+
+
+def test_ids_and_weights_go_with_their_rows():
+    data = RankingData(np.eye(3), [0, 1, 2], [1, 1, 2], docid=["a b", "c", "d"], weight=[1, 0.5, 2])
+    part = data.select([2, 0])
+    assert (part.docid.tolist(), part.weight.tolist()) == (["d", "a b"], [2, 1])
+    both = joined([part, data.select([1])])
+    assert (both.docid.tolist(), both.weight.tolist()) == (["d", "a b", "c"], [2, 1, 0.5])
+    assert joined([replace(part, docid=None), data]).docid is None
+    with pytest.raises(ValueError, match="some of the files have weights"):
+        joined([replace(part, weight=None), data])
+    frame = data.to_frame()
+    assert list(frame.columns) == ["label", "qid", "docid", "sample_weight", "f1", "f2", "f3"]
+    back = from_frame(frame)
+    assert (back.docid.tolist(), back.weight.tolist(), back.n_features) == (["a b", "c", "d"], [1, 0.5, 2], 3)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "text"),
+    [
+        ("docid", [1, 2], "docid must hold one entry"),
+        ("docid", [1, None, 2], "docid of row 1 is missing"),
+        ("weight", [1, -1, 2], r"weight\[1\] is -1.0"),
+        ("weight", [1, 2, np.nan], r"weight\[2\] is nan"),
+    ],
+)
+def test_bad_ids_and_weights(field, value, text):
+    with pytest.raises(ValueError, match=text):
+        RankingData(np.eye(3), [0, 1, 2], [1, 1, 2], **{field: value})

@@ -71,8 +71,8 @@ def test_document_ids():
     sample = load_sample("test")
     assert document_ids(sample)[0] == sample.comments[0].split()[-1]
     X = np.zeros((2, 1))
-    assert document_ids(RankingData(X, [0, 1], [1, 1])).tolist() == ["1", "2"]
-    assert document_ids(RankingData(X, [0, 1], [1, 1], ["a note", ""])).tolist() == ["1", "2"]
+    assert document_ids(RankingData(X, [0, 1], [1, 1])).tolist() == [1, 2]
+    assert document_ids(RankingData(X, [0, 1], [1, 1], ["a note", ""])).tolist() == [1, 2]
     named = RankingData(X, [0, 1], [1, 2], ["docid = GX-1 inc = 1", "docid=GX-1"])
     assert document_ids(named).tolist() == ["GX-1", "GX-1"]
     with pytest.raises(ValueError, match="row 2 has no `docid = NAME` in its comment"):

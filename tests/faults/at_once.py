@@ -14,7 +14,7 @@ from typing import Any
 from children import exit_code, forked
 from typer.testing import CliRunner
 
-from rankwise import RankSVM, make_ranking, open_chunks, save_model, write_chunks, write_data, write_letor
+from rankwise import RankSVM, export, make_ranking, open_chunks, save_model, write_chunks, write_data, write_letor
 from rankwise.cli.app import app
 from rankwise.data.trec import write_run
 from rankwise.foundation.compression import open_bytes
@@ -55,6 +55,7 @@ def tune(path: Path, i: int) -> None:
 
 KINDS: dict[str, tuple[str, Callable[[Path, int], Any], Callable[[Path], Any]]] = {
     "model": ("m.json.gz", lambda path, i: save_model(RANKERS[i], path), content),
+    "export": ("e.txt", lambda path, i: export(RANKERS[i], "svmrank", path), content),
     "text": ("d.txt", lambda path, i: write_letor(path, DATA[i]), content),
     "csv": ("d.csv", lambda path, i: write_data(path, DATA[i]), content),
     "npz": ("d.npz", lambda path, i: write_data(path, DATA[i]), content),

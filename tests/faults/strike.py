@@ -24,7 +24,7 @@ from children import exit_code, forked
 from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
-from rankwise import RankSVM, make_ranking, open_chunks, save_model, write_chunks, write_data, write_letor
+from rankwise import RankSVM, export, make_ranking, open_chunks, save_model, write_chunks, write_data, write_letor
 from rankwise.cli.app import app
 from rankwise.data.trec import write_run
 from rankwise.foundation.compression import open_bytes
@@ -87,6 +87,10 @@ OPERATIONS = {
     "model": Operation(lambda f: save_model(RANKERS["new"], f / "m.json")),
     "model again": Operation(
         lambda f: save_model(RANKERS["new"], f / "m.json.gz"), lambda f: save_model(RANKERS["old"], f / "m.json.gz")
+    ),
+    "export": Operation(
+        lambda f: export(RANKERS["new"], "svmrank", f / "e.txt"),
+        lambda f: export(RANKERS["old"], "svmrank", f / "e.txt"),
     ),
     "text": Operation(lambda f: write_letor(f / "d.txt", NEW), lambda f: write_letor(f / "d.txt", OLD)),
     "csv": Operation(lambda f: write_data(f / "d.csv.xz", NEW), lambda f: write_data(f / "d.csv.xz", OLD)),

@@ -87,5 +87,5 @@ def test_two_writers_at_once(folder, rounds):
     """What is there in the end is whole and of one that reported success; the other succeeded too, or said why not."""
     rows = lines_of([sys.executable, str(HERE / "at_once.py"), str(folder), str(rounds)])
     print(rows)
-    assert len(rows) == 11
+    assert len(rows) >= 12
     assert all(row["both"] + row["one"] == rounds for row in rows)

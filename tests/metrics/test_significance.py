@@ -145,3 +145,11 @@ def test_nothing_that_counts():
         randomization_test([1.0, 2.0], [1.0])
     with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
         bootstrap_interval([1.0, 2.0], confidence=95)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-90, 1e90, 1e300])
+def test_neither_p_nor_the_interval_depends_on_the_scale(scale):
+    d = np.random.default_rng(0).normal(0.3, size=30)
+    assert paired_t_test(scale * d) == pytest.approx(paired_t_test(d), rel=1e-12)
+    assert randomization_test(scale * d).p_value == pytest.approx(randomization_test(d).p_value, rel=1e-12)
+    assert np.divide(bootstrap_interval(scale * d), scale) == pytest.approx(bootstrap_interval(d), rel=1e-9)

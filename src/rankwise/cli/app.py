@@ -9,7 +9,23 @@ from rankwise import __version__
 from rankwise.cli import model_options as given
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
-from rankwise.cli.options import DATA_HELP, Data, Force, Jobs, Json, Measures, Model, Qrels, Unjudged, UnretrievedLast
+from rankwise.cli.explain import explain
+from rankwise.cli.export import export
+from rankwise.cli.join import join
+from rankwise.cli.options import (
+    DATA_HELP,
+    Data,
+    Force,
+    Form,
+    Jobs,
+    Json,
+    Measures,
+    Model,
+    Output,
+    Qrels,
+    Unjudged,
+    UnretrievedLast,
+)
 from rankwise.cli.plot import plot
 from rankwise.cli.speech import answer, command, say, shown_plainly
 from rankwise.cli.tune import tune
@@ -110,6 +126,7 @@ def train(
 
 app.command(cls=given.ListingNames)(tune)
 app.command()(convert)
+app.command()(join)
 
 
 @app.command()
@@ -153,7 +170,8 @@ def evaluate(
     ranker: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL|SCORES|RUN", help="A model, a file of scores, one per line, or a TREC run; - for stdin."
+            metavar="RANKER",
+            help="A model, a file of scores (one per line), a TREC run or a column of DATA (column:bm25); - for stdin.",
         ),
     ],
     data: Annotated[str | None, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)] = None,
@@ -162,19 +180,29 @@ def evaluate(
     qrels: Qrels = None,
     unjudged: Unjudged = None,
     unretrieved_last: UnretrievedLast = False,
+    form: Form = None,
+    output: Output = "-",
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Evaluate a model, a file of scores or a TREC run on the labels of DATA; or a TREC run on --qrels.
+    """Evaluate a model, a file of scores, a TREC run or a column on the labels of DATA; or a TREC run on --qrels.
 
     Example: rankwise evaluate model.json test.txt -m ndcg@10 -m map
     """
     from rankwise.cli import work
+    from rankwise.cli.forms import chosen_form, deliver
     from rankwise.cli.judging import Judge
+    from rankwise.cli.targets import check_target
 
-    work.evaluate(ranker, Judge(data, qrels, unjudged, unretrieved_last), measure, per_query, as_json)
+    chosen = chosen_form(form, output, json=as_json)
+    check_target(output, [ranker, data, qrels], force)
+    judge = Judge(data, qrels, unjudged, unretrieved_last)
+    deliver(work.evaluate(ranker, judge, measure, per_query, chosen), output)
 
 
 app.command()(compare)
+app.command()(explain)
+app.command()(export)
 app.add_typer(plot)
 
 

@@ -5,18 +5,34 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli.options import Force, Json, Labels, Measures, Qrels, Rankers, Unjudged, UnretrievedLast
-from rankwise.cli.speech import answer, answer_json, checked, command, doing
+from rankwise.cli.options import Force, Form, Json, Labels, Measures, Output, Qrels, Rankers, Unjudged, UnretrievedLast
+from rankwise.cli.speech import checked, command, doing
 
 Baseline = Annotated[
     str | None, typer.Option(metavar="NAME", help="The ranker to compare the others with; the first if not given.")
 ]
+BaselineColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Compare with the order by this column of DATA, the largest value first; -NAME or NAME:ascending: the "
+        "smallest first. Features without names have numbers: 25 or f25.",
+    ),
+]
 Test = Annotated[str, typer.Option(metavar="NAME", help="randomization or t (both paired).")]
 Alpha = Annotated[float, typer.Option(metavar="X", help="A difference with p below this is significant.")]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of random numbers.")]
-PerQuery = Annotated[str | None, typer.Option(metavar="FILE", help="Write the values per query to this file (CSV).")]
-Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables in Markdown.")]
-Latex = Annotated[bool, typer.Option("--latex", help="Print the tables in LaTeX, for the booktabs package.")]
+PerQuery = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write the values per query and their differences to this file, by its suffix; the query that loses most "
+        "is the first. -: print them, in place of the comparison.",
+    ),
+]
+Worst = Annotated[int, typer.Option(metavar="N", min=0, help="Show this many of each ranker's worst queries.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="The same as --format markdown.")]
+Latex = Annotated[bool, typer.Option("--latex", help="The same as --format latex, for the booktabs package.")]
 
 
 @command
@@ -25,13 +41,17 @@ def compare(
     data: Labels = None,
     qrels: Qrels = None,
     baseline: Baseline = None,
+    baseline_column: BaselineColumn = None,
     measure: Measures = None,
     test: Test = "randomization",
     alpha: Alpha = 0.05,
     seed: Seed = 0,
+    worst: Worst = 5,
     per_query: PerQuery = None,
     unjudged: Unjudged = None,
     unretrieved_last: UnretrievedLast = False,
+    form: Form = None,
+    output: Output = "-",
     markdown: Markdown = False,
     latex: Latex = False,
     force: Force = False,
@@ -40,34 +60,41 @@ def compare(
     """Compare rankers query by query: means with marks of significance, differences, intervals, p, win/tie/loss.
 
     Example: rankwise compare new.json old.json scores.txt --data test.txt -m ndcg@10 -m map
-    """
-    if markdown + latex + as_json > 1:
-        raise typer.BadParameter("give one of --markdown, --latex and --json")
-    from rankwise import metrics
-    from rankwise.cli.inputs import parse_measures
-    from rankwise.cli.judging import Judge, named
-    from rankwise.cli.targets import check_target
-    from rankwise.report.display import write_csv
 
+    Example: rankwise compare model.json --baseline-column bm25 --data test.csv --per-query queries.csv
+    """
+    from rankwise import metrics
+    from rankwise.cli.forms import chosen_form, deliver, form_of
+    from rankwise.cli.inputs import parse_measures
+    from rankwise.cli.judging import COLUMN, Judge, named
+    from rankwise.cli.targets import check_distinct, check_target
+
+    chosen = chosen_form(form, output, json=as_json, markdown=markdown, latex=latex)
     procedure = metrics.Procedure(random_state=seed)
     procedure = checked("--test", lambda given: replace(procedure, test=given), test)
     procedure = checked("--alpha", lambda given: replace(procedure, alpha=given), alpha)
-    measures = parse_measures(measure)
-    judge, files = Judge(data, qrels, unjudged, unretrieved_last), named(rankers)
+    parse_measures(measure)  # wrong ones are reported before anything is read
+    judge = Judge(data, qrels, unjudged, unretrieved_last)
+    if baseline_column is not None and baseline is not None:
+        raise typer.BadParameter("give one of --baseline and --baseline-column")
+    files = named(rankers if baseline_column is None else [f"{COLUMN}{baseline_column}", *rankers])
     reference = _reference(files, baseline)
-    if per_query is not None:
-        check_target(per_query, [*files.values(), data, qrels], force)
+    check_distinct([output, per_query])
+    for target in (output, per_query):
+        if target is not None:
+            check_target(target, [*files.values(), data, qrels], force)
+    query_form = chosen
+    if per_query not in (None, "-"):
+        query_form = checked("--per-query", lambda file: form_of(file, form and chosen), str(per_query))
     scored = {name: judge.scored(file) for name, file in files.items()}
-    measures = measures or parse_measures(metrics.default_measures(scored[reference].y))
+    measures = judge.measures(measure, scored[reference], *scored.values())
     with doing("comparing"):
-        evaluations = {name: metrics.evaluate(*one, measures) for name, one in scored.items()}
-        comparison = metrics.compare(evaluations, baseline=reference, procedure=procedure)
+        evaluations = {name: judge.evaluate(one, measures) for name, one in scored.items()}
+        comparison = metrics.compare(evaluations, baseline=reference, procedure=procedure, n_worst=worst)
     if per_query is not None:
-        write_csv(per_query, comparison.per_query())
-    if as_json:
-        answer_json(comparison.to_dict())
-    else:
-        answer(comparison.to_markdown() if markdown else comparison.to_latex() if latex else comparison.to_text())
+        deliver(comparison.per_query().to_form(query_form), per_query)
+    if per_query != "-" or output != "-":
+        deliver(comparison.to_form(chosen), output)
 
 
 def _reference(files: dict[str, str], baseline: str | None) -> str:

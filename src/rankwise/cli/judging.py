@@ -1,18 +1,37 @@
-"""The scores and labels to evaluate: of a model, a file of scores or a TREC run, on data or on TREC judgements."""
+"""The scores and labels to evaluate: of a model, a file of scores, a TREC run or a column of the data.
 
+Labels are those of the data, or TREC judgements. A document that nobody judged has the label NaN.
+"""
+
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import typer
 
-from rankwise.cli.inputs import check_order, finite_scores, is_model, left_on_disk, read_data, read_scores
+from rankwise.cli.inputs import (
+    check_order,
+    finite_scores,
+    is_model,
+    left_on_disk,
+    parse_measures,
+    read_data,
+    read_scores,
+)
+from rankwise.data.column_scores import column_scores
 from rankwise.data.columns import Known
 from rankwise.data.records import RankingData
 from rankwise.data.trec import RUN, document_ids, join, read_qrels, read_run, scores_for
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.compression import open_bytes
+from rankwise.metrics import Evaluation, Measure, default_measures, evaluate, parse
+from rankwise.metrics.evaluation import with_unjudged
 from rankwise.model_io.files import read_model
+
+TOP = 10  # documents whose judgements are counted if no measure has a cutoff
+COLUMN = "column:"  # begins the name of a ranker that is a column of the data
 
 
 class Scored(NamedTuple):
@@ -39,6 +58,10 @@ class Judge:
 
     def scored(self, ranker: str) -> Scored:
         check_order(ranker, self.data)
+        if is_column(ranker):
+            self._needs_data(ranker, "a column")
+            table = self._data()
+            return Scored(table.y, column_scores(table, ranker.removeprefix(COLUMN), str(self.data)), table.qid)
         if ranker == "-":
             if "-" in (self.data, self.qrels):
                 raise typer.BadParameter("scores and data cannot both come from stdin: give one of them as a file")
@@ -54,12 +77,24 @@ class Judge:
         data = self._data()
         return Scored(data.y, read_scores(ranker, len(data)), data.qid)
 
+    def measures(self, names: list[str] | None, *scored: Scored) -> list[Measure]:
+        """The measures by these names, or else those for the labels; and judged@k if some documents were not judged."""
+        chosen = parse_measures(names or default_measures(with_unjudged(scored[0].y, self.unjudged)[0]))
+        if any(np.isnan(one.y).any() for one in scored) and not any(one.name == "judged" for one in chosen):
+            deepest = max((one.cutoff for one in chosen if one.cutoff is not None), default=TOP)
+            chosen.append(parse(f"judged@{deepest}"))
+        return chosen
+
+    def evaluate(self, scored: Scored, measures: list[Measure]) -> Evaluation:
+        return evaluate(*scored, measures, unjudged=self.unjudged)
+
     def _run(self, path: str) -> Scored:
         run = read_run(path)
         if self.qrels is None:
             data = self._data(comments=True)
             return Scored(data.y, scores_for(run, data.qid, document_ids(data)), data.qid)
-        joined = join(run, read_qrels(self.qrels), self.unjudged, self.unretrieved_last)
+        unjudged = None if self.unjudged is None else math.nan
+        joined = join(run, read_qrels(self.qrels), unjudged, self.unretrieved_last)
         return Scored(joined.y, joined.scores, joined.qid)
 
     def _needs_data(self, ranker: str, what: str) -> None:
@@ -68,7 +103,10 @@ class Judge:
 
     def _data(self, known: Known | None = None, comments: bool = False) -> RankingData:
         if (known, comments) not in self._read:
-            self._read[known, comments] = read_data(str(self.data), known, comments=comments)
+            if self.data == "-" and self._read:
+                raise typer.BadParameter("these rankers need the data more than once: give a file in place of stdin")
+            unjudged = self.unjudged is not None
+            self._read[known, comments] = read_data(str(self.data), known, comments=comments, unjudged=unjudged)
         return self._read[known, comments]
 
 
@@ -83,12 +121,23 @@ def _fields(path: str) -> int:
         return len(file.readline(4096).split())
 
 
+def is_column(ranker: str) -> bool:
+    return ranker.startswith(COLUMN) and not Path(ranker).exists()
+
+
 def named(rankers: list[str]) -> dict[str, str]:
-    """name -> file: by NAME=FILE, else the file name up to its first dot, or the whole path if that is ambiguous."""
-    given = [one.partition("=") if "=" in one and not Path(one).exists() else ("", "", one) for one in rankers]
-    stems = [name or Path(file).name.split(".")[0] or file for name, _, file in given]
+    """name -> ranker: by NAME=RANKER, else the column, or the file name up to its first dot, or the whole path if
+    that is ambiguous.
+    """
+    plain = [one for one in rankers if "=" not in one or is_column(one) or Path(one).exists()]
+    given = [("", "", one) if one in plain else one.partition("=") for one in rankers]
+    stems = [name or _stem(file) for name, _, file in given]
     alone = [bool(name) or stems.count(stem) == 1 for stem, (name, _, _) in zip(stems, given, strict=True)]
     names = [stem if unlike else file for stem, unlike, (_, _, file) in zip(stems, alone, given, strict=True)]
     if len(set(names)) < len(names):
-        raise typer.BadParameter(f"{max(names, key=names.count)} is given twice: give different names by NAME=FILE")
+        raise typer.BadParameter(f"{max(names, key=names.count)} is given twice: give different names by NAME=RANKER")
     return {name: file for name, (_, _, file) in zip(names, given, strict=True)}
+
+
+def _stem(ranker: str) -> str:
+    return ranker.removeprefix(COLUMN) if is_column(ranker) else Path(ranker).name.split(".")[0] or ranker

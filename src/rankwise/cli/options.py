@@ -29,19 +29,28 @@ Rankers = Annotated[
     list[str],
     typer.Argument(
         metavar="RANKER...",
-        help="Models, files of scores (one per line, as `rankwise predict` writes) or TREC runs; NAME=FILE names one.",
+        help="Models, files of scores (one per line, as `rankwise predict` writes), TREC runs or columns of DATA "
+        "(column:bm25, or column:-price for the smallest first); NAME=RANKER names one.",
         show_default=False,
     ),
 ]
 Labels = Annotated[
     str | None, typer.Option("--data", "-d", metavar="DATA", help="Ranking file with the labels to evaluate on.")
 ]
+Form = Annotated[
+    str | None,
+    typer.Option("--format", metavar="NAME", help="table, csv, json, markdown or latex; by default the suffix of -o."),
+]
+Output = Annotated[
+    str,
+    typer.Option("--output", "-o", metavar="FILE", help="Where to write results: *.txt, *.csv, *.json, *.md or *.tex."),
+]
 Qrels = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Evaluate TREC runs on TREC judgements, `qid 0 docid label`."),
 ]
 Unjudged = Annotated[
-    float | None, typer.Option(metavar="X", help="With --qrels: the label of documents without one; trec_eval uses 0.")
+    float | None, typer.Option(metavar="X", help="The label of documents that were not judged; trec_eval uses 0.")
 ]
 UnretrievedLast = Annotated[
     bool, typer.Option("--unretrieved-last", help="With --qrels: rank judged documents that are not in a run last.")

@@ -25,6 +25,8 @@ DataOut = Annotated[
     str | None, typer.Option("--data-out", metavar="FILE", help="Also write the data of the figure, as CSV.")
 ]
 
+RANKER_HELP = "A model, a file of scores, a TREC run, or a column of DATA (column:bm25)."
+
 
 def _checked(output: str, data_out: str | None, reads: list[str | None], force: bool) -> None:
     """Raise an error before any work if one of the files cannot be written."""
@@ -70,7 +72,7 @@ def weights(
 @plot.command()
 @command
 def margins(
-    ranker: Annotated[str, typer.Argument(metavar="RANKER", help="A model, a file of scores or a TREC run.")],
+    ranker: Annotated[str, typer.Argument(metavar="RANKER", help=RANKER_HELP)],
     output: Output,
     data: Labels = None,
     qrels: Qrels = None,
@@ -127,7 +129,7 @@ def cutoffs(
 @plot.command()
 @command
 def differences(
-    first: Annotated[str, typer.Argument(metavar="RANKER", help="A model, a file of scores or a TREC run.")],
+    first: Annotated[str, typer.Argument(metavar="RANKER", help=RANKER_HELP)],
     other: Annotated[str, typer.Argument(metavar="RANKER", help="Another one.")],
     output: Output,
     data: Labels = None,

@@ -146,18 +146,13 @@ def follower(progress: Report) -> Callback:
     return after
 
 
-def evaluate(ranker_file: str, judge: Judge, names: list[str] | None, per_query: bool, as_json: bool) -> None:
-    measures = parse_measures(names)
-    scored = judge.scored(ranker_file)
-    evaluation = metrics.evaluate(*scored, measures or metrics.default_measures(scored.y))
-    if as_json:
-        answer_json(evaluation.to_dict(per_query))
-    elif per_query:
-        columns = [[f"{value:.4f}" for value in column] for column in evaluation.per_query.values()]
-        rows = [[str(query), *values] for query, *values in zip(evaluation.query_ids.tolist(), *columns, strict=True)]
-        answer(table(rows, ["query", *evaluation.per_query]))
-    else:
-        answer(repr(evaluation))
+def evaluate(ranker: str, judge: Judge, names: list[str] | None, per_query: bool, form: str) -> str:
+    parse_measures(names)  # wrong ones are reported before anything is read
+    scored = judge.scored(ranker)
+    evaluation = judge.evaluate(scored, judge.measures(names, scored))
+    if per_query and form == "json":
+        return json.dumps(evaluation.to_dict(per_query=True), indent=1)
+    return (evaluation.query_table() if per_query else evaluation).to_form(form)
 
 
 def inspect(model_file: str, top: int, as_json: bool) -> None:

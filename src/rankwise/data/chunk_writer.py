@@ -163,21 +163,32 @@ def _gather(
     cuts = cut(np.concatenate(([0], np.cumsum(per_query))), step)
     bucket = np.repeat(np.arange(len(cuts)), [last - first for first, last in cuts])  # of a query
     codes = np.repeat(queries.codes, sizes)
+    kinds = _kinds_besides(files)
     for i, file in enumerate(files):
         rows = slice(*scattered.row_starts[i : i + 2])
-        _deal(folder, scattered.chunk(i), codes[rows], bucket)
+        _deal(folder, scattered.chunk(i), codes[rows], bucket, kinds.get("docid"))
         (folder / file.file).unlink()
-    return [_finish(folder, i, queries.ids, common) for i in range(len(cuts))]
+    return [_finish(folder, i, queries.ids, common, kinds) for i in range(len(cuts))]
 
 
-def _deal(folder: Path, data: RankingData, codes: Ints, bucket: Ints) -> None:
-    """Append each row to the files of its query's bucket."""
+def _kinds_besides(files: list[ChunkFile]) -> dict[str, np.dtype]:
+    """The types of weights and document ids, if every chunk has them; the widest one of texts."""
+    names = [name for name in ("weight", "docid") if all(name in one.arrays for one in files)]
+    return {name: np.result_type(*(one.arrays[name].dtype for one in files)) for name in names}
+
+
+def _deal(folder: Path, data: RankingData, codes: Ints, bucket: Ints, docid: np.dtype | None) -> None:
+    """Append each row to the files of its query's bucket; document ids as the type `docid`."""
     where = bucket[codes]
     order = np.argsort(where, kind="stable")
     bounds = np.flatnonzero(np.concatenate(([True], np.diff(where[order]) != 0, [True])))
     for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         rows = order[begin:end]
         arrays = {"code": codes[rows], "y": data.y[rows]}
+        if data.weight is not None:
+            arrays["weight"] = data.weight[rows]
+        if data.docid is not None and docid is not None:
+            arrays["docid"] = data.docid[rows].astype(docid)
         X = data.X[rows]
         if isinstance(X, np.ndarray):
             arrays["X"] = X
@@ -192,10 +203,10 @@ def _deal(folder: Path, data: RankingData, codes: Ints, bucket: Ints) -> None:
                 file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
-def _finish(folder: Path, i: int, ids: Array, common: Common) -> ChunkFile:
-    """Write a bucket as a chunk."""
+def _finish(folder: Path, i: int, ids: Array, common: Common, besides: dict[str, np.dtype]) -> ChunkFile:
+    """Write a bucket as a chunk; `besides` has the types of weights and document ids."""
     dtype = np.dtype(common.dtype)
-    types: dict[str, DTypeLike] = {"code": np.int32, "y": np.float64}
+    types: dict[str, DTypeLike] = {"code": np.int32, "y": np.float64, **besides}
     types |= {"length": np.int64, "indices": np.int32, "data": dtype} if common.sparse else {"X": dtype}
     arrays = {}
     for name, kind in types.items():
@@ -212,7 +223,8 @@ def _finish(folder: Path, i: int, ids: Array, common: Common) -> ChunkFile:
         X = arrays["X"].reshape(-1, common.n_features)
     order = np.argsort(arrays["code"], kind="stable")
     qid = ids[arrays["code"][order]]
-    data = RankingData(X[order], arrays["y"][order], qid, None, common.first_index, common.names)
+    docid, weight = (arrays[name][order] if name in besides else None for name in ("docid", "weight"))
+    data = RankingData(X[order], arrays["y"][order], qid, None, common.first_index, common.names, docid, weight)
     return write_chunk(folder, _chunk_name(i), data)
 
 

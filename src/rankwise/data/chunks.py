@@ -81,6 +81,7 @@ class ChunkedData:
     """Ranking data in a folder of chunks. In memory are
 
     y       the labels
+    weight  the documents' weights in a fit, None if a chunk has none
     ids     the query ids, one per query
     starts  query q has the rows starts[q], ..., starts[q + 1] - 1
     """
@@ -97,6 +98,7 @@ class ChunkedData:
         stored = ("data", "indices") if self.is_sparse else ("X",)
         self.nbytes = sum(one.arrays[name].rows * one.arrays[name].row_bytes for one in self.files for name in stored)
         self.y: Floats = np.concatenate([one.array("y") for one in opened])
+        self.weight: Floats | None = self._besides("weight")
         by_chunk = [runs(one.array("qid")) for one in opened]
         self.ids = np.concatenate(one_type([ids for ids, _ in by_chunk]))
         self.starts = np.cumsum([0, *np.concatenate([sizes for _, sizes in by_chunk])])
@@ -128,11 +130,23 @@ class ChunkedData:
         """The query id of each row."""
         return np.repeat(self.ids, np.diff(self.starts))
 
+    @property
+    def docid(self) -> Array | None:
+        """The document id of each row, which are read from the chunks; None if a chunk has none."""
+        return self._besides("docid")
+
+    def _besides(self, name: str) -> Array | None:
+        if not all(name in one.arrays for one in self.files):
+            return None
+        return np.concatenate(one_type([one.array(name) for one in self.opened]))
+
     def chunk(self, i: int) -> RankingData:
         """All of one chunk."""
         rows = slice(int(self.row_starts[i]), int(self.row_starts[i + 1]))
-        qid = self.opened[i].array("qid")
-        return RankingData(self.rows(rows.start, rows.stop), self.y[rows], qid, None, self.first_index, self.names)
+        one = self.opened[i]
+        docid, weight = (one.array(name) if name in one.entry.arrays else None for name in ("docid", "weight"))
+        X = self.rows(rows.start, rows.stop)
+        return RankingData(X, self.y[rows], one.array("qid"), None, self.first_index, self.names, docid, weight)
 
     def read_ahead(self) -> Iterator[RankingData]:
         """One chunk after another, each checked and read while the caller works on the one before it."""
@@ -153,7 +167,8 @@ class ChunkedData:
 
     def read(self) -> RankingData:
         """All of the data, in memory."""
-        return RankingData(self.rows(0, self.n_rows), self.y, self.qid, None, self.first_index, self.names)
+        X = self.rows(0, self.n_rows)
+        return RankingData(X, self.y, self.qid, None, self.first_index, self.names, self.docid, self.weight)
 
     def check_finite(self) -> None:
         """Raise an error if a number of X is NaN or infinite; reads everything."""

@@ -6,7 +6,7 @@ order. LETOR text and sparse data leave zeros out, so that their last columns ma
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import DTypeLike
 
-from rankwise.data.records import COMMENT, LABEL, QUERY, RankingData
+from rankwise.data.records import COMMENT, DOCUMENT, LABEL, QUERY, WEIGHT, RankingData
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.memory import check_dense_room
@@ -44,6 +44,14 @@ class Reading:
     qid: str | None = QUERY
     features: Sequence[str] | None = None
     needs_labels: bool = True
+    docid: str | None = None
+    weight: str | None = None
+    unjudged: bool = False
+
+    @property
+    def besides(self) -> tuple[str | None, ...]:
+        """The names of the columns that are no features."""
+        return self.label, self.qid, self.docid or DOCUMENT, self.weight or WEIGHT, COMMENT
 
     def __post_init__(self) -> None:
         check_missing(self.missing)
@@ -73,6 +81,8 @@ class Columns:
 
     label: int | None
     qid: int | None
+    docid: int | None
+    weight: int | None
     comment: int | None
     features: tuple[int, ...]
     names: tuple[str, ...] | None
@@ -89,22 +99,26 @@ def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns
     if label is None and reading.needs_labels:
         label = _place(places, reading.label, "label", "labels", where)
     qid = None if reading.qid is None else _place(places, reading.qid, "qid", "query ids", where)
+    features: tuple[int, ...]
+    if reading.features is not None:
+        features = tuple(_place(places, name, "features", "a feature", where) for name in reading.features)
+        places = {name: i for name, i in places.items() if i not in features}  # a feature called docid is no id
+    docid = _place(places, reading.docid, "docid", "document ids", where) if reading.docid else places.get(DOCUMENT)
+    weight = _place(places, reading.weight, "weight", "weights", where) if reading.weight else places.get(WEIGHT)
     comment = places.get(COMMENT)
     if reading.features is None:
-        features = tuple(i for i in range(len(header)) if i not in (label, qid, comment))
+        features = tuple(i for i in range(len(header)) if i not in (label, qid, docid, weight, comment))
         if nameless := [i for i in features if not header[i].strip()]:
             raise ValueError(
                 f"{where}: column {nameless[0] + 1} has no name, as an index has that pandas writes: "
                 "write the table with to_csv(index=False), or name the column"
             )
-    else:
-        features = tuple(_place(places, name, "features", "a feature", where) for name in reading.features)
     names = [header[i] for i in features]
     order = by_number(names) if reading.features is None else None  # the caller's order is kept
     if order is not None:
         features, names = tuple(features[i] for i in order), [names[i] for i in order]
     kept, first_index = numbered(names)
-    return Columns(label, qid, comment if reading.comments else None, features, kept, first_index)
+    return Columns(label, qid, docid, weight, comment if reading.comments else None, features, kept, first_index)
 
 
 def _place(places: dict[str, int], name: str, option: str, what: str, where: str) -> int:
@@ -123,7 +137,7 @@ def _place(places: dict[str, int], name: str, option: str, what: str, where: str
 
 
 def plain_ids(texts: Array) -> Array:
-    """Query ids that were read as texts: int64 if each is written as a plain integer that fits, as in `read_letor`."""
+    """Ids that were read as texts: int64 if each is written as a plain integer that fits, as in `read_letor`."""
     runs = np.concatenate(([True], texts[1:] != texts[:-1])) if texts.size else np.zeros(0, bool)
     ids = texts[runs].tolist()
     if not all(re.fullmatch(r"0|-?[1-9][0-9]{0,18}", one) and -(2**63) < int(one) < 2**63 for one in ids):
@@ -156,7 +170,7 @@ def finished(data: RankingData, reading: Reading, where: str) -> RankingData:
     if comments is not None and not any(comments):
         comments = None
     names = data.names if X.shape[1] == data.n_features else None
-    return RankingData(X, data.y, data.qid, comments, data.first_index, names)
+    return replace(data, X=X, comments=comments, names=names)
 
 
 class Known(Protocol):
@@ -213,7 +227,7 @@ def matched(data: RankingData, known: Known, where: str, *, zeros_left_out: bool
         return data
     zeros_left_out = is_sparse(data.X) if zeros_left_out is None else zeros_left_out
     X = _placed(data.X, places(data, known, where, zeros_left_out), known.n_features)
-    return RankingData(X, data.y, data.qid, data.comments, known.first_index, known.names)
+    return replace(data, X=X, first_index=known.first_index, names=known.names)
 
 
 def unknown(data: Known, known: Known) -> list[str]:
@@ -229,7 +243,7 @@ def for_model(data: RankingData, known: Known, where: str) -> RankingData:
         kept = [i for i, name in enumerate(data.names) if name not in extra]
         names = [data.names[i] for i in kept]
         X = np.ascontiguousarray(data.X[:, kept]) if isinstance(data.X, np.ndarray) else data.X[:, kept]
-        data = RankingData(X, data.y, data.qid, data.comments, data.first_index, names)
+        data = replace(data, X=X, names=names)
     return matched(data, known, where)
 
 

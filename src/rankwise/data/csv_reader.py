@@ -33,11 +33,11 @@ from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import id_array
 
 # what a column is if it is not a feature
-LABEL, QUERY, COMMENT, NOTHING = -1, -2, -3, -4
+LABEL, WEIGHT, QUERY, DOCUMENT, COMMENT, NOTHING = range(-1, -7, -1)
 # what `notes` holds
 FAULT, PLACE, COLUMN, N_HARD, N_NOTES = range(5)
 # kinds of fault
-NONE, CELLS, NUMBER, MISSING, TOO_LARGE, OPEN_QUOTE, NO_QUERY, INEXACT_LABEL = range(-1, 7)
+NONE, CELLS, NUMBER, MISSING, TOO_LARGE, OPEN_QUOTE, NO_ID, INEXACT_LABEL = range(-1, 7)
 
 _QUOTE = ord('"')
 _N, _A, _U, _L, _O, _E = (ord(c) for c in "nauloe")
@@ -47,29 +47,34 @@ _EXPECTED = {
     "convert`, takes the columns named and leaves out the others)",
     MISSING: f"a number ({FILL_IN})",
     OPEN_QUOTE: "a quote that is closed on the same line",
-    NO_QUERY: "a query id",
+    NO_ID: "an id: every row needs one",
     INEXACT_LABEL: "a label that float64 holds exactly: an integer beyond 2^53 is rounded, and different "
     "labels could become equal (only their order within a query counts: write ranks instead)",
 }
 
 
 class Arrays(NamedTuple):
-    """Where `fill` writes: features, labels, and (begin, end) of query ids and comments in the chunk."""
+    """Where `fill` writes: features, labels, weights, and (begin, end) of ids and comments in the chunk."""
 
     X: Array
     y: Array
+    weights: Array
     queries: Array
+    documents: Array
     comments: Array
 
 
 class Rules(NamedTuple):
-    """The role of each column, the byte between cells, the largest number, the value that replaces a missing one."""
+    """The role of each column, the byte between cells, the largest number, the value that replaces a missing one, and
+    whether features and labels may be missing.
+    """
 
     roles: Array
     separator: int
     largest: float
     missing: float
     allow_missing: bool
+    allow_unjudged: bool
 
 
 @dataclass(frozen=True)
@@ -113,14 +118,16 @@ def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout
     roles[list(columns.features)] = np.arange(len(columns.features))
     for place, role in (
         (columns.label, LABEL),
+        (columns.weight, WEIGHT),
         (columns.qid, QUERY),
+        (columns.docid, DOCUMENT),
         (columns.comment, COMMENT),
     ):
         if place is not None:
             roles[place] = role
     missing = 0.0 if reading.missing is None else float(reading.missing)
     largest = largest_number(reading.dtype or np.float64)
-    rules = Rules(roles, ord(separator), largest, missing, reading.missing is not None)
+    rules = Rules(roles, ord(separator), largest, missing, reading.missing is not None, reading.unjudged)
     return _Layout(header, columns, rules, thread_count(reading.n_jobs))
 
 
@@ -135,9 +142,13 @@ def _check_cells(chunks: list[Chunk], rows: int, layout: _Layout) -> None:
 
 
 def _arrays(rows: int, columns: Columns) -> Arrays:
-    places = [np.zeros((rows if place is not None else 0, 2), np.int64) for place in (columns.qid, columns.comment)]
+    places = [
+        np.zeros((rows if place is not None else 0, 2), np.int64)
+        for place in (columns.qid, columns.docid, columns.comment)
+    ]
     labels = np.empty(rows) if columns.label is not None else np.zeros(rows)
-    return Arrays(np.empty((rows, len(columns.features))), labels, *places)
+    weights = np.empty(rows if columns.weight is not None else 0)
+    return Arrays(np.empty((rows, len(columns.features))), labels, weights, *places)
 
 
 def _read(chunks: list[Chunk], counts: list[int], layout: _Layout) -> RankingData:
@@ -148,15 +159,19 @@ def _read(chunks: list[Chunk], counts: list[int], layout: _Layout) -> RankingDat
     errors = share(lambda one: _fill_chunk(*one, arrays, layout), work, layout.n_threads)
     if first := next((error for error in errors if error), None):  # the first in the file, whatever thread met it
         raise first
-    qid, comments = np.zeros(n, np.int64), None
+    qid, docid, comments = np.zeros(n, np.int64), None, None
     spans = [slice(*both) for both in pairwise(starts)]
     if columns.qid is not None:
         texts, lengths = _texts(chunks, [arrays.queries[rows] for rows in spans])
         qid = plain_ids(np.repeat(id_array(texts), lengths))
+    if columns.docid is not None:
+        texts, lengths = _texts(chunks, [arrays.documents[rows] for rows in spans])
+        docid = plain_ids(np.repeat(id_array(texts), lengths))
     if columns.comment is not None:
         texts, lengths = _texts(chunks, [arrays.comments[rows] for rows in spans])
         comments = np.repeat(np.array(texts, dtype=object), lengths)
-    return RankingData(arrays.X, arrays.y, qid, comments, columns.first_index, columns.names)
+    weight = None if columns.weight is None else arrays.weights
+    return RankingData(arrays.X, arrays.y, qid, comments, columns.first_index, columns.names, docid, weight)
 
 
 def _fill_chunk(chunk: Chunk, row: int, arrays: Arrays, layout: _Layout) -> ValueError | None:
@@ -172,12 +187,12 @@ def _fill_chunk(chunk: Chunk, row: int, arrays: Arrays, layout: _Layout) -> Valu
         written = text[begin:end].tobytes()
         value = float(written)
         inexact = role == LABEL and is_rounded_integer(written)
-        largest = largest_number(np.float64) if role == LABEL else layout.rules.largest
+        largest = largest_number(np.float64) if role < 0 else layout.rules.largest
         if inexact or abs(value) > largest:
             column = layout.rules.roles.tolist().index(role)
             kind = INEXACT_LABEL if inexact else TOO_LARGE
             return _error(chunk, begin, column, kind, layout)
-        (arrays.y if role == LABEL else arrays.X[:, role])[at] = value
+        (arrays.y if role == LABEL else arrays.weights if role == WEIGHT else arrays.X[:, role])[at] = value
     if notes[FAULT] != NONE:
         place, column, kind = (int(notes[one]) for one in (PLACE, COLUMN, FAULT))
         return _error(chunk, place, column, kind, layout)
@@ -192,12 +207,13 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
         n_cells = _count_cells(line.decode(errors="replace"), separator)
         return ValueError(f"{where}: found {n_cells} cells, expected {len(layout.header)}, as in the header")
     cell = line[chunk.offset + place - begin :].split(separator.encode())[0].strip()[:_SHOWN]
-    is_label = column == layout.columns.label and kind in (NUMBER, MISSING)
+    what = {layout.columns.label: "label", layout.columns.weight: "weight"}.get(column)
     if kind == TOO_LARGE:
-        is_single = layout.rules.largest < largest_number(np.float64) and column != layout.columns.label
+        is_single = layout.rules.largest < largest_number(np.float64) and what is None
         expected = f"a number that {'float32' if is_single else 'float64'} can hold"
     else:
-        expected = "a label: a finite number" if is_label else _EXPECTED[kind]
+        is_number = what is not None and kind in (NUMBER, MISSING)
+        expected = f"a {what}: a finite number" if is_number else _EXPECTED[kind]
     found_text = cell.decode(errors="backslashreplace")
     return ValueError(f"{where}, column {layout.header[column]!r}: found {found_text!r}, expected {expected}")
 
@@ -295,10 +311,11 @@ def _cell(text: Array, at: int, separator: int) -> tuple[int, int]:
 def _keep(
     text: Array, begin: int, end: int, row: int, role: int, arrays: Arrays, rules: Rules, hard: Array, notes: Array
 ) -> None:
-    if role == QUERY:
-        arrays.queries[row, 0], arrays.queries[row, 1] = begin, end
+    if role in (QUERY, DOCUMENT):
+        places = arrays.queries if role == QUERY else arrays.documents
+        places[row, 0], places[row, 1] = begin, end
         if begin == end:
-            notes[FAULT] = NO_QUERY
+            notes[FAULT] = NO_ID
     elif role == COMMENT:
         arrays.comments[row, 0], arrays.comments[row, 1] = begin, end
     elif role != NOTHING:
@@ -309,17 +326,21 @@ def _keep(
             value = rules.missing
             if not missing:
                 notes[FAULT] = NUMBER
-            elif not rules.allow_missing or role == LABEL:
+            elif role == LABEL and rules.allow_unjudged:
+                value = np.nan
+            elif not rules.allow_missing or role < 0:
                 notes[FAULT] = MISSING
         elif status == HARD or (role == LABEL and abs(value) >= LARGEST_EXACT):
             known = notes[N_HARD]
             if known < hard.shape[0]:
                 hard[known, 0], hard[known, 1], hard[known, 2], hard[known, 3] = row, role, begin, end
             notes[N_HARD] = known + 1
-        elif role != LABEL and abs(value) > rules.largest:
+        elif role >= 0 and abs(value) > rules.largest:
             notes[FAULT] = TOO_LARGE
         if role == LABEL:
             arrays.y[row] = value
+        elif role == WEIGHT:
+            arrays.weights[row] = value
         else:
             arrays.X[row, role] = value
 

@@ -178,7 +178,8 @@ def read_data(source: "Source | Sequence[Source]", *, format: str | None = None,
     numbers keep the type in which they are stored, and text is read as float64. In tables, `label` and `qid` name the
     columns of the labels and query ids (qid=None: all rows are one query), and `features` those of X, in this order;
     without it they are all others, except one called comment. A column f1, f2, ... has a number rather than a name.
-    With needs_labels=False a table may lack the labels, as one to predict on does: y is then 0.
+    With needs_labels=False a table may lack the labels, as one to predict on does: y is then 0. With unjudged=True the
+    rows of a table may lack theirs: y is NaN there, and `evaluate` and `compare` have an option for its value.
     """
     from rankwise.data.columns import Reading, finished
     from rankwise.data.records import joined

@@ -16,15 +16,17 @@ from rankwise.data.columns import Reading, finished
 from rankwise.data.records import (
     ATTRIBUTES,
     COMMENT,
+    DOCUMENT,
     INDICES,
     LABEL,
     QUERY,
     VALUES,
+    WEIGHT,
     RankingData,
     check_finite,
     column_names,
     common_to_rows,
-    plain_query_ids,
+    table_ids,
 )
 from rankwise.data.streams import unchanged
 from rankwise.data.tables import Numbers, PandasTable, Table, from_table
@@ -45,16 +47,22 @@ def from_frame(
     *,
     label: str = LABEL,
     qid: str | None = QUERY,
+    docid: str | None = None,
+    weight: str | None = None,
     features: Sequence[str] | None = None,
     missing: float | None = None,
 ) -> RankingData:
     """RankingData of a DataFrame: of pandas, or with pyarrow of Polars and any other library that speaks Arrow.
 
     label, qid  the columns of the labels and of the query ids; qid=None: all rows are one query
+    docid       the column of the document ids; None: one called `docid`, if there is one
+    weight      the column of the documents' weights in a fit; None: one called `sample_weight`, if there is one
     features    the columns of X, in this order; None: all others, except one called `comment`, which becomes comments
     missing     the value that replaces a missing feature; None: a missing feature is an error
     """
-    reading = Reading(label=label, qid=qid, features=features, missing=missing, comments=True)
+    reading = Reading(
+        label=label, qid=qid, docid=docid, weight=weight, features=features, missing=missing, comments=True
+    )
     pandas = sys.modules.get("pandas")
     table: Table
     if pandas is not None and isinstance(frame, pandas.DataFrame):
@@ -67,7 +75,7 @@ def from_frame(
 
 
 def to_frame(data: RankingData) -> "pandas.DataFrame":
-    """A pandas DataFrame: label, qid, the features, and comment if there are any."""
+    """A pandas DataFrame, as `RankingData.to_frame` makes it."""
     return data.to_frame()
 
 
@@ -87,7 +95,7 @@ class ArrowTable:
 
     @classmethod
     def of(cls, table: "pa.Table | pa.RecordBatch", reading: Reading) -> "ArrowTable":
-        kept = [reading.label, reading.qid, COMMENT]
+        kept = reading.besides
         index = (table.schema.pandas_metadata or {}).get("index_columns", [])
         return cls(table.select([name for name in table.column_names if name not in index or name in kept]))
 
@@ -206,8 +214,13 @@ def write_parquet(target: FileName, data: RankingData) -> None:
 def _batch(data: RankingData) -> "pa.RecordBatch":
     import pyarrow as pa
 
-    ids = plain_query_ids(data)
-    columns = {LABEL: data.y, QUERY: ids if isinstance(ids, np.ndarray) else pa.array(ids, pa.string())}
+    columns = {LABEL: data.y}
+    for name, given in ((QUERY, data.qid), (DOCUMENT, data.docid)):
+        if given is not None:
+            ids = table_ids(given)
+            columns[name] = ids if isinstance(ids, np.ndarray) else pa.array(ids, pa.string())
+    if data.weight is not None:
+        columns[WEIGHT] = data.weight
     metadata = None
     if isinstance(data.X, np.ndarray):
         columns |= dict(zip(column_names(data), np.ascontiguousarray(data.X.T), strict=True))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from rankwise.data.columns import Reading, check_missing
+from rankwise.data.document_ids import ids_in_comments
 from rankwise.data.letor_options import Options, Part, Seen, counts_from
 from rankwise.data.letor_plain import is_small, read_plain
 from rankwise.data.records import RankingData
@@ -31,7 +32,7 @@ from rankwise.data.streams import (
     stored,
     streamed,
 )
-from rankwise.foundation.arrays import Array
+from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import one_type
 
@@ -66,7 +67,8 @@ def read_letor(
                 the file. CSR stores what is written, zeros too
     dtype       of X: float64, exactly as Python's float reads the text, or float32, that rounded once
     missing     the value that replaces NULL, NA and nan; None: they are an error
-    comments    whether to keep the text after '#', one string per row
+    comments    whether to keep the text after '#', one string per row; document ids are taken from it, which are
+                `docid = ID` or the first word of every comment
     n_jobs      threads; None for every core. The result does not depend on it
 
     zero_based  True: indices count from 0, even if index 0 does not occur; False: they count from 1, and an index 0 is
@@ -116,7 +118,7 @@ def _read(sources: list[Source], options: Options) -> RankingData:
     for texts, whole in _batches(sources):
         part = _read_part(texts, options, seen, whole=whole)
         if part is not None and whole:
-            return RankingData(part.X, part.y, part.qid, part.comments, part.base)
+            return _data(part.X, part.y, part.qid, part.comments, part.base)
         if part is not None:
             parts.append(part)
     if not parts:
@@ -163,7 +165,12 @@ def _join(parts: list[Part], options: Options) -> RankingData:
     if options.comments:
         comments = np.concatenate([part.comments for part in parts if part.comments is not None])
     base = min(part.base for part in parts)
-    return RankingData(_joined_matrix(parts, options, base), y, qid, comments, base)
+    return _data(_joined_matrix(parts, options, base), y, qid, comments, base)
+
+
+def _data(X: "Array | csr_array", y: Floats, qid: Array, comments: Array | None, base: int) -> RankingData:
+    docid = None if comments is None else ids_in_comments(comments, qid)
+    return RankingData(X, y, qid, comments, base, docid=docid)
 
 
 def _joined_matrix(parts: list[Part], options: Options, base: int) -> "Array | csr_array":

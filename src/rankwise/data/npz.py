@@ -3,7 +3,7 @@
     y, qid, first_index, X                                        dense
     y, qid, first_index, data, indices, indptr, shape, format     CSR; scipy.sparse.load_npz reads X from the same file
 
-and `names`, `comments` if there are any.
+and `names`, `comments`, `docid`, `weight` if there are any.
 """
 
 import errno
@@ -25,7 +25,7 @@ from rankwise.foundation.memory import check_room
 from rankwise.foundation.outputs import FileName, naming, written_beside
 
 _SPARSE = ("data", "indices", "indptr", "shape")
-_ARRAYS = ("y", "qid", "first_index", "X", *_SPARSE, "format", "names", "comments")
+_ARRAYS = ("y", "qid", "first_index", "X", *_SPARSE, "format", "names", "comments", "docid", "weight")
 _MUCH = 1 << 24  # characters
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, EOFError, OverflowError, SyntaxError, RuntimeError)
 _SEEN_IN_DAMAGED = (None, errno.EINVAL)  # NumPy raises OSError without a number; a seek before the start is EINVAL
@@ -39,7 +39,7 @@ def write_npz(target: FileName, data: RankingData) -> None:
 
 def npz_arrays(data: RankingData) -> dict[str, Array]:
     """The arrays of the file by name."""
-    arrays = {"y": data.y, "qid": _plain(data.qid), "first_index": np.array(data.first_index)}
+    arrays = {"y": data.y, "qid": _plain(data.qid, "qid"), "first_index": np.array(data.first_index)}
     if isinstance(data.X, np.ndarray):
         arrays["X"] = np.ascontiguousarray(data.X)
     else:
@@ -49,11 +49,15 @@ def npz_arrays(data: RankingData) -> dict[str, Array]:
     for name, texts in (("names", data.names), ("comments", data.comments)):
         if texts is not None:
             arrays[name] = _one_width([str(one) for one in texts], name)
+    if data.docid is not None:
+        arrays["docid"] = _plain(data.docid, "docid")
+    if data.weight is not None:
+        arrays["weight"] = data.weight
     return arrays
 
 
-def _plain(qid: Array) -> Array:
-    return _one_width([str(one) for one in qid.tolist()], "qid") if qid.dtype.kind in "OT" else qid
+def _plain(ids: Array, name: str) -> Array:
+    return _one_width([str(one) for one in ids.tolist()], name) if ids.dtype.kind in "OT" else ids
 
 
 def _one_width(texts: list[str], name: str) -> Array:
@@ -123,6 +127,7 @@ def _check_kinds(arrays: dict[str, Array], path: Path) -> None:
     expected = {"X": (2, numbers), "data": (1, numbers), "y": (1, numbers), "qid": (1, numbers + texts)}
     expected |= {"indices": (1, "iu"), "indptr": (1, "iu"), "shape": (1, "iu"), "first_index": (0, "iu")}
     expected |= {"names": (1, "U"), "comments": (1, "U"), "format": (0, "US")}
+    expected |= {"docid": (1, numbers + texts), "weight": (1, numbers)}
     for name, array in arrays.items():
         ndim, kinds = expected[name]
         if array.ndim != ndim or array.dtype.kind not in kinds:
@@ -160,7 +165,9 @@ def _from_npz(arrays: dict[str, Array]) -> RankingData:
     names, comments = arrays.get("names"), arrays.get("comments")
     first_index = int(arrays.get("first_index", np.array(1)))
     texts = None if comments is None else comments.astype(object)
-    return RankingData(X, arrays["y"], arrays["qid"], texts, first_index, None if names is None else names.tolist())
+    named = None if names is None else names.tolist()
+    docid, weight = arrays.get("docid"), arrays.get("weight")
+    return RankingData(X, arrays["y"], arrays["qid"], texts, first_index, named, docid, weight)
 
 
 def _floats(values: Array) -> Array:

@@ -1,7 +1,7 @@
 """RankingData: the rows of a ranking problem, as readers and generators return them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from scipy.sparse import csr_array
 
-LABEL, QUERY, COMMENT = "label", "qid", "comment"  # columns of a table, besides the features
-DOCUMENT = "docid"  # column of a frame that names the documents
+LABEL, QUERY, DOCUMENT, WEIGHT, COMMENT = BESIDES = "label", "qid", "docid", "sample_weight", "comment"
+"""Columns of a table besides the features, by the names that are taken if no others are given."""
 INDICES, VALUES = "indices", "values"  # columns of a table of sparse rows: two lists per row
 ATTRIBUTES = "rankwise"  # where tables of sparse rows store what `common_to_rows` tells
 _ROWS_SHOWN, _COLUMNS_SHOWN = 5, 8  # in a notebook
@@ -35,6 +35,8 @@ class RankingData:
     comments  None, or one string per row
     first_index  the number of the first column of X in a file: 1, or 0
     names     None, or the names of the columns of X
+    docid     None, or ids of the documents, of the same types as qid
+    weight    None, or the weights of the documents in a fit, float64: a pair weighs the product of its two
     """
 
     X: HostMatrix
@@ -43,18 +45,26 @@ class RankingData:
     comments: Sequence[str] | Array | None = None
     first_index: int = 1
     names: Sequence[str] | None = None
+    docid: Array | None = None
+    weight: Floats | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "y", np.asarray(exact(self.y, "y"), dtype=np.float64))
         if len(self.X.shape) != 2:
             raise ValueError(f"X must have rows and columns, got the shape {self.X.shape}")
-        kind = getattr(getattr(self.qid, "dtype", None), "kind", "")  # a list has none, and NumPy could round its ids
-        is_unsure = kind in ("", "f", "c", "m", "M") and np.shape(self.qid) == (len(self),)
-        object.__setattr__(self, "qid", one_column(self.qid, len(self)) if is_unsure else np.asarray(self.qid))
-        for name, column in (("y", self.y), ("qid", self.qid), ("comments", self.comments)):
+        object.__setattr__(self, "qid", _ids(self.qid, len(self), "qid"))
+        if self.docid is not None:
+            object.__setattr__(self, "docid", _ids(self.docid, len(self), "docid"))
+        if self.weight is not None:
+            object.__setattr__(self, "weight", np.asarray(self.weight, dtype=np.float64))
+        for name in ("y", "qid", "comments", "docid", "weight"):
+            column = getattr(self, name)
             if column is not None and np.shape(column) != (len(self),):
                 shape = np.shape(column)
                 raise ValueError(f"{name} must hold one entry for each of the {len(self)} rows of X, got {shape}")
+        if self.weight is not None and not (np.isfinite(self.weight) & (self.weight >= 0)).all():
+            row = int(np.flatnonzero(~(np.isfinite(self.weight) & (self.weight >= 0)))[0])
+            raise ValueError(f"weight[{row}] is {self.weight[row]}: a weight must be a finite number, 0 or more")
         if self.names is not None and len(self.names) != self.n_features:
             raise ValueError(f"names must name each of the {self.n_features} columns of X, got {len(self.names)} names")
 
@@ -72,8 +82,17 @@ class RankingData:
     def select(self, rows: ArrayLike | slice) -> "RankingData":
         """The rows with the given numbers, in that order; or those where a mask is true."""
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
+        docid, weight = (None if one is None else one[chosen] for one in (self.docid, self.weight))
         comments = None if self.comments is None else np.asarray(self.comments, dtype=object)[chosen]
-        return RankingData(self.X[chosen], self.y[chosen], self.qid[chosen], comments, self.first_index, self.names)
+        return replace(
+            self,
+            X=self.X[chosen],
+            y=self.y[chosen],
+            qid=self.qid[chosen],
+            comments=comments,
+            docid=docid,
+            weight=weight,
+        )
 
     @property
     def canonical(self) -> "csr_array":
@@ -84,7 +103,7 @@ class RankingData:
         return X
 
     def to_frame(self) -> "DataFrame":
-        """A pandas DataFrame: label, qid, the features, and comment if there are any.
+        """A pandas DataFrame: label, qid, docid and sample_weight if there are any, the features, and comment likewise.
 
         The features of a sparse X become two columns of arrays: indices, counted from 0, and values.
         """
@@ -93,7 +112,11 @@ class RankingData:
         except ImportError:
             raise ImportError("a DataFrame needs pandas: pip install pandas") from None
         check_finite(self)
-        columns: dict[str, ArrayLike] = {LABEL: self.y, QUERY: plain_query_ids(self)}
+        columns: dict[str, ArrayLike] = {LABEL: self.y, QUERY: table_ids(self.qid)}
+        if self.docid is not None:
+            columns[DOCUMENT] = table_ids(self.docid)
+        if self.weight is not None:
+            columns[WEIGHT] = self.weight
         if isinstance(self.X, np.ndarray):
             columns |= dict(zip(column_names(self), self.X.T, strict=True))
         else:
@@ -139,17 +162,27 @@ def column_names(data: RankingData) -> list[str]:
     """The names of the columns of X in a table."""
     if data.names is None:
         return feature_names(data.n_features, data.first_index)
-    taken = {LABEL, QUERY, COMMENT} & set(data.names)
+    taken = [name for name in data.names if name in BESIDES]
     if nameless := [i for i, name in enumerate(data.names) if not name.strip()]:
         raise ValueError(f"the features cannot be columns of a table: column {nameless[0]} of X has no name")
-    if taken or len(set(data.names)) < data.n_features:
-        raise ValueError(f"the features cannot be columns of a table: {taken or 'a name'} would occur twice")
+    if taken:
+        raise ValueError(
+            f"the features cannot be columns of a table: one is called {taken[0]!r}, which is no feature in a table"
+        )
+    if len(set(data.names)) < data.n_features:
+        raise ValueError("the features cannot be columns of a table: a name would occur twice")
     return list(data.names)
 
 
-def plain_query_ids(data: RankingData) -> Array | list[str]:
-    """The query ids as a table has them: numbers or texts."""
-    return data.qid if data.qid.dtype.kind in "iuf" else [str(one) for one in data.qid.tolist()]
+def table_ids(ids: Array) -> Array | list[str]:
+    """Ids as a table has them: numbers or texts."""
+    return ids if ids.dtype.kind in "iuf" else [str(one) for one in ids.tolist()]
+
+
+def _ids(given: Array, n_rows: int, name: str) -> Array:
+    kind = getattr(getattr(given, "dtype", None), "kind", "")  # a list has none, and NumPy could round its ids
+    is_unsure = kind in ("", "f", "c", "m", "M") and np.shape(given) == (n_rows,)
+    return one_column(given, n_rows, name) if is_unsure else np.asarray(given)
 
 
 def common_to_rows(data: RankingData) -> dict[str, int | list[str]]:
@@ -182,19 +215,32 @@ def joined(blocks: list[RankingData]) -> RankingData:
         return blocks.pop()
     y = np.concatenate([one.y for one in blocks])
     qid = np.concatenate(one_type([one.qid for one in blocks]))
-    comments = None
-    if first.comments is not None:
+    docid = comments = weight = None  # ids and comments are kept if every block has them
+    if all(one.docid is not None for one in blocks):
+        docid = np.concatenate(one_type([one.docid for one in blocks if one.docid is not None]))
+    if all(one.comments is not None for one in blocks):
         comments = np.concatenate([np.asarray(one.comments, object) for one in blocks])
-    if hasattr(first.X, "tocsr"):
+    weights = [one.weight for one in blocks if one.weight is not None]
+    if weights:
+        if len(weights) < len(blocks):
+            raise ValueError("some of the files have weights, and others have none: give weights to all or to none")
+        weight = np.concatenate(weights)
+    X = _stacked(blocks, first.n_features)
+    return RankingData(X, y, qid, comments, first.first_index, first.names, docid, weight)
+
+
+def _stacked(blocks: list[RankingData], n_features: int) -> HostMatrix:
+    """The rows of all blocks. Empties the list."""
+    if hasattr(blocks[0].X, "tocsr"):
         from scipy.sparse import vstack
 
-        X = vstack([one.X for one in blocks], format="csr")
+        stacked = vstack([one.X for one in blocks], format="csr")
         blocks.clear()
-        return RankingData(X, y, qid, comments, first.first_index, first.names)
-    X = np.empty((y.size, first.n_features), np.result_type(*(one.X.dtype for one in blocks)))
+        return stacked
+    X = np.empty((sum(map(len, blocks)), n_features), np.result_type(*(one.X.dtype for one in blocks)))
     row = 0
     while blocks:
         block = blocks.pop(0)
         X[row : row + len(block)] = block.X
         row += len(block)
-    return RankingData(X, y, qid, comments, first.first_index, first.names)
+    return X

@@ -1,7 +1,9 @@
 """Columns of DataFrames into ranking data. `PandasTable` reads those of pandas, `frame.ArrowTable` those of Arrow.
 
-label, qid, f1, f2, ...  (or the features' own names), comment     dense
-label, qid, indices, values, comment                               sparse: two lists per row, columns counted from 0
+label, qid, f1, f2, ...  (or the features' own names)     dense
+label, qid, indices, values                               sparse: two lists per row, columns counted from 0
+
+and docid, sample_weight, comment if there are any.
 """
 
 import json
@@ -16,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise.data.columns import FILL_IN, Reading, find_columns
-from rankwise.data.records import ATTRIBUTES, COMMENT, INDICES, VALUES, RankingData
+from rankwise.data.records import ATTRIBUTES, DOCUMENT, INDICES, VALUES, WEIGHT, RankingData
 from rankwise.foundation.arrays import Array, Floats, exact
 from rankwise.foundation.strict_json import Rule, check_object, is_count, is_list_of, is_text, parse_json
 from rankwise.pairs.queries import one_column
@@ -67,27 +69,42 @@ def from_table(table: Table, reading: Reading, where: str) -> RankingData:
     columns = find_columns(header, replace(reading, features=()) if sparse else reading, where)
     y = np.zeros(table.n_rows)
     if columns.label is not None:
-        y = _labels(table.numbers(columns.label), f"{where}, column {reading.label!r}")
+        y = _labels(table.numbers(columns.label), f"{where}, column {reading.label!r}", reading.unjudged)
     qid = np.zeros(len(y), np.int64)
     if columns.qid is not None:
-        qid = _ids(table, columns.qid, f"{where}, column {reading.qid!r}")
-    comments = None
+        qid = _ids(table, columns.qid, f"{where}, column {reading.qid!r}", "query id")
+    docid = weight = comments = None
+    if columns.docid is not None:
+        docid = _ids(table, columns.docid, f"{where}, column {reading.docid or DOCUMENT!r}", "document id")
+    if columns.weight is not None:
+        weight = _complete(table.numbers(columns.weight), f"{where}, column {reading.weight or WEIGHT!r}", "weight")
     if columns.comment is not None:
         comments = np.array(table.texts(columns.comment), dtype=object)
     if sparse:
         known = _known(table.known, where)
-        names, first_index = known.names, known.first_index
-        return RankingData(_sparse(table, known.n_features, reading, where), y, qid, comments, first_index, names)
+        X = _sparse(table, known.n_features, reading, where)
+        return RankingData(X, y, qid, comments, known.first_index, known.names, docid, weight)
     X = _dense(table, columns.features, reading, where)
-    return RankingData(X, y, qid, comments, columns.first_index, columns.names)
+    return RankingData(X, y, qid, comments, columns.first_index, columns.names, docid, weight)
 
 
-def _labels(column: Numbers, where: str) -> Floats:
+def _labels(column: Numbers, where: str, unjudged: bool) -> Floats:
+    """Labels; with `unjudged` missing ones are NaN, otherwise they are an error."""
+    if not unjudged or not column.is_numeric:
+        return _complete(column, where, "label")
+    lacking = column.values != column.values
+    lacking = lacking if column.missing is None else lacking | column.missing
+    present = replace(column, values=np.where(lacking, 0, column.values), missing=None)
+    return np.where(lacking, np.nan, _complete(present, where, "label"))
+
+
+def _complete(column: Numbers, where: str, what: str) -> Floats:
+    """Labels or weights, of which none may be missing."""
     if column.missing is not None:
-        raise ValueError(f"{where}: row {_first(column.missing)} has no label: every row needs one")
-    labels = _filled(column, None, where, np.dtype(np.float64))
+        raise ValueError(f"{where}: row {_first(column.missing)} has no {what}: every row needs one")
+    numbers = _filled(column, None, where, np.dtype(np.float64))
     exact(column.values, where)
-    return labels
+    return numbers
 
 
 def _dense(table: Table, features: Sequence[int], reading: Reading, where: str) -> Array:
@@ -147,12 +164,12 @@ def _filled(column: Numbers, missing: float | None, where: str, dtype: np.dtype)
     return numbers
 
 
-def _ids(table: Table, i: int, where: str) -> Array:
+def _ids(table: Table, i: int, where: str, what: str) -> Array:
     given, missing = table.ids(i)
     if missing is not None:
-        raise ValueError(f"{where}: row {_first(missing)} has no query id")
+        raise ValueError(f"{where}: row {_first(missing)} has no {what}: every row needs one")
     try:
-        ids = one_column(given, table.n_rows)
+        ids = one_column(given, table.n_rows, table.header[i])
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     fits = ids.dtype.kind in "iu" and not (ids.dtype == np.uint64 and ids.size and ids.max() > 2**63 - 1)
@@ -196,8 +213,8 @@ class PandasTable:
 
     @classmethod
     def of(cls, frame: "DataFrame", reading: Reading) -> "PandasTable":
-        """With the levels of the index that hold labels, query ids or comments as columns."""
-        levels = {reading.label, reading.qid, COMMENT} - {None, *frame.columns}
+        """With the levels of the index that hold labels, ids, weights or comments as columns."""
+        levels = {*reading.besides} - {None, *frame.columns}
         for name in levels.intersection(frame.index.names):
             frame = frame.assign(**{str(name): frame.index.get_level_values(name)})
         return cls(frame, [str(name) for name in frame.columns])

@@ -15,7 +15,8 @@ from typing import IO, TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwise.data.records import COMMENT, LABEL, QUERY, RankingData, check_finite, column_names
+from rankwise.data.document_ids import comments_with_ids
+from rankwise.data.records import COMMENT, DOCUMENT, LABEL, QUERY, WEIGHT, RankingData, check_finite, column_names
 from rankwise.data.streams import Target
 from rankwise.data.writing_kernels import Entries, Strings, most_bytes, write_rows
 from rankwise.foundation.arrays import Array
@@ -96,7 +97,7 @@ def write_letor(
 
     Zeros of a dense X are left out; stored zeros of a sparse X are written. The first row always holds the last column,
     so that the number of features is preserved, and the first column if indices count from 0. Without `qid` the lines
-    have none. Spaces at both ends of comments are removed.
+    have none. Spaces at both ends of comments are removed. Document ids are written into the comments, as `docid = ID`.
     """
     if isinstance(data, RankingData):
         if y is not None or qid is not None or comments is not None:
@@ -141,12 +142,17 @@ def _heads(record: RankingData, has_qid: bool) -> Strings:
 
 def _tails(record: RankingData) -> Strings:
     """What follows the features: the comment, if there is one, and the line end."""
-    if record.comments is None:
+    if record.weight is not None:
+        raise ValueError("this text has no place for weights: write CSV, Parquet or NPZ, or leave the weights out")
+    comments = record.comments
+    if record.docid is not None:
+        comments = comments_with_ids(record.docid, comments, record.qid)
+    if comments is None:
         return _strings(["\n"], np.zeros(len(record), np.int64))
-    for row, one in enumerate(record.comments):
+    for row, one in enumerate(comments):
         if "\n" in one or "\r" in one:
             raise ValueError(f"comments[{row}] holds a line end, which would begin a new row")
-    return _strings([f" # {one}\n" if one else "\n" for one in record.comments], np.arange(len(record)))
+    return _strings([f" # {one}\n" if one else "\n" for one in comments], np.arange(len(record)))
 
 
 def _letor_blocks(record: RankingData, heads: Strings, tails: Strings) -> Iterator[Block]:
@@ -198,16 +204,32 @@ def write_csv(target: Target, data: RankingData, separator: str) -> None:
             f"CSV has a cell for every zero, here {cells:,} for {data.X.nnz:,} values: write Parquet, NPZ or LETOR text"
         )
     check_finite(data)
-    ids, codes = _id_runs(data.qid)
-    befores = _strings([separator + _quoted(one, separator, "qid") for one in ids], codes)
+    besides, befores = _before_features(data, separator)
     afters = _strings(["\n"], np.zeros(len(data), np.int64))
-    header = [LABEL, QUERY, *column_names(data)]
+    header = [LABEL, *besides, *column_names(data)]
     if data.comments is not None:
         header.append(COMMENT)
         texts = [f"{separator}{_quoted(one, separator, 'a comment')}\n" for one in data.comments]
         afters = _strings(texts, np.arange(len(data)))
     first = separator.join(_quoted(name, separator, "a name") for name in header) + "\n"
     _write_text(target, _table_blocks(data, befores, afters, separator), first.encode())
+
+
+def _before_features(data: RankingData, separator: str) -> tuple[list[str], Strings]:
+    """The columns between the label and the features, and their cells: query ids, document ids and weights."""
+    ids, codes = _id_runs(data.qid)
+    cells = [separator + _quoted(one, separator, "qid") for one in ids]
+    if data.docid is None and data.weight is None:
+        return [QUERY], _strings(cells, codes)
+    names, rows = [QUERY], [cells[code] for code in codes.tolist()]
+    if data.docid is not None:
+        names.append(DOCUMENT)
+        documents = (_quoted(str(one), separator, "docid") for one in data.docid.tolist())
+        rows = [row + separator + one for row, one in zip(rows, documents, strict=True)]
+    if data.weight is not None:
+        names.append(WEIGHT)
+        rows = [f"{row}{separator}{one!r}" for row, one in zip(rows, data.weight.tolist(), strict=True)]
+    return names, _strings(rows, np.arange(len(data)))
 
 
 def _table_blocks(data: RankingData, befores: Strings, afters: Strings, separator: str) -> Iterator[Block]:
@@ -225,7 +247,7 @@ def _table_blocks(data: RankingData, befores: Strings, afters: Strings, separato
 
 
 def _quoted(text: str, separator: str, what: str) -> str:
-    if "\n" in text or "\r" in text or (what == "qid" and not text):
+    if "\n" in text or "\r" in text or (what in ("qid", "docid") and not text):
         raise ValueError(f"{what} {text!r} cannot be written to CSV: it is empty or holds a line end")
     if separator in text or '"' in text:
         return '"' + text.replace('"', '""') + '"'

@@ -5,13 +5,14 @@ in trec_eval: scores decide.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankwise.data.document_ids import DOCID, check_once, ids_in_comments
 from rankwise.data.records import RankingData
 from rankwise.data.streams import name_of, opened, streamed
 from rankwise.foundation.arrays import Array, Floats, finite, is_rounded_integer, read_number
@@ -23,7 +24,6 @@ QRELS = ("qid", "0", "docid", "label")
 _BLANK = " \t\r\v\f"  # other scripts' blanks are letters of an id
 _BLANKS = re.compile(f"[{_BLANK}]+")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-DOCID = re.compile(r"docid\s*=\s*(\S+)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,28 +90,23 @@ def write_qrels(target: FileName, y: ArrayLike, qid: ArrayLike, docid: ArrayLike
 
 
 def document_ids(data: RankingData) -> Array:
-    """The documents' names from comments such as `docid = GX000-00-0000000`; without any, row numbers from 1."""
-    names = None if data.comments is None else ids_in_comments(data.comments, data.qid)
-    return np.array([str(row + 1) for row in range(len(data))]) if names is None else names
+    """The ids of the documents, which comments such as `docid = GX000-00` may hold; without any, row numbers from 1."""
+    docid = data.docid
+    if docid is None and data.comments is not None:
+        docid = documents_named(data.comments, data.qid)
+    if docid is None:
+        return np.arange(1, len(data) + 1)
+    check_once(docid, data.qid)
+    return docid
 
 
-def ids_in_comments(comments: ArrayLike, qid: Array) -> Array | None:
-    """The documents' names from comments such as `docid = GX000-00-0000000`; None if no comment has one."""
-    names = [match and match.group(1) for match in map(DOCID.search, map(str, np.asarray(comments, object)))]
-    if not any(names):
-        return None
-    if None in names:
+def documents_named(comments: Sequence[str] | Array, qid: Array) -> Array | None:
+    """The ids of documents in their comments; None if no comment has one."""
+    docid = ids_in_comments(comments, qid)
+    if docid is None and any(names := [DOCID.search(str(one)) for one in comments]):
         row = names.index(None)
         raise ValueError(f"row {row + 1} has no `docid = NAME` in its comment, as others have: name all or none")
-    queries = qid.tolist()
-    seen: dict[tuple[object, object], int] = {}
-    for row, key in enumerate(zip(queries, names, strict=True)):
-        if seen.setdefault(key, row) != row:
-            twice = f"rows {seen[key] + 1} and {row + 1}"
-            raise ValueError(
-                f"{twice} are both document {key[1]} of query {key[0]}: a document may occur once per query"
-            )
-    return id_array([str(one) for one in names])
+    return docid
 
 
 def scores_for(run: TrecRows, qid: ArrayLike, docid: ArrayLike) -> Floats:

@@ -88,7 +88,7 @@ def read_file(source: Any, format: str, columns: dict[str, str]) -> Rows:
     """A file, or a part of a folder."""
     data = read_data(source, format=format, n_jobs=threads(None), **columns)
     zeros_left_out = get_format(format).is_indexed or sparse.issparse(data.X)
-    return Rows(data, None, str(source), zeros_left_out=zeros_left_out)
+    return Rows(data, data.weight, str(source), zeros_left_out=zeros_left_out)
 
 
 def _of_frame(X: Collection, y: Column, qid: Column, weight: Column) -> list[Delayed]:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _get_feature_names
 
 from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns, for_model
-from rankwise.data.records import COMMENT, DOCUMENT, RankingData
+from rankwise.data.records import COMMENT, DOCUMENT, WEIGHT, RankingData
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import AnyFloats, Numbers, SparseMatrix
 from rankwise.foundation.names import QUERY_IDS, by_number, feature_names
@@ -64,12 +64,15 @@ def documents(X: Data, y: Column = None, qid: Ids = None, sample_weight: Column 
             raise ValueError(f"sample_weight is the name {sample_weight!r}, and X is no DataFrame: give an array")
         names = None if X.names is None else tuple(map(str, X.names))
         columns = ModelColumns(X.n_features, X.first_index, names)
+        sample_weight = X.weight if sample_weight is None else sample_weight
         return Documents(X.X if isinstance(X, RankingData) else X, X.y, X.qid, sample_weight, columns)
     given: dict[str, Column | Ids] = {"y": y, "qid": qid, "sample_weight": sample_weight}
     named = {argument: name for argument, name in given.items() if isinstance(name, str)}
     if not named:
         return Documents(X, y, qid, sample_weight)
     known = frame_columns(X)
+    if sample_weight is None and WEIGHT in (known or ()):
+        named["sample_weight"] = WEIGHT
     for argument, name in named.items():
         if known is None:
             raise ValueError(f"{argument} is the name {name!r}, and X has no named columns: give a DataFrame as X")

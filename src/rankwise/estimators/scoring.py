@@ -1,4 +1,4 @@
-"""What every ranker does with its scores: `score` by a measure that fits the labels, `rank` and `top_k`."""
+"""What every ranker does with its scores: `score` by a measure that fits the labels, `rank`, `top_k`, `explain`."""
 
 from inspect import currentframe
 from traceback import walk_stack
@@ -7,10 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from rankwise.data.document_ids import check_once
 from rankwise.data.records import COMMENT, DOCUMENT, RankingData
-from rankwise.data.trec import ids_in_comments
+from rankwise.data.trec import documents_named
+from rankwise.estimators.explained import candidates_of, formula_of, two_rows
 from rankwise.estimators.inputs import column, documents, frame_columns, has_columns_of
 from rankwise.estimators.ranked import RankedDocuments
+from rankwise.explaining.contributions import explain, explain_pair, explain_rows
+from rankwise.explaining.explanations import Explanation, PairExplanation
 from rankwise.foundation.arrays import Floats, finite
 from rankwise.foundation.devices import library_of, to_host
 from rankwise.metrics import default_measure, evaluate
@@ -27,7 +31,7 @@ class MergedQueriesError(BaseException):
 
 
 class ScoringRanker(BaseEstimator):  # type: ignore[misc]
-    """What every ranker does with its scores: `score`, `rank`, `top_k`; and scikit-learn's tags."""
+    """What every ranker does with its scores: `score`, `rank`, `top_k`, `explain`; and scikit-learn's tags."""
 
     # Class-level requests: with metadata routing on, qid reaches fit, predict and score without any set_*_request call.
     __metadata_request__fit: ClassVar = {"qid": True}
@@ -88,6 +92,52 @@ class ScoringRanker(BaseEstimator):  # type: ignore[misc]
         """The first k documents of each query; arguments as in `rank`."""
         return self.rank(X, qid, documents).top_k(k)
 
+    def explain(self, X: Any, query: Any = None, qid: Any = None, documents: Any = None) -> Explanation:
+        """Why the documents of a query have their scores: the contribution of each feature to each score.
+
+        The contributions of a document add up to its score minus the mean score of its query. They are exact for
+        linear rankers, w_j (x_j - mean of x_j); docs/explaining.md tells what they are for kernels.
+
+        Parameters
+        ----------
+        X : rows as in `predict`
+        query : the id of the query, of any type; None if there is only one
+        qid, documents : as in `rank`
+
+        Returns
+        -------
+        Explanation
+            `print` shows it, `plot()` draws it, `to_frame()` has a row per document and feature, `document(id)` tells
+            of one document.
+        """
+        rows, ids, names = identified(X, qid, documents)
+        return explain(formula_of(self, X), candidates_of(self, rows, ids, names), query)
+
+    def explain_pair(
+        self, a: Any, b: Any, data: Any = None, query: Any = None, qid: Any = None, documents: Any = None
+    ) -> PairExplanation:
+        """Why document a is above b, or below: the contribution of each feature to score(a) - score(b).
+
+        For linear rankers it is w_j (a_j - b_j).
+
+        Parameters
+        ----------
+        a, b : two rows of features: arrays, dicts by name, or Series; or, with `data`, two document ids of one query,
+            or numbers of rows
+        data : rows as in `predict`, default=None
+        query : the id of the query; needed only if several queries have both documents
+        qid, documents : as in `rank`
+
+        Returns
+        -------
+        PairExplanation
+            `print` shows it, `plot()` draws it, `to_frame()` has a row per feature.
+        """
+        if data is None:
+            return explain_rows(formula_of(self), two_rows(self, a, b))
+        rows, ids, names = identified(data, qid, documents)
+        return explain_pair(formula_of(self, data), candidates_of(self, rows, ids, names), a, b, query)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.estimator_type = "ranker"
@@ -109,10 +159,15 @@ def identified(X: Any, qid: Any, documents: Any = None) -> tuple[Any, Any, Any]:
         documents = DOCUMENT
     if isinstance(documents, str):
         return X, qid, column(X, documents)
+    if documents is None:
+        documents = getattr(X, "docid", None)  # of a RankingData, or of rows on disk
     comments = column(X, COMMENT) if COMMENT in known else getattr(X, "comments", None)
     if documents is None and comments is not None:
         queries = Queries(to_host(qid) if library_of(qid) else qid, len(comments))
-        documents = ids_in_comments(comments, queries.ids[queries.codes])
+        by_row = queries.ids[queries.codes]
+        documents = documents_named(comments, by_row)
+        if documents is not None:
+            check_once(documents, by_row)
     return X, qid, documents
 
 

@@ -5,9 +5,10 @@ Errors are ValueErrors whose subject is "it"; the caller puts the name of the fi
 
 import json
 import lzma
+import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
@@ -18,6 +19,7 @@ Rule: TypeAlias = tuple[Callable[[Json], bool], str]  # whether a value is valid
 
 _SHOWN = 40  # characters of a value that a message shows
 _LARGEST = sys.float_info.max
+_BLANKS = re.compile(r"[ \t\r\n]*")
 DEEPEST = 12  # levels of lists and objects; the files of rankwise have half as many
 
 
@@ -44,6 +46,25 @@ def parse_json(text: bytes | str) -> Json:
         raise ValueError("it is nested too deeply") from None
     _check_depth(value, DEEPEST)
     return value
+
+
+def parse_sequence(text: str, deepest: int) -> Iterator[tuple[int, int, Json]]:
+    """(begin, end, value) of the values that follow one another in a text, as in JSON lines."""
+    decoder = json.JSONDecoder(parse_constant=_not_finite, object_pairs_hook=_named_once)
+    at = _end_of_blanks(text, 0)
+    while at < len(text):
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
+        _check_depth(value, deepest)
+        yield at, end, value
+        at = _end_of_blanks(text, end)
+
+
+def _end_of_blanks(text: str, at: int) -> int:
+    blanks = _BLANKS.match(text, at)
+    return blanks.end() if blanks else at
 
 
 def _not_finite(constant: str) -> NoReturn:

@@ -1,9 +1,11 @@
-"""Text for display: escaped strings, counts, and tables in plain text, Markdown or LaTeX.
+"""Text for display: escaped strings, counts, numbers, and tables in plain text, Markdown or LaTeX.
 
 In a table the first column is aligned to the left, the others to the right.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 Rows = Sequence[Sequence[str]]
 
@@ -26,6 +28,13 @@ def counted(n: int, what: str) -> str:
     return f"{n:,} {one if n == 1 else what}"
 
 
+def decimals(value: float, sign: str = "") -> str:
+    """Four decimals, or four digits and an exponent for large numbers; NaN as a dash. sign="+": with the sign."""
+    if value != value:
+        return "-"
+    return f"{value:{sign}.4f}" if abs(value) < LARGE else f"{value:{sign}.3e}"
+
+
 def table(rows: Rows, header: Sequence[str]) -> str:
     """A table in plain text, with aligned columns."""
     lines = [[visible(cell) for cell in line] for line in (header, *rows)]
@@ -39,10 +48,14 @@ def table(rows: Rows, header: Sequence[str]) -> str:
 
 
 def markdown_table(rows: Rows, header: Sequence[str]) -> str:
-    """A table in Markdown, as GitHub reads it; vertical bars inside cells are escaped."""
+    """A table in Markdown, as GitHub reads it; cells must be Markdown already (see `markdown_text`)."""
     ruler = [":--", *["--:"] * (len(header) - 1)]
-    lines = [[visible(cell).replace("|", "\\|") for cell in line] for line in [header, ruler, *rows]]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in [header, ruler, *rows])
+
+
+def markdown_text(text: str) -> str:
+    """Plain text with Markdown's special characters escaped."""
+    return _MARKDOWN.sub(r"\\\g<0>", visible(text))
 
 
 def latex_table(rows: Rows, header: Sequence[str]) -> str:
@@ -52,10 +65,62 @@ def latex_table(rows: Rows, header: Sequence[str]) -> str:
     return "\n".join([opening, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"])
 
 
-LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
-
-
 def latex_text(text: str) -> str:
     """Plain text with LaTeX's special characters escaped."""
-    return "".join(LATEX.get(sign, sign) for sign in visible(text))
+    return "".join(_LATEX.get(sign, sign) for sign in visible(text))
+
+
+LARGE = 1e9  # numbers from here on are shown with an exponent
+
+_MARKDOWN = re.compile(r"[\\`*_\[\]<>&|~$#]|^[-+=]")  # the last three begin a list or underline a heading
+
+_LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+_LATEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+_LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
+_LATEX |= {sign: f"{{{sign}}}" for sign in "[]*"}  # at the start of a row these would be arguments of the \\ before
+
+
+@dataclass(frozen=True)
+class Markup:
+    """How tables are written in one language.
+
+    text    a text from data, as a cell
+    number  a number, as a cell
+    best    the best number of a column
+    mark    a mark of significance after a number
+    remark  a line beside the tables
+    table   rows of such cells under a header
+    """
+
+    text: Callable[[str], str]
+    number: Callable[[str], str]
+    best: Callable[[str], str]
+    mark: Callable[[str], str]
+    remark: Callable[[str], str]
+    table: Callable[[Rows, Sequence[str]], str]
+
+
+PLAIN = Markup(
+    text=str,
+    number=str,
+    best=str,
+    mark=lambda mark: mark or " ",  # a blank keeps the digits aligned
+    remark=visible,
+    table=table,
+)
+MARKDOWN = Markup(
+    text=markdown_text,
+    number=str,
+    best=lambda number: f"**{number}**",
+    mark=lambda mark: mark and f"<sup>{mark}</sup>",
+    remark=markdown_text,
+    table=markdown_table,
+)
+LATEX = Markup(
+    text=latex_text,
+    number=lambda number: f"${number}$",
+    best=lambda number: rf"\textbf{{{number}}}",
+    mark=lambda mark: mark and f"$^{{{mark}}}$",
+    remark=lambda line: f"% {visible(line)}",
+    table=latex_table,
+)

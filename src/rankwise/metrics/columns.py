@@ -85,6 +85,12 @@ def recall(measure: Measure, rankings: Rankings) -> Column:
     return _averaged(_without_relevant(values, relevant, measure, rankings))
 
 
+def judged(measure: Measure, rankings: Rankings) -> Column:
+    assert measure.cutoff is not None
+    n_shown = np.minimum(measure.cutoff, rankings.queries.sizes)
+    return _averaged(_at_the_top(rankings.judged, measure, rankings) / n_shown)
+
+
 def mrr(measure: Measure, rankings: Rankings) -> Column:
     return _cascade(_relevant(measure, rankings), measure, rankings)
 
@@ -142,9 +148,9 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
     return out
 
 
-def _at_the_top(relevant: Floats, measure: Measure, rankings: Rankings) -> Floats:
-    """The expected number of relevant documents within the cutoff."""
-    expected = rankings.expected(relevant, measure.settings["ties"])
+def _at_the_top(chosen: Floats, measure: Measure, rankings: Rankings) -> Floats:
+    """The expected number of chosen documents within the cutoff."""
+    expected = rankings.expected(chosen, measure.settings["ties"])
     return rankings.each_query(kernels.discounted_sums, expected, np.ones(_depth(measure, rankings)))
 
 

@@ -1,38 +1,22 @@
 """The result of `compare`: the contrasts of several rankers with a baseline, and their tables."""
 
+import json
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.names import one_of
 from rankwise.foundation.strict_json import Json
-from rankwise.foundation.tabular import Columns, Tabular
-from rankwise.foundation.texts import Rows, counted, latex_table, latex_text, markdown_table, table, visible
+from rankwise.foundation.tabular import Columns, Table, Tabular, plain_list
+from rankwise.foundation.texts import LATEX, MARKDOWN, PLAIN, Markup, Rows, counted, decimals
 from rankwise.metrics.evaluation import Evaluation
-from rankwise.metrics.significance import bootstrap_interval, paired_t_test, randomization_test
+from rankwise.metrics.measures import Measure, OfQuery
+from rankwise.metrics.significance import ROUNDING, bootstrap_interval, paired_t_test, randomization_test
 
 TESTS = ("randomization", "t")
 LEAST_SHOWN = 0.0001  # p values below this are shown as <0.0001
-
-
-@dataclass(frozen=True)
-class Style:
-    """How to write a text, the best mean of a column, a significance mark after a mean, and a number."""
-
-    text: Callable[[str], str] = str
-    best: Callable[[str], str] = str
-    mark: Callable[[str], str] = lambda mark: mark or " "  # a blank keeps the digits aligned
-    number: Callable[[str], str] = str
-
-
-MARKDOWN = Style(best=lambda text: f"**{text}**", mark=lambda mark: mark and f"<sup>{mark}</sup>")
-LATEX = Style(
-    text=latex_text,
-    best=lambda text: rf"\textbf{{{text}}}",
-    mark=lambda mark: mark and f"$^{{{mark}}}$",
-    number=lambda text: f"${text}$",
-)
 
 
 @dataclass(frozen=True)
@@ -83,123 +67,208 @@ class Contrast:
     win_tie_loss: tuple[int, int, int] | None = None
     mark: str = ""  # + significantly better than the baseline, - significantly worse
 
+    @property
+    def wins(self) -> int:
+        """The number of queries in which the ranker is better than the baseline."""
+        return (self.win_tie_loss or (0, 0, 0))[0]
+
+    @property
+    def ties(self) -> int:
+        return (self.win_tie_loss or (0, 0, 0))[1]
+
+    @property
+    def losses(self) -> int:
+        return (self.win_tie_loss or (0, 0, 0))[2]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Tabular):
-    """The result of `compare`; prints as a table.
+    """The result of `compare`; prints as tables.
 
     baseline     the ranker that the others are compared with
     contrasts    one `Contrast` per measure and ranker, measure after measure
     evaluations  ranker -> its Evaluation, the queries in the same order in all of them
+    procedure    how the differences are tested
+    n_worst      how many of each ranker's worst queries are shown
     """
 
     baseline: str
     contrasts: list[Contrast]
     evaluations: dict[str, Evaluation] = field(repr=False)
     procedure: Procedure
+    n_worst: int = 5
 
     @property
     def rankers(self) -> list[str]:
         return list(self.evaluations)
 
     @property
+    def others(self) -> list[str]:
+        """The rankers without the baseline."""
+        return [name for name in self.evaluations if name != self.baseline]
+
+    @property
     def measures(self) -> list[str]:
         return list(self.evaluations[self.baseline])
 
-    def per_query(self) -> dict[str, Array]:
-        """Columns of equal length: query, and `RANKER MEASURE` for each; NaN if a query does not count."""
-        columns = {"query": self.evaluations[self.baseline].query_ids}
+    @property
+    def query_ids(self) -> Array:
+        return self.evaluations[self.baseline].query_ids
+
+    def differences(self, ranker: str, measure: str | Measure | OfQuery | None = None) -> Floats:
+        """The ranker's value minus the baseline's for each query; `measure`: by default the first one."""
+        key = self._key(measure)
+        return self.evaluations[ranker].per_query[key] - self.evaluations[self.baseline].per_query[key]
+
+    def per_query(self) -> Table:
+        """Columns: query, and for each measure `RANKER MEASURE` and `RANKER MEASURE difference` from the baseline.
+
+        NaN if a query does not count. The first query is the one in which a ranker loses most by the first measure.
+        """
+        columns = {"query": self.query_ids}
         for measure in self.measures:
-            columns |= {f"{name} {measure}": one.per_query[measure] for name, one in self.evaluations.items()}
-        return columns
+            for name, one in self.evaluations.items():
+                columns[f"{name} {measure}"] = one.per_query[measure]
+                if name != self.baseline:
+                    columns[f"{name} {measure} difference"] = self.differences(name, measure)
+        order = np.argsort(np.fmin.reduce([self.differences(name) for name in self.others]), kind="stable")
+        return Table({name: column[order] for name, column in columns.items()})
+
+    def worst(self, n: int | None = None, measure: str | Measure | OfQuery | None = None) -> Table:
+        """For each ranker the n queries that lose most against the baseline, the worst first.
+
+        Columns: ranker, query, before (the baseline's value), after (the ranker's) and difference. Queries that lose
+        nothing are left out. `n`: by default n_worst; `measure`: by default the first one.
+        """
+        most = self.n_worst if n is None else n
+        if most < 0:
+            raise ValueError(f"n must be 0 or more; got {n!r}")
+        key = self._key(measure)
+        columns: dict[str, list[Array]] = {}
+        for name in self.others:
+            d = self.differences(name, key)
+            rows = np.argsort(d, kind="stable")[: min(most, np.count_nonzero(d < -ROUNDING))]
+            before, after = (self.evaluations[one].per_query[key] for one in (self.baseline, name))
+            columns.setdefault("ranker", []).append(np.full(rows.size, name, object))
+            for title, column in (("query", self.query_ids), ("before", before), ("after", after), ("difference", d)):
+                columns.setdefault(title, []).append(column[rows])
+        return Table({title: np.concatenate(parts) for title, parts in columns.items()})
+
+    def _key(self, measure: str | Measure | OfQuery | None) -> str:
+        return self.measures[0] if measure is None else self.evaluations[self.baseline].key(measure)
 
     def to_dict(self) -> dict[str, Json]:
         """Numbers, lists and strings, ready for JSON; NaN becomes None."""
+        worst = {name: plain_list(column) for name, column in self.worst().items()}
         return {
             "baseline": self.baseline,
-            "queries": int(self.evaluations[self.baseline].query_ids.size),
+            "queries": int(self.query_ids.size),
             "procedure": dict(vars(self.procedure)),
             "contrasts": [{key: _plain(value) for key, value in vars(one).items()} for one in self.contrasts],
+            "worst": {
+                "measure": self.measures[0],
+                "queries": [dict(zip(worst, row, strict=True)) for row in zip(*worst.values(), strict=True)],
+            },
         }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=1)
 
     def table_columns(self) -> Columns:
         """One row per measure and ranker."""
         columns: dict[str, list[object]] = {}
         for one in self.contrasts:
+            counts = dict.fromkeys(("wins", "ties", "losses"))
             for name, value in vars(one).items():
-                parts = {f"{name}_from": value[0], f"{name}_to": value[1]} if "interval" in name else {name: value}
+                parts = {name: value}
+                if "interval" in name:
+                    parts = {f"{name}_from": value[0], f"{name}_to": value[1]}
+                elif name == "win_tie_loss":
+                    parts = counts if value is None else dict(zip(counts, value, strict=True))
                 for key, part in parts.items():
                     columns.setdefault(key, []).append(part)
         return columns
 
     def summary(self) -> str:
-        return f"{counted(self.evaluations[self.baseline].query_ids.size, 'queries')}, baseline {self.baseline}"
+        return f"{counted(self.query_ids.size, 'queries')}, baseline {self.baseline}"
 
     def __repr__(self) -> str:
         return self.to_text()
 
     def to_text(self) -> str:
-        return _written(self, Style(), table)
+        return _written(self, PLAIN)
 
     def to_markdown(self) -> str:
-        return _written(self, MARKDOWN, markdown_table)
+        return _written(self, MARKDOWN)
 
     def to_latex(self) -> str:
         """LaTeX tables for the booktabs package."""
-        remarks = "\n".join(f"% {line}" for line in f"{_title(self)}\n{_legend(self)}".splitlines())
-        return "\n\n".join([remarks, *(latex_table(*make(self, LATEX)) for make in (_means, _differences))])
+        return _written(self, LATEX)
 
 
-def _written(comparison: Comparison, style: Style, layout: Callable[[Rows, list[str]], str]) -> str:
-    tables = [layout(*make(comparison, style)) for make in (_means, _differences)]
-    return "\n\n".join([_title(comparison), *tables, _legend(comparison)])
+def _written(comparison: Comparison, markup: Markup) -> str:
+    makers = (_means, _differences, _losses) if comparison.n_worst else (_means, _differences)
+    tables = [markup.table(*made) for make in makers if (made := make(comparison, markup))[0]]
+    legend = "\n".join(map(markup.remark, _legend(comparison)))
+    return "\n\n".join([markup.remark(comparison.summary()), *tables, legend])
 
 
-def _means(comparison: Comparison, style: Style) -> tuple[Rows, list[str]]:
+def _means(comparison: Comparison, markup: Markup) -> tuple[Rows, list[str]]:
     """One row per ranker, one column per measure."""
     by_place = {(one.ranker, one.measure): one for one in comparison.contrasts}
     tops = {m: max(by_place[name, m].mean for name in comparison.rankers) for m in comparison.measures}
 
     def cell(one: Contrast) -> str:
-        mean = f"{one.mean:.4f}"
-        return (style.best(mean) if one.mean == tops[one.measure] else mean) + style.mark(one.mark)
+        mean = decimals(one.mean)
+        return (markup.best(mean) if one.mean == tops[one.measure] else mean) + markup.mark(one.mark)
 
-    rows = [[style.text(name), *(cell(by_place[name, m]) for m in comparison.measures)] for name in comparison.rankers]
-    return rows, ["ranker", *(style.text(measure) + style.mark("") for measure in comparison.measures)]
+    rows = [[markup.text(name), *(cell(by_place[name, m]) for m in comparison.measures)] for name in comparison.rankers]
+    return rows, ["ranker", *(markup.text(measure) + markup.mark("") for measure in comparison.measures)]
 
 
-def _differences(comparison: Comparison, style: Style) -> tuple[Rows, list[str]]:
+def _differences(comparison: Comparison, markup: Markup) -> tuple[Rows, list[str]]:
     """One row per measure and ranker, without the baseline."""
-    percent = style.text(f"{100 * comparison.procedure.confidence:g} %")
-    header = [style.text(f"against {comparison.baseline}"), "measure", "difference", f"{percent} from", "to"]
+    percent = markup.text(f"{100 * comparison.procedure.confidence:g} %")
+    header = [markup.text(f"against {comparison.baseline}"), "measure", "difference", f"{percent} from", "to"]
     header += ["p", "p (Holm)", "win/tie/loss"]
     rows = []
     for one in comparison.contrasts:
         if one.win_tie_loss is not None:
-            numbers = [_signed(x) for x in (one.difference, *one.difference_interval)]
+            numbers = [decimals(x, "+") for x in (one.difference, *one.difference_interval)]
             numbers += [_chance(one.p_value), _chance(one.p_adjusted)]
             counts = "/".join(map(str, one.win_tie_loss))
-            rows.append([style.text(one.ranker), style.text(one.measure), *map(style.number, numbers), counts])
+            rows.append([markup.text(one.ranker), markup.text(one.measure), *map(markup.number, numbers), counts])
     return rows, header
 
 
-def _title(comparison: Comparison) -> str:
-    return visible(comparison.summary())
+def _losses(comparison: Comparison, markup: Markup) -> tuple[Rows, list[str]]:
+    """The worst queries of each ranker."""
+    rows = [
+        [
+            markup.text(ranker),
+            markup.text(str(query)),
+            *map(markup.number, (decimals(before), decimals(after), decimals(difference, "+"))),
+        ]
+        for ranker, query, before, after, difference in zip(*map(plain_list, comparison.worst().values()), strict=True)
+    ]
+    return rows, [markup.text(f"worst by {comparison.measures[0]}"), "query", "before", "after", "difference"]
 
 
-def _legend(comparison: Comparison) -> str:
+def _legend(comparison: Comparison) -> list[str]:
     procedure = comparison.procedure
     test = "the paired randomisation test" if procedure.test == "randomization" else "the paired t test"
-    others = len(comparison.rankers) - 1
+    others = len(comparison.others)
     holm = f", corrected by Holm for {others} comparisons" if others > 1 else ""
-    return (
-        f"+ better, - worse than {visible(comparison.baseline)}: p < {procedure.alpha:g} by {test}{holm}.\n"
-        f"Intervals by the bootstrap over queries, {procedure.resamples:,} resamples."
-    )
-
-
-def _signed(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:+.4f}"
+    lines = [
+        f"+ better, - worse than {comparison.baseline}: p < {procedure.alpha:g} by {test}{holm}.",
+        f"Intervals by the bootstrap over queries, {procedure.resamples:,} resamples.",
+    ]
+    for one in (one for one in comparison.measures if one.startswith("judged@")):
+        shares = (f"{name} {100 - 100 * it.means[one]:.1f} %" for name, it in comparison.evaluations.items())
+        lines.append(f"Not judged among the first {one.removeprefix('judged@')}: {', '.join(shares)}.")
+    if comparison.n_worst and not comparison.worst()["ranker"].size:
+        lines.append(f"By {comparison.measures[0]} no query is worse than with {comparison.baseline}.")
+    return lines
 
 
 def _chance(p: float) -> str:

@@ -10,10 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from rankwise.data.column_scores import column_scores
+from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array
 from rankwise.metrics.comparison import Comparison, Contrast, Procedure
 from rankwise.metrics.defaults import default_measure
-from rankwise.metrics.evaluation import Evaluation, Measures, evaluate
+from rankwise.metrics.evaluation import Evaluation, Measures, evaluate, with_unjudged
 from rankwise.metrics.measures import parse_all
 from rankwise.metrics.significance import holm, win_tie_loss
 
@@ -26,27 +28,55 @@ def compare(
     *,
     baseline: str | None = None,
     procedure: Procedure | None = None,
+    unjudged: float | None = None,
+    n_worst: int = 5,
 ) -> Comparison:
     """Compare rankers with a baseline.
 
     rankers   name -> scores of the documents with labels `y` and query ids `qid`; or, without y, name -> Evaluation,
               all with the same measures and queries
+    y         labels, or RankingData, whose labels, query ids and columns are used. A ranker may then be the name of a
+              column: "bm25" ranks the largest value first, "-price" or "price:ascending" the smallest
     measures  with y: the measures to compare by; None: the `default_measure` of y
-    baseline  the name of a ranker; None: the first one
+    baseline  the name of a ranker, or of a column of RankingData; None: the first ranker
+    unjudged  the label of documents whose label is NaN, as in `evaluate`
+    n_worst   how many of each ranker's worst queries are shown
     """
+    if isinstance(y, RankingData):
+        rankers = _with_columns(rankers, y, qid, baseline)
+        qid, y = y.qid, y.y
     if len(rankers) < 2:
         raise ValueError(f"rankers must hold two or more rankers to compare; got {len(rankers)}")
     first = next(iter(rankers)) if baseline is None else baseline
     if first not in rankers:
         raise ValueError(f"baseline must be one of the rankers {', '.join(map(repr, rankers))}; got {baseline!r}")
-    if y is not None:
-        chosen_measures = parse_all(default_measure(y) if measures is None else measures)
-        evaluations = {name: evaluate(y, scores, qid, chosen_measures) for name, scores in rankers.items()}
-    else:
-        evaluations = _aligned(rankers, first)
+    evaluations = _aligned(rankers, first) if y is None else _evaluated(rankers, y, qid, measures, unjudged)
     chosen = Procedure() if procedure is None else procedure
     contrasts = [one for measure in evaluations[first] for one in _contrasts(measure, evaluations, first, chosen)]
-    return Comparison(first, contrasts, evaluations, chosen)
+    return Comparison(first, contrasts, evaluations, chosen, n_worst)
+
+
+def _with_columns(
+    rankers: Mapping[str, object], data: RankingData, qid: object, baseline: str | None
+) -> dict[str, object]:
+    """The rankers with the scores of those that are columns, and with the baseline, if it is a column."""
+    if qid is not None:
+        raise ValueError("y is RankingData, which has query ids of its own: leave out qid")
+    added = {} if baseline is None or baseline in rankers else {baseline: baseline}
+    return {
+        name: column_scores(data, one, "the data") if isinstance(one, str) else one
+        for name, one in {**added, **rankers}.items()
+    }
+
+
+def _evaluated(
+    rankers: Mapping[str, object], y: object, qid: object, measures: Measures | None, unjudged: float | None
+) -> dict[str, Evaluation]:
+    if named := [name for name, scores in rankers.items() if isinstance(scores, str)]:
+        raise ValueError(f"{named[0]!r} is the column {rankers[named[0]]!r}: pass RankingData, which has columns, as y")
+    labels, _ = with_unjudged(y, unjudged)
+    chosen = parse_all(default_measure(labels) if measures is None else measures)
+    return {name: evaluate(y, scores, qid, chosen, unjudged=unjudged) for name, scores in rankers.items()}
 
 
 def _contrasts(measure: str, evaluations: dict[str, Evaluation], baseline: str, procedure: Procedure) -> list[Contrast]:

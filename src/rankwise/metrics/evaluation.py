@@ -1,5 +1,6 @@
 """evaluate: from labels and scores to the mean of each measure and its value for every query."""
 
+import json
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,8 +12,8 @@ import numpy as np
 from rankwise.foundation.arrays import Array, Floats, finite
 from rankwise.foundation.devices import library_of, to_host
 from rankwise.foundation.strict_json import Json
-from rankwise.foundation.tabular import Columns, Tabular, data_frame
-from rankwise.foundation.texts import counted
+from rankwise.foundation.tabular import Columns, Table, Tabular, plain_list
+from rankwise.foundation.texts import counted, decimals
 from rankwise.metrics.defaults import default_measure
 from rankwise.metrics.measures import Measure, OfQuery, parse, parse_all, void
 from rankwise.pairs.queries import Queries
@@ -78,15 +79,19 @@ class Evaluation(Tabular, Mapping[str, float]):
             "measures": {name: {"mean": _plain(m), "queries": counted[name]} for name, m in self.means.items()},
         }
         if per_query:
-            columns = {name: [_plain(x) for x in values.tolist()] for name, values in self.per_query.items()}
-            plain["per_query"] = {"query": self.query_ids.tolist(), **columns}
+            plain["per_query"] = {name: plain_list(column) for name, column in self.query_table().items()}
         return plain
 
-    def __repr__(self) -> str:
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=1)
+
+    def to_text(self) -> str:
         judged = self.counted
         width = max(len("measure"), *map(len, self.means))
-        lines = [f"{name:<{width}}  {mean:8.4f}  {judged[name]:9,}" for name, mean in self.means.items()]
+        lines = [f"{name:<{width}}  {decimals(mean):>8}  {judged[name]:9,}" for name, mean in self.means.items()]
         return "\n".join([self.summary(), f"{'measure':<{width}}  {'mean':>8}  {'queries':>9}", *lines])
+
+    __repr__ = to_text
 
     def summary(self) -> str:
         return f"{counted(self.n_documents, 'documents')} in {counted(self.query_ids.size, 'queries')}"
@@ -95,9 +100,13 @@ class Evaluation(Tabular, Mapping[str, float]):
         judged = self.counted
         return {"measure": list(self.means), "mean": list(self.means.values()), "queries": list(judged.values())}
 
+    def query_table(self) -> Table:
+        """Columns: query, and the values of each measure."""
+        return Table({"query": self.query_ids, **self.per_query})
+
     def to_frame(self, per_query: bool = False) -> "DataFrame":
         """A pandas DataFrame with one row per measure, or one row per query and one column per measure."""
-        return data_frame({"query": self.query_ids, **self.per_query} if per_query else self.table_columns())
+        return self.query_table().to_frame() if per_query else super().to_frame()
 
 
 def evaluate(
@@ -106,6 +115,8 @@ def evaluate(
     qid: object = None,
     measures: Measures | None = None,
     n_jobs: int | None = None,
+    *,
+    unjudged: float | None = None,
 ) -> Evaluation:
     """Evaluate the ranking of documents with labels `y` by `scores`, larger first, within each query of `qid`.
 
@@ -113,19 +124,27 @@ def evaluate(
     (docs/extending.md); if `measures` is None, the `default_measure` of y is used. Rows may be in any order; without
     `qid` all rows are one query. The result does not depend on `n_jobs`. A UserWarning is given if the labels are such
     that every ranking has the same value.
+
+    unjudged  the label of documents whose label in y is NaN, because nobody judged them; None: NaN is an error. The
+              measure judged@k tells how many of the first k documents have a label of their own
     """
-    evaluation, lowest, highest, parsed = measured(y, scores, qid, measures, n_jobs)
+    evaluation, lowest, highest, parsed = measured(y, scores, qid, measures, n_jobs, unjudged)
     warn_of_void(parsed, lowest, highest)
     return evaluation
 
 
 def measured(
-    y: object, scores: object, qid: object, measures: Measures | None, n_jobs: int | None
+    y: object,
+    scores: object,
+    qid: object,
+    measures: Measures | None,
+    n_jobs: int | None,
+    unjudged: float | None = None,
 ) -> tuple[Evaluation, Floats, Floats, list[Measure]]:
     """The evaluation, the lowest and the highest label of each query, and the measures."""
     # the kernels run on the host; copying one score and one label per document is cheap
     y, scores, qid = (to_host(one) if library_of(one) else one for one in (y, scores, qid))
-    labels = finite(y, "y")
+    labels, judged = with_unjudged(y, unjudged)
     predicted = finite(scores, "scores")
     if labels.size != predicted.size:
         raise ValueError(
@@ -138,7 +157,7 @@ def measured(
     from rankwise.metrics.rankings import Rankings
 
     queries = Queries(qid, labels.size)
-    rankings = Rankings(labels, predicted, queries, n_jobs)
+    rankings = Rankings(labels, predicted, queries, n_jobs, judged)
     columns = {str(measure): column(measure, rankings) for measure in chosen}
     means = {name: one.mean for name, one in columns.items()}
     values = {name: one.values for name, one in columns.items()}
@@ -146,6 +165,23 @@ def measured(
     first = rankings.queries.starts[:-1]
     bounds = np.minimum.reduceat(rankings.labels, first), np.maximum.reduceat(rankings.labels, first)
     return Evaluation(means, values, queries.ids, labels.size, weights), *bounds, chosen
+
+
+def with_unjudged(y: object, unjudged: float | None) -> tuple[Floats, Array | None]:
+    """The labels, with `unjudged` in place of NaN; and which labels are not NaN, or None if all of them are not."""
+    if unjudged is not None and not math.isfinite(unjudged):
+        raise ValueError(f"unjudged must be a finite number; got {unjudged!r}")
+    try:
+        labels = np.asarray(y, np.float64)
+    except (TypeError, ValueError):
+        labels = np.zeros(0)  # `finite` reports the error
+    judged = ~np.isnan(labels)
+    if judged.all():
+        return finite(y, "y"), None
+    if unjudged is None:
+        row = int(np.flatnonzero(~judged)[0])
+        raise ValueError(f"y must be finite: y[{row}] is nan; unjudged=0 gives documents without a label the label 0")
+    return finite(np.where(judged, labels, unjudged), "y"), judged
 
 
 def warn_of_void(measures: Iterable[Measure], lowest: Floats, highest: Floats, stacklevel: int = 3) -> None:

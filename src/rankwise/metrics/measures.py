@@ -91,6 +91,7 @@ FAMILIES: Registry[Family] = Registry(
         "pairwise-accuracy": Family(_PAIRWISE, "none", _PAIRS, _COLUMNS + "pairwise_accuracy"),
         "kendall-tau-b": Family("rank correlation of labels and scores", "none", {}, _COLUMNS + "kendall_tau_b"),
         "auc": Family("area under the ROC curve, for two labels", "none", {}, _COLUMNS + "auc"),
+        "judged": Family("share of the documents at the top that have a label", "needed", _TIES, _COLUMNS + "judged"),
     },
 )
 

@@ -23,9 +23,18 @@ SMALLEST = float(np.nextafter(0.0, 1.0))  # two scores that differ by less are e
 class Rankings:
     """Labels and scores by place, ties in the order of their rows."""
 
-    def __init__(self, labels: Floats, scores: Floats, queries: Queries, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        labels: Floats,
+        scores: Floats,
+        queries: Queries,
+        n_jobs: int | None = None,
+        judged: Array | None = None,
+    ) -> None:
+        """`judged`: whether each document has a label of its own; None if all have one."""
+        judged = np.ones(labels.size, bool) if judged is None else judged
         if queries.rows is not None:
-            labels, scores = labels[queries.rows], scores[queries.rows]
+            labels, scores, judged = (one[queries.rows] for one in (labels, scores, judged))
             queries = queries.gathered()
         self.queries = queries
         self.n_jobs = n_jobs
@@ -33,6 +42,7 @@ class Rankings:
         by_score = self._sort(-scores, queries.starts)  # the sort is ascending and stable: negated for best first
         order, self._descending, _ = by_score.arrays
         self.labels = labels[order]
+        self.judged = judged[order].astype(np.float64)
         first_of_tie = np.ones(labels.size, bool)
         np.not_equal(self._descending[1:], self._descending[:-1], out=first_of_tie[1:])
         first_of_tie[queries.starts[:-1]] = True

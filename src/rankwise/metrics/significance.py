@@ -82,6 +82,7 @@ def paired_t_test(differences: object, weights: object = None) -> float:
         return np.nan
     if not d.any():
         return 1.0
+    d = d / np.abs(d).max()  # t has no scale, and squares of very large or small numbers do not fit
     with np.errstate(divide="ignore"):  # equal differences: t is infinite and p is 0
         t = d.mean() / (d.std(ddof=1) / np.sqrt(d.size))
     return float(2 * stdtr(d.size - 1, -abs(t)))
@@ -142,7 +143,8 @@ def _bca(means: Floats, values: Floats, weights: Floats, confidence: float) -> t
         return float(values[0]), float(values[0])
     left_out = (total - values * weights) / (weight - weights)
     pull = left_out.mean() - left_out
-    acceleration = (pull**3).sum() / (6 * (pull**2).sum() ** 1.5)
+    pull = pull / (np.abs(pull).max() or 1.0)  # the acceleration has no scale, and powers need not fit
+    acceleration = (pull**3).sum() / (6 * (pull**2).sum() ** 1.5 or 1.0)
     means = means[~np.isnan(means)]
     mean = total / weight
     below = (np.count_nonzero(means < mean - same) + np.count_nonzero(means <= mean + same)) / (2 * means.size)

@@ -112,31 +112,34 @@ def _runs(queries: QueryIds, n_rows: int) -> tuple[Ints, Array]:
     return first, given[first]
 
 
-def _check_shape(given: AnyArray, n_rows: int) -> None:
+def _check_shape(given: AnyArray, n_rows: int, name: str = "qid") -> None:
     if tuple(given.shape) != (n_rows,):
         shape = tuple(given.shape)
-        raise ValueError(f"qid must hold one id per row: expected {n_rows} ids, got an array of shape {shape}")
+        raise ValueError(f"{name} must hold one id per row: expected {n_rows} ids, got an array of shape {shape}")
 
 
-def one_column(queries: QueryIds, n_rows: int) -> Array:
-    """The ids as an array in which different ids stay different; an error if one is missing."""
+def one_column(queries: QueryIds, n_rows: int, name: str = "qid") -> Array:
+    """The ids as an array in which different ids stay different; an error if one is missing.
+
+    name  what messages call the ids
+    """
     given = np.asarray(queries)
-    _check_shape(given, n_rows)
+    _check_shape(given, n_rows, name)
     if isinstance(queries, np.ma.MaskedArray) and np.ma.is_masked(queries):
-        raise _missing(int(np.flatnonzero(np.ma.getmaskarray(queries))[0]), "masked")
+        raise _missing(int(np.flatnonzero(np.ma.getmaskarray(queries))[0]), "masked", name)
     if not hasattr(queries, "dtype") and _was_rounded(queries, given):
         given = np.array(queries, dtype=object)
     kind = given.dtype.kind
     if kind == "O":
-        return id_array([_text(one, row) for row, one in enumerate(given.tolist())])
+        return id_array([_text(one, row, name) for row, one in enumerate(given.tolist())])
     lacking = ~np.isfinite(given) if kind in "fcmM" else np.zeros(0, bool)  # isfinite is false for NaT too
     if lacking.any():
         row = int(np.flatnonzero(lacking)[0])
-        raise _missing(row, str(given[row]))
+        raise _missing(row, str(given[row]), name)
     if kind == "f" and given.size and (large := float(np.abs(given).max())) >= LARGEST_EXACT:
         raise ValueError(
-            f"qid holds the floating-point number {large!r}, and floats beyond 2^53 are rounded, so that different ids "
-            "become equal: pass qid as integers or strings"
+            f"{name} holds the floating-point number {large!r}, and floats beyond 2^53 are rounded, so that different "
+            f"ids become equal: pass {name} as integers or strings"
         )
     return given
 
@@ -150,18 +153,18 @@ def _was_rounded(queries: object, given: Array) -> bool:
     return not all(isinstance(one, str) for one in queries)
 
 
-def _missing(row: int, value: str) -> ValueError:
-    return ValueError(f"qid of row {row} is missing ({value}): every row needs a query id")
+def _missing(row: int, value: str, name: str = "qid") -> ValueError:
+    return ValueError(f"{name} of row {row} is missing ({value}): every row needs an id")
 
 
-def _text(one: object, row: int) -> str:
+def _text(one: object, row: int, name: str = "qid") -> str:
     """An id as a string; 7, 7.0 and "7" are the same query, as in a file."""
     try:
         is_missing = one is None or bool(one != one)
     except (TypeError, ValueError, ArithmeticError):  # pandas.NA has no truth value, Decimal("sNaN") raises
         is_missing = True
     if is_missing:
-        raise _missing(row, str(one))
+        raise _missing(row, str(one), name)
     return str(int(one)) if isinstance(one, float) and one.is_integer() else str(one)
 
 

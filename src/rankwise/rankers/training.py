@@ -8,7 +8,7 @@ from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns
 from rankwise.data.records import RankingData, check_finite
 from rankwise.preprocessing.scaling import Scaling
-from rankwise.rankers.checks import check_room_for_weights
+from rankwise.rankers.checks import check_pair_weights, check_room_for_weights
 from rankwise.rankers.fitted import placed
 from rankwise.rankers.models import OF_THE_RUN, LinearModel, Options
 from rankwise.solvers import Callback
@@ -41,11 +41,13 @@ class Training:
             if self.scaling is not None:
                 scaling = Scaling.fitted(self.scaling, X, data.qid)
                 X = scaling.transform(X, data.qid, self.options.n_jobs)
-            X, y, _ = placed(X, data.y, None, self.options.device)
+            X, y, weight = placed(X, data.y, data.weight, self.options.device)
         else:
             check_room_for_weights(data.shape[1])
-            X, y = data, data.y
-        fitted = self.options.fit(X, y, data.qid, callback=callback).at_host()
+            X, y, weight = data, data.y, data.weight
+            if weight is not None:
+                check_pair_weights(weight)
+        fitted = self.options.fit(X, y, data.qid, weight, callback=callback).at_host()
         for text in (fitted.failure, *fitted.remarks):
             if text is not None:
                 warnings.warn(text, stacklevel=2)

@@ -1,9 +1,9 @@
 """What all displays share: their columns of data, their figure, and the style of its axes."""
 
 import base64
-import csv
 import io
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAl
 
 import numpy as np
 
-from rankwise.foundation.arrays import Array
+from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import HostMatrix
 from rankwise.foundation.outputs import written_beside
 from rankwise.foundation.tabular import Columns, Tabular
@@ -100,8 +100,12 @@ class Display(Tabular, ABC):
         source = f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}"
         return f'<img alt="{escape(visible(self.summary()))}" src="{source}">'
 
-    def to_csv(self, path: str | Path) -> None:
-        write_csv(path, self.data)
+    def to_html(self, path: str | Path) -> None:
+        """A page with what a notebook shows."""
+        title, body = escape(visible(self.summary())), self._repr_html_()
+        page = f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title>\n{body}\n</html>\n'
+        with written_beside(path) as file:
+            file.write(page.encode(errors="backslashreplace"))
 
     def _inches(self) -> tuple[float, float]:
         return self.size
@@ -125,17 +129,6 @@ def check_picture(path: str | Path) -> str:
     return ending[1:]
 
 
-def write_csv(path: str | Path, columns: dict[str, Array]) -> None:
-    """Columns of equal length under their names; numbers are exact, NaN is an empty cell."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    lists = [["" if value != value else value for value in np.asarray(column).tolist()] for column in columns.values()]
-    writer.writerows(zip(*lists, strict=True))
-    with written_beside(path) as file:
-        file.write(text.getvalue().encode())
-
-
 def drawn(text: object) -> str:
     """A text from data for a figure: not parsed as mathematics, and shown in the legend even if it begins with _."""
     shown = visible(str(text)).replace("$", r"\$")
@@ -149,6 +142,19 @@ def dress(ax: "Axes", xlabel: str, ylabel: str, grid: Literal["both", "x", "y"] 
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis=grid, color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
+
+
+def signed_bars(ax: "Axes", labels: Sequence[str], lengths: Floats, what: str, left_out: int) -> None:
+    """Horizontal bars from the top down, blue to the right and red to the left; `labels` come as they are drawn."""
+    places = np.arange(lengths.size)
+    ax.barh(places, lengths, height=0.72, color=np.where(lengths > 0, BLUE, RED))
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_yticks(places, list(labels), fontsize="small")
+    ax.tick_params(axis="y", length=0)
+    ax.invert_yaxis()
+    ax.set_ylim(lengths.size - 0.4, -0.6)
+    dress(ax, what + (f" ({left_out:,} smaller ones not shown)" if left_out else ""), "", grid="x")
+    ax.spines["left"].set_visible(False)
 
 
 def line_style(i: int) -> Style:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats
-from rankwise.report.display import BLUE, RED, Display, drawn, dress
+from rankwise.report.display import Display, drawn, signed_bars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,13 +50,5 @@ class WeightsDisplay(Display):
 
     def _draw(self, ax: "Axes") -> None:
         names, weights = (column[: self.top] for column in self.data.values())
-        places = np.arange(weights.size)
-        ax.barh(places, weights, height=0.72, color=np.where(weights > 0, BLUE, RED))
-        ax.axvline(0, color="black", linewidth=0.8)
-        ax.set_yticks(places, [drawn(name) for name in names], fontsize="small")
-        ax.tick_params(axis="y", length=0)
-        ax.invert_yaxis()
-        ax.set_ylim(weights.size - 0.4, -0.6)
-        left_out = self.weights.size - weights.size
-        dress(ax, "weight" + (f" ({left_out:,} smaller ones not shown)" if left_out else ""), "", grid="x")
-        ax.spines["left"].set_visible(False)
+        labels = [drawn(name) for name in names]
+        signed_bars(ax, labels, weights, "weight", self.weights.size - weights.size)

@@ -1,0 +1,189 @@
+"""Readers of judgements: Quepid's exports, RRE, OpenSearch's Search Relevance Workbench, TREC qrels, plain tables."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from rankwise.foundation.arrays import read_number
+from rankwise.foundation.strict_json import Json
+from rankwise.joining.formats import LogFormat
+from rankwise.joining.inputs import DOCUMENT, QUERY, RATING, Input, Row, Values, find_column, usual_columns
+from rankwise.joining.records import Judgment, identifier, rating, shown
+
+Options = Mapping[str, Any]
+
+COLUMNS = ("query", "doc", "rating")  # options that name columns
+_TREC = ("query", "0", "docid", "rating")
+_ESCAPED = tuple("-=+@")  # a space before these keeps spreadsheets from taking a query for a formula
+
+
+def of_rows(rows: Iterable[tuple[str, Row]], header: Sequence[str], name: str, options: Options) -> Iterator[Judgment]:
+    """Judgements of a table with a row per document."""
+    columns = ((QUERY, "query"), (DOCUMENT, "doc"), (RATING, "rating"))
+    query, doc, grade = (find_column(header, options.get(option), usual, option, name) for usual, option in columns)
+    return (_judgment(row.get(query), row.get(doc), row.get(grade), place) for place, row in rows)
+
+
+def _judgment(query: object, docid: object, grade: object, place: str, judge: str | None = None) -> Judgment:
+    """A document without a rating may lack its id: so Quepid lists queries without documents."""
+    value = rating(grade, place)
+    document = "" if value is None and not docid else identifier(docid, "the document", place)
+    return Judgment(identifier(query, "the query", place), document, value, judge, place)
+
+
+def _csv(input: Input, options: Options) -> Iterator[Judgment]:
+    header, rows = input.table()
+    return of_rows(rows, header, input.name, options)
+
+
+def _jsonl(input: Values, options: Options) -> Iterator[Judgment]:
+    header = list(_object(input.first_value(), input.name))
+    return of_rows(((place, _object(value, place)) for place, value in input.values()), header, input.name, options)
+
+
+def _quepid(input: Input, options: Options) -> Iterator[Judgment]:
+    return (one._replace(query=_unescaped(one.query)) for one in _csv(input, options))
+
+
+def _unescaped(query: str) -> str:
+    return query[1:] if query[:1] == " " and query[1:].startswith(_ESCAPED) else query
+
+
+def _quepid_book(input: Input, options: Options) -> Iterator[Judgment]:
+    (query, docid, *judges), rows = input.table()
+    for place, row in rows:
+        for judge in judges:
+            yield _judgment(_unescaped(str(row[query])), row[docid], row[judge], f"{place}, column {judge!r}", judge)
+
+
+def _quepid_json(input: Input, options: Options) -> Iterator[Judgment]:
+    for place, value in input.values():
+        for where, query in _items(value, "queries", place):
+            text = query.get("query", query.get("query_text"))
+            for docid, grade in _object(query.get("ratings") or {}, f"{where}, ratings").items():
+                yield _judgment(text, docid, grade, f"{where}, document {shown(docid)}")
+
+
+def _quepid_book_json(input: Input, options: Options) -> Iterator[Judgment]:
+    for place, value in input.values():
+        for where, pair in _items(value, "query_doc_pairs", place):
+            for at, judgement in _items(pair, "judgements", where):
+                judge = str(judgement.get("user_email") or "unknown")
+                grade = None if judgement.get("unrateable") else judgement.get("rating")
+                yield _judgment(pair.get("query_text"), pair.get("doc_id"), grade, at, judge)
+
+
+def _rre(input: Input, options: Options) -> Iterator[Judgment]:
+    """Topics and groups may be left out, as in Quepid's export; a group's documents are those of all its queries."""
+    for place, value in input.values():
+        placeholder = _object(value, place).get("query_placeholder", "$query")
+        for in_topic, topic in _items_or_itself(value, "topics", place):
+            for in_group, group in _items_or_itself(topic, "query_groups", in_topic):
+                for where, query in _items(group, "queries", in_group):
+                    text = _object(query.get("placeholders", query), where).get(placeholder)
+                    documents = query.get("relevant_documents", group.get("relevant_documents", {}))
+                    for docid, grade in _rre_documents(documents, where):
+                        yield _judgment(text, docid, grade, f"{where}, document {shown(docid)}")
+
+
+def _rre_documents(given: Json, place: str) -> Iterator[tuple[Json, Json]]:
+    """Documents and ratings of `{document: {"gain": rating}}` or `{rating: [documents]}`."""
+    for name, value in _object(given, f"{place}, relevant_documents").items():
+        if isinstance(value, list):
+            yield from ((docid, name) for docid in value)
+        else:
+            entry = _object(value, f"{place}, document {shown(name)}")
+            yield name, entry.get("gain", entry.get("rating"))
+
+
+def _opensearch(input: Input, options: Options) -> Iterator[Judgment]:
+    """The body of an import, or the response to a request for a judgement list."""
+    for place, value in input.values():
+        lists = [(place, value)]
+        if "hits" in _object(value, place):
+            hits = _items(_object(value["hits"], f"{place}, hits"), "hits", place)
+            lists = [(where, _object(hit.get("_source"), f"{where}, _source")) for where, hit in hits]
+        for where, one in lists:
+            for at, entry in _items(one, "judgmentRatings", where):
+                for docid, grade in _opensearch_ratings(entry.get("ratings"), at):
+                    yield _judgment(entry.get("query"), docid, grade, f"{at}, document {shown(docid)}")
+
+
+def _opensearch_ratings(given: Json, place: str) -> Iterable[tuple[Json, Json]]:
+    if isinstance(given, list):
+        return ((one.get("docId"), one.get("rating")) for _, one in _items({"ratings": given}, "ratings", place))
+    return _object(given, f"{place}, ratings").items()
+
+
+def _trec(input: Input, options: Options) -> Iterator[Judgment]:
+    for line, text in input.lines():
+        fields, place = _trec_fields(text), f"{input.name}, line {line}"
+        if fields and len(fields) != len(_TREC):
+            raise ValueError(f"{place}: found {len(fields)} fields, expected {len(_TREC)}, `{' '.join(_TREC)}`")
+        if fields:
+            yield _judgment(fields[0], fields[2], fields[3], place)
+
+
+def _trec_fields(line: str) -> list[str]:
+    """What blanks separate; those of other scripts are letters of an id."""
+    return re.findall(r"[^ \t\r\v\f]+", line)
+
+
+def _object(value: Json, place: str) -> dict[str, Json]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{place}: found {shown(value)}, expected an object")
+    return value
+
+
+def _items(value: Json, field: str, place: str) -> Iterator[tuple[str, dict[str, Json]]]:
+    """(place, item) of the objects in a list."""
+    items = _object(value, place).get(field)
+    if not isinstance(items, list):
+        raise ValueError(f"{place}: {field} is {shown(items)}, expected a list")
+    return ((at, _object(item, at)) for i, item in enumerate(items, 1) for at in [f"{place}, {field} {i}"])
+
+
+def _items_or_itself(value: dict[str, Json], field: str, place: str) -> Iterable[tuple[str, dict[str, Json]]]:
+    return _items(value, field, place) if field in value else [(place, value)]
+
+
+def _is_trec(input: Input) -> bool:
+    fields = _trec_fields(input.first_line)
+    return len(fields) == len(_TREC) and isfinite(read_number(fields[3].encode(errors="replace")))
+
+
+def _header(input: Input) -> list[str]:
+    return [name.strip().strip('"').lower() for name in input.first_line.split(",")]
+
+
+def _is_book(input: Input) -> bool:
+    return (
+        len(_header(input)) > 2
+        and _header(input)[:2] == ["query", "docid"]
+        and not usual_columns(_header(input), RATING)
+    )
+
+
+def _has(*fields: str) -> Any:
+    """Whether the first JSON value is an object with one of these fields."""
+    return lambda input: isinstance(value := input.first_value(), dict) and any(field in value for field in fields)
+
+
+def _is_rre(input: Input) -> bool:
+    value = input.first_value()
+    queries = value.get("queries") if isinstance(value, dict) else None
+    return _has("topics", "query_groups")(input) or (
+        isinstance(queries, list) and any("relevant_documents" in one for one in queries if isinstance(one, dict))
+    )
+
+
+TREC = LogFormat(False, _is_trec, _trec)
+QUEPID = LogFormat(False, lambda input: _header(input) == ["query", "docid", "rating"], _quepid)
+QUEPID_BOOK = LogFormat(False, _is_book, _quepid_book)
+CSV = LogFormat(False, lambda input: any(sign in input.first_line for sign in ",\t;"), _csv, COLUMNS)
+RRE = LogFormat(True, _is_rre, _rre)
+QUEPID_JSON = LogFormat(True, _has("queries"), _quepid_json)
+QUEPID_BOOK_JSON = LogFormat(True, _has("query_doc_pairs"), _quepid_book_json)
+OPENSEARCH = LogFormat(True, _has("judgmentRatings", "hits"), _opensearch)
+JSONL = LogFormat(True, lambda input: isinstance(input.first_value(), dict), _jsonl, COLUMNS)
