@@ -22,9 +22,7 @@ def collect(folder: Path) -> tuple[Engine, list[Query]]:
     films = catalogue()
     engine = Engine(films)
     asked = queries(films)
-    print(
-        f"{len(films):,} films indexed; the best {N_JUDGED} by BM25 for each of {len(asked)} queries judged and logged"
-    )
+    print(f"{len(films):,} films indexed; {N_JUDGED} documents judged and logged for each of {len(asked)} queries")
     by_id = {film.id: film for film in films}
     parts = {"train": asked[:N_TRAIN], "test": asked[N_TRAIN:]}
     for seed, (name, part) in enumerate(parts.items()):
