@@ -88,14 +88,14 @@ def _filled(rng: random.Random, pattern: str, topics: tuple[str | None, ...], we
 
 
 def queries(films: list[Film], n: int = 300, seed: int = 2) -> list[Query]:
-    """Different texts: words of a topic, and in one of five the title of a film."""
+    """Words of a topic, and in one of five the title of a film; no two of the same words, in whatever order."""
     rng = random.Random(seed)
-    asked: dict[str, Query] = {}
+    asked: dict[frozenset[str], Query] = {}
     while len(asked) < n:
         topic = rng.choice(sorted(TOPICS))
         query = Query(" ".join(rng.sample(WORDS[topic], rng.randint(1, 3))), topic)
         if rng.random() < 0.2:
             film = rng.choice(films)
             query = Query(film.title.lower(), film.topics[0], film.id)
-        asked.setdefault(query.text, query)
+        asked.setdefault(frozenset(query.text.split()), query)
     return list(asked.values())
