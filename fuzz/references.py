@@ -129,15 +129,14 @@ def features(words, line, counts_from, n_features, missing, largest):
 
 
 def table(data, separator, missing=None, comments=False):
-    """A header, then one row per line; a cell that begins with a quote may hold separators up to the closing one."""
-    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    header = header_of(data, separator)
+    """A header, then rows; a cell that begins with a quote may hold separators and line ends up to the closing one."""
+    header, separator = header_of(data, separator)
     if len(set(header)) < len(header) or "label" not in header or "qid" not in header:
         raise RefusedError
     if any(not name.strip() for name in header):
         raise RefusedError
     read = Rows()
-    for i, line in enumerate(lines[1:], 2):
+    for i, line in _rows(data.removeprefix(b"\xef\xbb\xbf"), separator.encode()):
         if not line.strip(b" \r"):
             continue
         found = cells(line, separator.encode(), i)
@@ -156,7 +155,38 @@ def table(data, separator, missing=None, comments=False):
     return read
 
 
+def _rows(data, separator):
+    """(number of its first line, row); a quoted cell that ends as cells do may hold line ends."""
+    at, line = data.find(b"\n") + 1 or len(data), 2
+    while at < len(data):
+        begin, is_cell = at, True
+        while at < len(data):
+            closing = re.compile(rb'"((?:[^"]|"")*)"(?!")').match(data, at) if is_cell else None
+            if closing and (data[closing.end() : closing.end() + 1] or b"\n") in (separator, b"\n", b"\r"):
+                at = closing.end()
+            if data[at : at + 1] == b"\n":
+                break
+            is_cell = data[at : at + 1] == separator
+            at += 1
+        yield line, data[begin:at]
+        line += data[begin : at + 1].count(b"\n")
+        at += 1
+
+
 def header_of(data, separator):
+    """The names of the columns, and the separator: the usual one or, if it shows no known column, another one."""
+    known = {"label", "qid", "docid", "sample_weight", "comment"}
+    for one in (separator, ",", ";", "\t"):
+        try:
+            header = _header_by(data, one)
+        except RefusedError:
+            continue
+        if known & set(header):
+            return header, one
+    return _header_by(data, separator), separator
+
+
+def _header_by(data, separator):
     first = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")[0].decode(errors="backslashreplace")
     first = first.removesuffix("\r")
     if "\r" in first:

@@ -175,7 +175,7 @@ def table(data):
         agree(line_of(error) == refusal.line, "another line", error, refusal.args)
         return
     agree(error is None, "refused by the reader only", error)
-    header = references.header_of(text, separator)
+    header, _ = references.header_of(text, separator)
     names = [name for name in header if name not in ("label", "qid", "comment")]
     X = np.array(wanted.rows, np.float64).reshape(len(wanted.rows), len(names))
     agree(sorted(names) == sorted(column_names(found)), "names", names)

@@ -1,6 +1,8 @@
 import json
 from dataclasses import replace
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
@@ -18,6 +20,7 @@ from rankwise import (
     load_model,
     load_sample,
     losses,
+    model_schema,
     save_model,
 )
 from rankwise.model_io.files import write_model
@@ -99,16 +102,33 @@ def test_with_a_scaler(tmp_path, scaler):
     assert again.score(DATA.X, DATA.y, DATA.qid) == model.score(DATA.X, DATA.y, DATA.qid)
 
 
-def test_a_model_of_version_0_1_is_read(tmp_path):
+OLD = Path(__file__).with_name("models")  # files that version 0.1 wrote, and the scores that their models gave
+
+
+@pytest.mark.parametrize("path", sorted(OLD.glob("version-1-*.json")), ids=lambda path: path.stem)
+def test_a_model_of_version_0_1_is_read_and_saved_anew(tmp_path, path):
+    """Its scaler is a shift and a multiplier, from which no mean and no standard deviation follow to the last bit."""
+    told = json.loads((OLD / "scores.json").read_text())
+    given = np.array(told["X"]), np.array(told["qid"])
+    model = load_model(path)
+    np.testing.assert_allclose(model.predict(*given), told["scores"][path.stem.removeprefix("version-1-")], rtol=1e-12)
+    assert model.feature_names_in_.tolist() == told["names"]
+    save_model(model, tmp_path / "m.json")
+    again = json.loads((tmp_path / "m.json").read_text())
+    assert again["version"] == 2
+    jsonschema.validate(again, model_schema())
+    np.testing.assert_array_equal(load_model(tmp_path / "m.json").predict(*given), model.predict(*given))
+
+
+def test_an_early_model_of_version_0_1_is_read(tmp_path):
     """It has neither the estimate of the gap nor the rule of stopping, nor the C that was used."""
-    save_model(RANKER, tmp_path / "m.json")
-    state = json.loads((tmp_path / "m.json").read_text())
+    state = json.loads((OLD / "version-1-linear.json").read_text())
     del state["fit"]["gap_estimate"], state["params"]["stopping"], state["C"]
     (tmp_path / "m.json").write_text(json.dumps(state))
     again = load_model(tmp_path / "m.json")
     assert (again.result_.gap_estimate, again.stopping) == (None, "gap")
     assert not hasattr(again, "C_")
-    np.testing.assert_array_equal(again.predict(DATA.X), RANKER.predict(DATA.X))
+    np.testing.assert_array_equal(again.coef_, state["coef"])
 
 
 def test_the_strength_that_was_used_is_saved(tmp_path):
@@ -172,7 +192,7 @@ def changed(**fields):
     ("change", "words"),
     [
         (changed(format="other"), "is not a rankwise model: its format field"),
-        (changed(version=99), "has model version 99, written by rankwise .*; this reads version 1"),
+        (changed(version=99), "has model version 99, written by rankwise .*; this reads versions 1 and 2"),
         (changed(coef="abc"), "is a damaged rankwise model"),
         (changed(coef=[1.0, 2.0]), "there are 2 weights for 13 features"),
         (changed(coef=[1.0, None]), "is a damaged rankwise model"),

@@ -27,6 +27,7 @@ ROOMS = [  # docs/tour.md tells what each is for
     "least_squares",
     "kernel_maps",
     "metrics",
+    "checking",
     "preprocessing",
     "rankers",
     "model_selection",

@@ -53,6 +53,7 @@ def learn() -> None:
     for part in ("train", "test"):
         files = ("--judgments", f"{part}-judgments.csv", "--features", f"{part}-log.jsonl", "-o", f"{part}.parquet")
         rankwise("join", *files, "--missing", "0", "--force")  # 0: as Elasticsearch scores what does not match
+    rankwise("check", "train.parquet", "--against", "test.parquet")
     rankwise("train", "train.parquet", "-o", "model.json", "--normalize", "zscore", "--force")
     rankwise("compare", "model.json", "--baseline-column", BASELINE, "--data", "test.parquet", "-m", "ndcg@10")
 

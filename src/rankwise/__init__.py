@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankwise import distributed, metrics, model_selection, preprocessing, report, solvers
+    from rankwise.checking import check
     from rankwise.data.chunk_writer import write_chunks
     from rankwise.data.chunks import open_chunks
     from rankwise.data.formats import read_data, register_format, stream_data, write_data
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from rankwise.exporting.targets import register_export
     from rankwise.joining.matching import join
     from rankwise.metrics import compare, evaluate, register_measure
-    from rankwise.model_io.files import load_model, save_model
+    from rankwise.model_io.files import load_model, model_schema, save_model
     from rankwise.objective import losses
     from rankwise.objective.losses import register_loss
     from rankwise.pairs.preferences import Preferences
@@ -49,6 +50,7 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "RankSVMCV": "estimators.ranksvm_cv",
     "RankingData": "data.records",
     "ScaledRanker": "estimators.scaled",
+    "check": "checking",
     "compare": "metrics",
     "distributed": "",
     "evaluate": "metrics",
@@ -61,6 +63,7 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "make_ranking": "data.synthetic",
     "make_scorer": "estimators.scorer",
     "metrics": "",
+    "model_schema": "model_io.files",
     "model_selection": "",
     "open_chunks": "data.chunks",
     "preprocessing": "",
@@ -94,6 +97,7 @@ __all__ = [
     "RankingData",
     "ScaledRanker",
     "__version__",
+    "check",
     "compare",
     "distributed",
     "evaluate",
@@ -106,6 +110,7 @@ __all__ = [
     "make_ranking",
     "make_scorer",
     "metrics",
+    "model_schema",
     "model_selection",
     "open_chunks",
     "preprocessing",

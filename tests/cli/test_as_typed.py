@@ -141,19 +141,24 @@ def test_convert_puts_a_value_for_what_is_missing(tmp_path):
     (tmp_path / "t.csv").write_text("label,qid,f1,f2\n1,1,,2\n0,1,NA,4\n")
     (tmp_path / "t.txt").write_text("1 qid:1 1:NULL 2:2\n0 qid:1 1:nan 2:4\n")
     for name in ("t.csv", "t.txt"):
-        assert "--missing 0 of `rankwise convert`" in said("convert", tmp_path / name, tmp_path / "new.tsv")
+        assert "--missing 0, puts 0" in said("convert", tmp_path / name, tmp_path / "new.tsv")
         run("convert", tmp_path / name, tmp_path / "o.tsv", "--missing", "-1.5", "--force")
         assert read_data(tmp_path / "o.tsv").X.tolist() == [[-1.5, 2], [-1.5, 4]]
         run("convert", tmp_path / name, tmp_path / "o.chunks", "--missing", "7")
     assert "must be a finite number" in said("convert", tmp_path / "t.csv", "-", "--missing", "nan", code=2)
-    assert "No such option" in said("train", tmp_path / "t.csv", "-o", "m", "--missing", "0", code=2)
+    run("train", tmp_path / "t.csv", "-o", tmp_path / "m", "--missing", "0")
 
 
 def test_a_column_of_texts_is_told_with_its_cure(tables, tmp_path):
     told = said("convert", tables / "sku.csv", tmp_path / "o.parquet")
     assert "column 'sku': found 'sku-59-14', expected a finite number" in told
-    assert "--feature NAME once per column of `rankwise convert`, takes the columns named and leaves out" in told
+    assert (
+        "leave it out by --ignore sku (ignore=['sku'] in Python), or, if it holds document ids, name it by --doc sku"
+        in told
+    )
     run("convert", tables / "sku.csv", tmp_path / "o.parquet", "--feature", "f1", "--feature", "f2")
+    run("convert", tables / "sku.csv", tmp_path / "ids.parquet", "--doc", "sku")
+    assert read_data(tmp_path / "ids.parquet").docid[0] == "sku-59-14"
 
 
 def test_model_and_data_in_the_wrong_order(tables):

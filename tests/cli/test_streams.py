@@ -1,5 +1,6 @@
 """Closed streams, full devices, readers that leave, little memory: a sentence and an exit code, never a traceback."""
 
+import json
 import shlex
 import subprocess
 
@@ -43,7 +44,8 @@ def test_a_model_never_gets_what_is_meant_for_a_closed_stream(files, tmp_path):
     """With stdout and stderr closed, the next files to be opened would have their numbers."""
     for closed in ("2>&-", "<&- 2>&- >&-"):
         shell(f"rankwise train train.txt -o {tmp_path / 'm.json'} --C 0.01 {closed}", files)
-        assert (tmp_path / "m.json").read_bytes() == (files / "model.json").read_bytes()
+        ours, others = (json.loads(path.read_bytes()) for path in (tmp_path / "m.json", files / "model.json"))
+        assert ours | {"run": None} == others | {"run": None}  # the paths differ
 
 
 @pytest.mark.parametrize("line", ["--help", "demo", "inspect model.json --json", "convert train.txt - --to csv"])

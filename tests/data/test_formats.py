@@ -30,9 +30,9 @@ def write_lines(target, data):
 
 
 @pytest.fixture(autouse=True)
-def _json_lines(monkeypatch):
+def _rows(monkeypatch):
     known = dict(_FORMATS)
-    register_format(Format("json_lines", (".jsonl",), read_lines, write_lines))
+    register_format(Format("rows", (".rows",), read_lines, write_lines))
     yield
     _FORMATS.clear()
     _FORMATS.update(known)
@@ -40,7 +40,7 @@ def _json_lines(monkeypatch):
 
 def test_it_is_read_written_and_streamed(tmp_path):
     data = load_sample()
-    path = tmp_path / "sample.jsonl"
+    path = tmp_path / "sample.rows"
     write_data(path, data)
     read = read_data(path, dtype=np.float32)
     assert read.X.dtype == np.float32
@@ -48,12 +48,12 @@ def test_it_is_read_written_and_streamed(tmp_path):
     assert (read.y == data.y).all()
     assert (read.qid == data.qid).all()
     assert [len(block) for block in stream_data(path)] == [100] * 19 + [51]
-    write_data(tmp_path / "other", data, format="json_lines")
-    assert (read_data(tmp_path / "other", format="json_lines").X == data.X).all()
-    with pytest.raises(ValueError, match="json_lines cannot go to standard output"):
-        write_data("-", data, format="json_lines")
-    with pytest.raises(ValueError, match="json_lines cannot be read from standard input"):
-        read_data("-", format="json_lines")
+    write_data(tmp_path / "other", data, format="rows")
+    assert (read_data(tmp_path / "other", format="rows").X == data.X).all()
+    with pytest.raises(ValueError, match="rows cannot go to standard output"):
+        write_data("-", data, format="rows")
+    with pytest.raises(ValueError, match="rows cannot be read from standard input"):
+        read_data("-", format="rows")
 
 
 def command(monkeypatch, *words):
@@ -65,25 +65,25 @@ def command(monkeypatch, *words):
 
 def test_commands_use_it(tmp_path, monkeypatch, capsys):
     write_data(tmp_path / "train.txt", load_sample("train"))
-    command(monkeypatch, "convert", tmp_path / "train.txt", tmp_path / "train.jsonl")
-    command(monkeypatch, "convert", tmp_path / "train.txt", tmp_path / "twin", "--to", "json_lines")
-    assert (tmp_path / "train.jsonl").read_bytes() == (tmp_path / "twin").read_bytes()
-    for suffix in ("txt", "jsonl"):
+    command(monkeypatch, "convert", tmp_path / "train.txt", tmp_path / "train.rows")
+    command(monkeypatch, "convert", tmp_path / "train.txt", tmp_path / "twin", "--to", "rows")
+    assert (tmp_path / "train.rows").read_bytes() == (tmp_path / "twin").read_bytes()
+    for suffix in ("txt", "rows"):
         command(monkeypatch, "train", tmp_path / f"train.{suffix}", "-o", tmp_path / f"{suffix}.json", "--C", 0.01)
         capsys.readouterr()
         command(monkeypatch, "predict", tmp_path / f"{suffix}.json", tmp_path / f"train.{suffix}")
         (tmp_path / f"{suffix}.scores").write_text(capsys.readouterr().out)
-    assert (tmp_path / "txt.scores").read_text() == (tmp_path / "jsonl.scores").read_text()
-    command(monkeypatch, "convert", tmp_path / "train.jsonl", tmp_path / "train.chunks")
+    assert (tmp_path / "txt.scores").read_text() == (tmp_path / "rows.scores").read_text()
+    command(monkeypatch, "convert", tmp_path / "train.rows", tmp_path / "train.chunks")
     assert (read_data(tmp_path / "train.chunks").X == load_sample("train").X).all()
 
 
 def test_a_cluster_reads_it(tmp_path, monkeypatch):
     monkeypatch.setattr("rankwise.distributed.sources.threads", lambda n: 1)  # no worker here
     for i in range(2):
-        write_data(tmp_path / f"part-{i}.jsonl", load_sample("train"))
-    parts = list_files([str(tmp_path / "*.jsonl")])
-    assert [(path.name, name) for path, name in parts] == [(f"part-{i}.jsonl", "json_lines") for i in range(2)]
+        write_data(tmp_path / f"part-{i}.rows", load_sample("train"))
+    parts = list_files([str(tmp_path / "*.rows")])
+    assert [(path.name, name) for path, name in parts] == [(f"part-{i}.rows", "rows") for i in range(2)]
     assert (read_file(*parts[0], {}).data.X == load_sample("train").X).all()
 
 
@@ -111,8 +111,8 @@ def test_a_folder_can_be_a_format(tmp_path):
 
 
 def test_help_lists_what_is_registered():
-    assert format_names() == ["letor", "csv", "tsv", "parquet", "npz", "chunks", "json_lines"]
-    assert suffixes_shown() == ".txt .csv .tsv (also .gz .bz2 .xz .zst), .parquet .npz .chunks .jsonl"
+    assert format_names() == ["letor", "csv", "tsv", "jsonl", "parquet", "npz", "chunks", "rows"]
+    assert suffixes_shown() == ".txt .csv .tsv .jsonl (also .gz .bz2 .xz .zst), .parquet .npz .chunks .rows"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typer.core import TyperGroup
 
 from rankwise import __version__
 from rankwise.cli import model_options as given
+from rankwise.cli.check import check
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
 from rankwise.cli.explain import explain
@@ -21,12 +22,15 @@ from rankwise.cli.options import (
     Json,
     Measures,
     Model,
+    Naming,
     Output,
     Qrels,
     Unjudged,
     UnretrievedLast,
+    naming_columns,
 )
 from rankwise.cli.plot import plot
+from rankwise.cli.settings import AllowChanges, Config, Like
 from rankwise.cli.speech import answer, command, say, shown_plainly
 from rankwise.cli.tune import tune
 
@@ -71,9 +75,12 @@ def rankwise(
 
 @app.command(cls=given.ListingNames)
 @command
+@naming_columns
 def train(
-    data: given.DataFiles,
-    output: given.ModelOut,
+    ctx: typer.Context,
+    columns: Naming,
+    data: given.DataFilesOrNone = None,
+    output: given.ModelOutOrNone = None,
     model: given.Kind = "ranksvm",
     C: given.C = None,
     alpha: given.Alpha = None,
@@ -95,6 +102,9 @@ def train(
     valid: given.Valid = None,
     measure: Measures = None,
     names: given.NamesFile = None,
+    config: Config = None,
+    like: Like = None,
+    allow_changes: AllowChanges = False,
     float32: given.Float32 = False,
     dask: given.Cluster = None,
     device: given.Device = None,
@@ -104,10 +114,15 @@ def train(
 ) -> None:
     """Learn a ranker from DATA and write it to MODEL.
 
+    With --like and without MODEL, nothing is written: the weights are compared with those of the earlier run.
+
     Example: rankwise train train.txt -o model.json --C 0.03 --valid vali.txt
     """
     from rankwise.cli import work
+    from rankwise.cli.runs import Run, data_files
 
+    if output is None and like is None:
+        raise typer.BadParameter("give the file of the model, -o MODEL", param_hint="--output")
     if pairs is not None:
         say("rankwise: --pairs is now called --scheme; the old name will be removed")
         scheme = pairs if scheme is None else scheme
@@ -115,7 +130,10 @@ def train(
     options |= {"scheme": scheme, "scope": scope, "costs": costs, "rescaling": rescaling, "random_state": seed}
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
     options |= {"device": device}
-    request = work.Training(model, data, output, options, normalize, valid, measure, names, float32, force)
+    files = data_files(ctx, data)
+    request = work.Training(
+        model, files, columns, output, options, normalize, valid, measure, names, float32, force, Run(ctx, files)
+    )
     if dask is None:
         work.train(request, as_json)
     else:
@@ -127,17 +145,28 @@ def train(
 app.command(cls=given.ListingNames)(tune)
 app.command()(convert)
 app.command()(join)
+app.command()(check)
 
 
 @app.command()
 @command
+@naming_columns
 def predict(
     model: Model,
     data: Data,
+    columns: Naming,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the scores.")] = "-",
+    ids: Annotated[
+        bool,
+        typer.Option(
+            "--ids",
+            help="Write a table of qid, docid and score, as to files called *.csv, *.tsv, *.jsonl or *.parquet; "
+            "documents without ids are counted.",
+        ),
+    ] = False,
     trec: Annotated[
         bool,
-        typer.Option("--trec", help="Write a TREC run; document ids by `docid = NAME` in comments, or by row."),
+        typer.Option("--trec", help="Write a TREC run; documents without ids are counted."),
     ] = False,
     tag: Annotated[str, typer.Option(metavar="NAME", help="With --trec: the name of the run.")] = "rankwise",
     qrels: Annotated[
@@ -147,26 +176,32 @@ def predict(
 ) -> None:
     """Score the documents of DATA: one number per line, in the order of the documents; the higher, the better.
 
-    Example: rankwise predict model.json test.txt > scores.txt
+    Examples: rankwise predict model.json test.txt > scores.txt; rankwise predict model.json new.csv -o scores.csv
     """
     from rankwise.cli import predict
     from rankwise.cli.targets import check_distinct, check_target
 
     if qrels is not None and not trec:
         raise typer.BadParameter("it needs --trec", param_hint="--qrels")
+    if trec and ids:
+        raise typer.BadParameter("a run has the ids already: give --trec or --ids", param_hint="--ids")
     check_distinct([output, qrels])
     for target in (output, qrels):
         if target is not None:
             check_target(target, [model, data], force)
     if trec:
-        predict.write_trec(model, data, output, tag, qrels)
+        predict.write_trec(model, data, columns, output, tag, qrels)
+    elif ids or predict.is_table(output):
+        predict.write_table(model, data, columns, output)
     else:
-        predict.write_scores(model, data, output)
+        predict.write_scores(model, data, columns, output)
 
 
 @app.command()
 @command
+@naming_columns
 def evaluate(
+    columns: Naming,
     ranker: Annotated[
         str,
         typer.Argument(
@@ -196,7 +231,7 @@ def evaluate(
 
     chosen = chosen_form(form, output, json=as_json)
     check_target(output, [ranker, data, qrels], force)
-    judge = Judge(data, qrels, unjudged, unretrieved_last)
+    judge = Judge(data, qrels, unjudged, unretrieved_last, columns)
     deliver(work.evaluate(ranker, judge, measure, per_query, chosen), output)
 
 

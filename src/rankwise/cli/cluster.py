@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,12 @@ import typer
 
 from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_names
 from rankwise.cli.models import make_model
+from rankwise.cli.options import Naming
 from rankwise.cli.speech import checked, doing
 from rankwise.cli.work import Outcome, Training, follow, show_outcome
+from rankwise.data.records import LABEL, QUERY
 from rankwise.metrics import default_measures
-from rankwise.model_io.files import save_model
+from rankwise.model_io.conversion import model_of
 
 if TYPE_CHECKING:
     from rankwise.distributed.client import Client
@@ -37,7 +39,8 @@ def train(request: Training, where: str, as_json: bool) -> None:
         )
     if request.float32:
         raise typer.BadParameter("not available with --dask: store the files as float32", param_hint="--float32")
-    request.check_output()
+    columns = _by_name(request.columns)
+    request.begin()
     if request.names is not None:
         read_names(request.names)  # so that an error is reported before the training
     with connected(where) as client:
@@ -46,15 +49,16 @@ def train(request: Training, where: str, as_json: bool) -> None:
         began = time.perf_counter()
         with doing("training") as progress:
             follow(ranker, progress)
-            ranker.fit(request.data)
+            ranker.fit(request.data, *columns)
         seconds = time.perf_counter() - began
-        columns = replace(ranker.columns_, names=names_for(ranker.columns_, request.names))
-        save_model(ranker.to_local(), request.output, columns.names, columns.first_index)
+        known = replace(ranker.columns_, names=names_for(ranker.columns_, request.names))
+        model = model_of(ranker.to_local(), known.names, known.first_index)
+        request.write(model)
         evaluated = {"train": request.data} | ({} if request.valid is None else {"valid": [request.valid]})
         measures = measures or parse_measures(default_measures(ranker.columns_.labels))
-        judge = partial(judged, client, coef=ranker.coef_, measures=measures, like=columns)
+        judge = partial(judged, client, coef=ranker.coef_, measures=measures, like=known)
         with doing("evaluating"):
-            evaluations = {name: judge((files, None, None, None)) for name, files in evaluated.items()}
+            evaluations = {name: judge((files, *columns)) for name, files in evaluated.items()}
     note_one_query(ranker.n_queries_, evaluations["train"].n_documents)
     shape = {
         "documents": evaluations["train"].n_documents,
@@ -62,6 +66,17 @@ def train(request: Training, where: str, as_json: bool) -> None:
         "features": ranker.n_features_in_,
     }
     show_outcome(request, Outcome(ranker.result_, shape, seconds, evaluations), as_json)
+    request.end(model)
+
+
+def _by_name(columns: Naming) -> tuple[str | None, str | None, str | None]:
+    """The names of labels, query ids and weights, if they are not the usual ones; the workers take no others."""
+    for name, usual in asdict(Naming()).items():
+        if name not in ("label", "qid", "weight") and getattr(columns, name) != usual:
+            option = {"docid": "--doc", "format": "--from"}.get(name, f"--{name}")
+            raise typer.BadParameter("not available with --dask: convert the files first", param_hint=option)
+    label, qid = (None if given == usual else given for given, usual in ((columns.label, LABEL), (columns.qid, QUERY)))
+    return label, qid, columns.weight
 
 
 @contextmanager

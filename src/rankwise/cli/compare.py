@@ -5,7 +5,20 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli.options import Force, Form, Json, Labels, Measures, Output, Qrels, Rankers, Unjudged, UnretrievedLast
+from rankwise.cli.options import (
+    Force,
+    Form,
+    Json,
+    Labels,
+    Measures,
+    Naming,
+    Output,
+    Qrels,
+    Rankers,
+    Unjudged,
+    UnretrievedLast,
+    naming_columns,
+)
 from rankwise.cli.speech import checked, command, doing
 
 Baseline = Annotated[
@@ -36,8 +49,10 @@ Latex = Annotated[bool, typer.Option("--latex", help="The same as --format latex
 
 
 @command
+@naming_columns
 def compare(
     rankers: Rankers,
+    columns: Naming,
     data: Labels = None,
     qrels: Qrels = None,
     baseline: Baseline = None,
@@ -74,7 +89,7 @@ def compare(
     procedure = checked("--test", lambda given: replace(procedure, test=given), test)
     procedure = checked("--alpha", lambda given: replace(procedure, alpha=given), alpha)
     parse_measures(measure)  # wrong ones are reported before anything is read
-    judge = Judge(data, qrels, unjudged, unretrieved_last)
+    judge = Judge(data, qrels, unjudged, unretrieved_last, columns)
     if baseline_column is not None and baseline is not None:
         raise typer.BadParameter("give one of --baseline and --baseline-column")
     files = named(rankers if baseline_column is None else [f"{COLUMN}{baseline_column}", *rankers])

@@ -5,13 +5,14 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.options import Force, Jobs
+from rankwise.cli.options import Force, Jobs, Naming, naming_columns
 from rankwise.cli.speech import checked, command, counted, doing, say, stop_here
-from rankwise.data.formats import Format, OnDisk, format_names, format_of, get_format, suffixes_shown
+from rankwise.data.formats import Format, OnDisk, format_names, format_of, get_format, sources_of, suffixes_shown
 
 if TYPE_CHECKING:
     from rankwise.data.chunks import ChunkedData
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 
 @command
+@naming_columns
 def convert(
+    columns: Naming,
     files: Annotated[
         list[str],
         typer.Argument(
@@ -30,18 +33,6 @@ def convert(
         ),
     ],
     to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help=f"{', '.join(format_names())}.")] = None,
-    from_: Annotated[str | None, typer.Option("--from", metavar="FORMAT", help="Format of the files to read.")] = None,
-    label: Annotated[str, typer.Option(metavar="NAME", help="In a table, the column of the labels.")] = "label",
-    qid: Annotated[str, typer.Option(metavar="NAME", help="In a table, the column of the query ids.")] = "qid",
-    feature: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="In a table, the column of a feature; may be repeated. All others if not given."
-        ),
-    ] = None,
-    missing: Annotated[
-        float | None, typer.Option(metavar="X", help="The value of missing features; without it they are an error.")
-    ] = None,
     float32: Annotated[bool, typer.Option("--float32", help="Features in single precision.")] = False,
     jobs: Jobs = None,
     force: Force = False,
@@ -50,20 +41,14 @@ def convert(
 
     Example: rankwise convert S1.txt S2.txt S3.txt train.parquet
     """
-    from rankwise.data.columns import check_missing
-
     if len(files) < 2:
         raise typer.BadParameter("give the files to read and, last, the file to write", param_hint="IN... OUT")
     *sources, target = files
-    for option, kind in (("--to", to), ("--from", from_)):
-        if kind is not None:
-            checked(option, get_format, kind)
-    checked("--missing", check_missing, missing)
-    written = get_format(to) if to else checked("--to", lambda path: format_of(path, writing=True), target)
+    written = checked("--to", lambda name: get_format(name) if name else format_of(target, writing=True), to)
     _check(sources, target, written, force)
     began = time.perf_counter()
-    options = {"label": label, "qid": qid, "features": feature, "missing": missing, "n_jobs": jobs}
-    options |= {"format": from_, "dtype": "float32" if float32 else None}
+    options = asdict(columns) | {"n_jobs": jobs, "dtype": "float32" if float32 else None}
+    options["format"] = sources_of(sources, columns.format)[1].name
     data: RankingData | ChunkedData
     if written.on_disk is not None:
         data = _as_stream(sources, target, written.on_disk, options)

@@ -4,15 +4,18 @@ import codecs
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankwise import metrics
+from rankwise.cli.options import Naming
 from rankwise.cli.speech import checked, doing, say
 from rankwise.data import formats
 from rankwise.data.columns import Known, for_model, same_columns, unknown
+from rankwise.data.formats import Format
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Floats, is_rounded_integer, read_number
 from rankwise.foundation.compression import open_bytes
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     from rankwise.data.chunks import ChunkedData
 
 
+USUAL = Naming()
+
+
 def parse_measures(names: list[str] | None) -> list[metrics.Measure]:
     return [checked("--measure", _one_measure, name) for name in names or []]
 
@@ -39,24 +45,42 @@ def _one_measure(text: str) -> metrics.Measure:
     return metrics.parse(text)
 
 
-def read_data(source: str | Sequence[str], known: Known | None = None, **options: Any) -> RankingData:
+def read_data(
+    source: str | Sequence[str], known: Known | None = None, columns: Naming = USUAL, **options: Any
+) -> RankingData:
     """Ranking data of any format; for a model, with its columns in its order (`known`)."""
     name = source if isinstance(source, str) else " ".join(source)
-    is_indexed = known is not None and formats.format_of(name).is_indexed
-    if known is not None and is_indexed:
-        options |= {"n_features": known.n_features, "zero_based": known.first_index == 0}
+    sources, format = formats.sources_of(source, columns.format)
+    options |= asdict(columns) | {"format": format.name}
+    if known is not None:
+        options |= options_for(known, format, name)
     with doing(f"reading {name}"):
-        data = formats.read_data(source, **options)
+        data = formats.read_data(sources, **options)
     if known is None:
         return data
-    if is_indexed or is_sparse(data.X):
+    if format.is_indexed or is_sparse(data.X):
         note_zeros(first_unused(data), known, name)
-    note_ignored(data, known, name)
+    note_ignored(unknown(data, known), name)
     return for_model(data, known, name)
 
 
-def note_ignored(data: RankingData, known: Known, name: str) -> None:
-    if ignored := unknown(data, known):
+def options_for(known: Known, format: Format, name: str) -> dict[str, Any]:
+    """The options of `rankwise.read_data` for data that a model is to score."""
+    told: list[None] = []
+
+    def note_once(ignored: list[str]) -> None:
+        if not told:
+            note_ignored(ignored, name)
+        told.append(None)
+
+    options: dict[str, Any] = {"known": known, "on_unknown": note_once}
+    if format.is_indexed:
+        options |= {"n_features": known.n_features, "zero_based": known.first_index == 0}
+    return options
+
+
+def note_ignored(ignored: list[str], name: str) -> None:
+    if ignored:
         say(f"note: {name} has columns that the model does not know, which are ignored: {', '.join(ignored[:8])}")
 
 
@@ -79,9 +103,12 @@ def note_zeros(first: int, known: Known, name: str) -> None:
         say(f"note: {name} has no value other than 0 for {which} of the model")
 
 
-def left_on_disk(ranker: object, sources: list[str], known: Known | None = None) -> "ChunkedData | None":
+def left_on_disk(
+    ranker: object, sources: list[str], known: Known | None = None, columns: Naming = USUAL
+) -> "ChunkedData | None":
     """Data on disk whose rows the ranker reads part by part; None if it needs the rows in memory."""
-    on_disk = formats.format_of(sources[0]).on_disk if len(sources) == 1 else None
+    has_usual_names = replace(columns, format=None) == USUAL
+    on_disk = formats.format_of(sources[0]).on_disk if len(sources) == 1 and has_usual_names else None
     if on_disk is None or not getattr(ranker, "reads_parts", False):
         return None
     with doing(f"checking {sources[0]}"):

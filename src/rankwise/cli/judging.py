@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from rankwise.cli.inputs import (
+    USUAL,
     check_order,
     finite_scores,
     is_model,
@@ -20,6 +21,7 @@ from rankwise.cli.inputs import (
     read_data,
     read_scores,
 )
+from rankwise.cli.options import Naming
 from rankwise.data.column_scores import column_scores
 from rankwise.data.columns import Known
 from rankwise.data.records import RankingData
@@ -50,6 +52,7 @@ class Judge:
     qrels: str | None = None
     unjudged: float | None = None
     unretrieved_last: bool = False
+    columns: Naming = USUAL
     _read: dict[tuple[Known | None, bool], RankingData] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -70,7 +73,7 @@ class Judge:
         elif is_model(ranker):
             self._needs_data(ranker, "a model")
             model = read_model(ranker)
-            stored = left_on_disk(model, [str(self.data)], model.columns)
+            stored = left_on_disk(model, [str(self.data)], model.columns, self.columns)
             data = self._data(known=model.columns) if stored is None else stored
             return Scored(data.y, finite_scores(model, data, ranker, str(self.data)), data.qid)
         self._needs_data(ranker, "a file of scores")
@@ -106,7 +109,9 @@ class Judge:
             if self.data == "-" and self._read:
                 raise typer.BadParameter("these rankers need the data more than once: give a file in place of stdin")
             unjudged = self.unjudged is not None
-            self._read[known, comments] = read_data(str(self.data), known, comments=comments, unjudged=unjudged)
+            self._read[known, comments] = read_data(
+                str(self.data), known, self.columns, comments=comments, unjudged=unjudged
+            )
         return self._read[known, comments]
 
 

@@ -40,10 +40,12 @@ def _registered_names() -> dict[str, str]:
     return {"{loss}": ", ".join(losses), "{solver}": ", ".join(SOLVERS), "{scheme}": ", ".join(SCHEMES)}
 
 
-DataFiles = Annotated[
-    list[str], typer.Argument(metavar="DATA...", help=f"{DATA_HELP} Several files are read as one.", show_default=False)
-]
-ModelOut = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model (JSON).")]
+_DATA = typer.Argument(metavar="DATA...", help=f"{DATA_HELP} Several files are read as one.", show_default=False)
+_MODEL = typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model (JSON).")
+DataFiles = Annotated[list[str], _DATA]
+DataFilesOrNone = Annotated[list[str] | None, _DATA]
+ModelOut = Annotated[str, _MODEL]
+ModelOutOrNone = Annotated[str | None, _MODEL]
 NamesFile = Annotated[str | None, typer.Option(metavar="FILE", help="Feature names, one per line, for `inspect`.")]
 Float32 = Annotated[bool, typer.Option("--float32", help="Keep features in single precision: half the memory.")]
 

@@ -1,15 +1,25 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share.
 
-from typing import Annotated
+Every command that reads data takes the options that name its columns, --label to --from. `naming_columns` adds them
+to the command's own, and gives them to it as one value, the `Naming`.
+"""
+
+import csv
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from inspect import Parameter, signature
+from typing import Annotated, Any
 
 import typer
 
-from rankwise.data.formats import suffixes_shown
+from rankwise.cli.speech import checked
+from rankwise.data.formats import format_names, get_format, suffixes_shown
 
 DATA_HELP = (
     f"Ranking data; formats by suffix: {suffixes_shown()}. All other files are LETOR text, "
     "`label qid:ID index:value ... # comment`, whose indices count from 1, or from 0 if a 0 occurs; - for text on "
-    "stdin. Rows with the same query id are one query."
+    "stdin, whose first bytes show its format. Rows with the same query id are one query."
 )
 Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file written by `rankwise train`.")]
@@ -55,3 +65,128 @@ Unjudged = Annotated[
 UnretrievedLast = Annotated[
     bool, typer.Option("--unretrieved-last", help="With --qrels: rank judged documents that are not in a run last.")
 ]
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Which columns of a table are what, and the format of the files; as `rankwise.read_data` takes them.
+
+    qid      None: all rows are one query
+    docid    None: a column called docid, if there is one
+    weight   None: a column called sample_weight, if there is one
+    format   None: by the suffix, or of a pipe by its first bytes
+    """
+
+    label: str = "label"
+    qid: str | None = "qid"
+    docid: str | None = None
+    weight: str | None = None
+    features: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    missing: float | None = None
+    format: str | None = None
+
+    @classmethod
+    def given(cls, options: dict[str, Any]) -> "Naming":
+        """By the values of the options, which are checked."""
+        from rankwise.data.columns import check_missing
+
+        checked("--missing", check_missing, options["missing"])
+        if options["format"] is not None:
+            checked("--from", get_format, options["format"])
+        lists = {name: checked(f"--{name}", _listed, options[name] or ()) for name in ("features", "ignore")}
+        return cls(
+            options["label"],
+            options["qid"] or None,
+            options["doc"],
+            options["weight"],
+            lists["features"] or None,
+            lists["ignore"],
+            options["missing"],
+            options["format"],
+        )
+
+
+def _listed(given: Sequence[str]) -> tuple[str, ...]:
+    """Names separated by commas; one that has a comma itself is in quotes, as in CSV."""
+    try:
+        cells = [cell for one in given for cell in next(csv.reader([one], strict=True), [])]
+    except csv.Error as error:
+        raise ValueError(f"a list of names cannot be read: {error}") from None
+    if not all(cell.strip() for cell in cells):
+        raise ValueError("a name is empty: give names separated by commas")
+    return tuple(cells)
+
+
+_NAMING: dict[str, Any] = {  # parameter -> (annotation, default)
+    "label": (Annotated[str, typer.Option(metavar="COLUMN", help="Of a table: the labels.")], "label"),
+    "qid": (
+        Annotated[str, typer.Option(metavar="COLUMN", help='The query ids; "" if all rows are one query.')],
+        "qid",
+    ),
+    "doc": (
+        Annotated[str | None, typer.Option(metavar="COLUMN", help="The document ids; a column docid if not given.")],
+        None,
+    ),
+    "features": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--features",
+                "--feature",
+                metavar="COLUMNS",
+                help="The features: names or patterns such as bm25_*, separated by commas; may be repeated. All other "
+                "columns if not given.",
+            ),
+        ],
+        None,
+    ),
+    "ignore": (
+        Annotated[list[str] | None, typer.Option(metavar="COLUMNS", help="Columns to leave out, likewise.")],
+        None,
+    ),
+    "weight": (
+        Annotated[
+            str | None,
+            typer.Option(metavar="COLUMN", help="Weights in a fit; a column sample_weight if not given."),
+        ],
+        None,
+    ),
+    "missing": (
+        Annotated[
+            float | None, typer.Option(metavar="X", help="The value of missing features; without it they are an error.")
+        ],
+        None,
+    ),
+    "format": (
+        Annotated[
+            str | None,
+            typer.Option("--from", metavar="FORMAT", help=f"The format of the data: {', '.join(format_names())}."),
+        ],
+        None,
+    ),
+}
+
+
+def naming_columns(function: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options that name columns, which it gets as its parameter `columns`.
+
+    An option that the command has for itself is not added.
+    """
+    own = signature(function).parameters
+    added = {name: one for name, one in _NAMING.items() if name not in own}
+
+    @functools.wraps(function)
+    def run(**options: Any) -> None:
+        defaults = {name: default for name, (_, default) in _NAMING.items()}
+        given = {name: options.pop(name) for name in added}
+        function(**options, columns=Naming.given(defaults | given))
+
+    parameters = [one for name, one in own.items() if name != "columns"]
+    parameters += [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in added.items()
+    ]
+    run.__signature__ = signature(function).replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.cli.model_options import DataFiles
-from rankwise.cli.options import Force, Labels, Model, Qrels, Rankers
+from rankwise.cli.options import Force, Labels, Model, Naming, Qrels, Rankers, naming_columns
 from rankwise.cli.speech import checked, command, doing, say
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ def weights(
 
 @plot.command()
 @command
+@naming_columns
 def margins(
+    columns: Naming,
     ranker: Annotated[str, typer.Argument(metavar="RANKER", help=RANKER_HELP)],
     output: Output,
     data: Labels = None,
@@ -88,13 +90,15 @@ def margins(
     from rankwise.cli.judging import Judge
     from rankwise.report import MarginDisplay
 
-    scored = Judge(data, qrels).scored(ranker)
+    scored = Judge(data, qrels, columns=columns).scored(ranker)
     _written(MarginDisplay.from_predictions(*scored, bins=bins), output, data_out)
 
 
 @plot.command()
 @command
+@naming_columns
 def cutoffs(
+    columns: Naming,
     rankers: Rankers,
     output: Output,
     data: Labels = None,
@@ -117,7 +121,7 @@ def cutoffs(
 
     ks = range(1, depth + 1)
     checked("--measure", lambda given: at_cutoffs(given, ks), measure)
-    judge = Judge(data, qrels)
+    judge = Judge(data, qrels, columns=columns)
     curves: dict[str, Floats] = {}
     for name, file in named(rankers).items():
         y, scores, qid = judge.scored(file)
@@ -128,7 +132,9 @@ def cutoffs(
 
 @plot.command()
 @command
+@naming_columns
 def differences(
+    columns: Naming,
     first: Annotated[str, typer.Argument(metavar="RANKER", help=RANKER_HELP)],
     other: Annotated[str, typer.Argument(metavar="RANKER", help="Another one.")],
     output: Output,
@@ -148,7 +154,7 @@ def differences(
     from rankwise.report import QueryDifferenceDisplay
 
     parsed = checked("--measure", metrics.parse, measure)
-    judge, files = Judge(data, qrels), named([first, other])
+    judge, files = Judge(data, qrels, columns=columns), named([first, other])
     a, b = (metrics.evaluate(*judge.scored(file), parsed) for file in files.values())
     one, two = files
     _written(QueryDifferenceDisplay.from_evaluations(a, b, str(parsed), (one, two)), output, data_out)
@@ -179,7 +185,9 @@ def path(
 
 @plot.command()
 @command
+@naming_columns
 def convergence(
+    columns: Naming,
     data: DataFiles,
     output: Output,
     solver: Annotated[
@@ -207,7 +215,7 @@ def convergence(
 
     given = {"C": C, "loss": loss, "tol": tol}
     rankers = {name: make_model("ranksvm", given | {"solver": name}, None) for name in solver or ["newton"]}
-    rows = read_data(data)
+    rows = read_data(data, columns=columns)
 
     def after(step: "Step") -> bool:
         stop_here()
@@ -216,7 +224,7 @@ def convergence(
     for name, ranker in rankers.items():
         with doing(f"training by {name}"):
             with warnings.catch_warnings(action="ignore"):  # two steps first, so that compilation is not timed
-                ranker.set_params(callback=lambda step: step.iteration > 0).fit(rows.X, rows.y, rows.qid)
-            ranker.set_params(callback=after).fit(rows.X, rows.y, rows.qid)
+                ranker.set_params(callback=lambda step: step.iteration > 0).fit(rows)
+            ranker.set_params(callback=after).fit(rows)
     quantity = "gradient_norm" if gradient else "relative_gap"
     _written(ConvergenceDisplay.from_estimators(rankers, quantity=quantity), output, data_out)

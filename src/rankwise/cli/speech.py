@@ -49,12 +49,12 @@ def answer_json(result: Json) -> None:
     answer(json.dumps(result, indent=1))
 
 
-def command(function: Callable[Options, None]) -> Callable[Options, None]:
-    """A command whose errors are one sentence and an exit code, never a traceback."""
+def command(function: Callable[Options, None], bad_data: int = BAD_DATA) -> Callable[Options, None]:
+    """A command whose errors are one sentence and the exit code `bad_data`, never a traceback."""
 
     @functools.wraps(function)
     def run(*args: Options.args, **options: Options.kwargs) -> None:
-        with one_sentence(), warnings.catch_warnings(), interruptible():
+        with one_sentence(bad_data), warnings.catch_warnings(), interruptible():
             warnings.showwarning = lambda message, *_, **__: say(f"rankwise: warning: {message}")
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             function(*args, **options)
@@ -63,7 +63,7 @@ def command(function: Callable[Options, None]) -> Callable[Options, None]:
 
 
 @contextmanager
-def one_sentence() -> Iterator[None]:
+def one_sentence(bad_data: int = BAD_DATA) -> Iterator[None]:
     """Errors raised inside become a sentence on stderr and an exit code."""
     try:
         yield
@@ -76,7 +76,7 @@ def one_sentence() -> Iterator[None]:
     except (ValueError, OSError, ImportError, MemoryError) as error:
         say(f"rankwise: {_sentence(error)}")
         _give_up_stdout()
-        raise SystemExit(BAD_DATA) from None
+        raise SystemExit(bad_data) from None
 
 
 def _give_up_stdout() -> None:
@@ -151,7 +151,7 @@ def shown_plainly(words: Sequence[str] = ()) -> Iterator[None]:
     except Exception as error:
         is_help = type(error).__name__ == "NoArgsIsHelpError"  # its message is the help, of many lines
         if hasattr(error, "format_message") and not is_help:  # a ClickException, click's or one of typer's own
-            cure = _several_in_one(getattr(error, "param", None), words)
+            cure = _several_in_one(getattr(error, "param", None), words) or _not_typed(error, words)
             vars(error)["message"] = visible(vars(error)["message"] + cure)
         raise
 
@@ -167,6 +167,14 @@ def _several_in_one(param: object, words: Sequence[str]) -> str:
     if not getattr(param, "multiple", False):
         return " (it takes one value; `rankwise tune` chooses among several)"
     return f" (repeat the option: {' '.join(f'{options[0]} {one}' for one in value.split(','))})"
+
+
+def _not_typed(error: Exception, words: Sequence[str]) -> str:
+    """Where a wrong value comes from, if not from the command line."""
+    param, context = getattr(error, "param", None), getattr(error, "ctx", None)
+    is_typed = any(word.partition("=")[0] in getattr(param, "opts", []) for word in words)
+    is_set = getattr(param, "name", None) in (getattr(context, "default_map", None) or {})
+    return " (set by --config or --like)" if is_set and not is_typed else ""
 
 
 def checked(option: str, read: Callable[[Given], Value], given: Given) -> Value:

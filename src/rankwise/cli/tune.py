@@ -1,14 +1,20 @@
 """The options of `rankwise tune`; its work is done in `rankwise.cli.tuning`."""
 
+import typer
+
 from rankwise.cli import model_options as given
-from rankwise.cli.options import Force, Jobs, Json
+from rankwise.cli.options import Force, Jobs, Json, Naming, naming_columns
+from rankwise.cli.settings import AllowChanges, Config, Like
 from rankwise.cli.speech import command
 
 
 @command
+@naming_columns
 def tune(
-    data: given.DataFiles,
+    ctx: typer.Context,
     output: given.ModelOut,
+    columns: Naming,
+    data: given.DataFilesOrNone = None,
     valid: given.JudgedBy = None,
     folds: given.Folds = None,
     model: given.TunedKind = "ranksvm",
@@ -31,6 +37,9 @@ def tune(
     seed: given.SeedOfFolds = 0,
     journal: given.JournalFile = None,
     names: given.NamesFile = None,
+    config: Config = None,
+    like: Like = None,
+    allow_changes: AllowChanges = False,
     float32: given.Float32 = False,
     jobs: Jobs = None,
     force: Force = False,
@@ -45,11 +54,12 @@ def tune(
     """
     from rankwise.cli import tuning
     from rankwise.cli.models import known_model
+    from rankwise.cli.runs import Run, data_files
 
     options = {"C": C, "alpha": alpha, "kernel": kernel, "gamma": gamma, "n_components": components, "loss": loss}
     options |= {"solver": solver, "tol": tol, "max_iter": max_iter, "scope": scope, "costs": costs}
     options |= {"normalize_pairs": normalize_pairs, "normalize": normalize}
     grid = {key: values for key, values in options.items() if values}
     request = tuning.Tuning(known_model(model), grid, measure, folds, seed, float32)
-    files = tuning.Files(data, valid, output, journal, names, force)
-    tuning.tune(request, files, tuning.Manner(rule, early_stopping, jobs), as_json)
+    files = tuning.Files(data_files(ctx, data), columns, valid, output, journal, names, force)
+    tuning.tune(request, files, tuning.Manner(rule, early_stopping, jobs), Run(ctx, files.data), as_json)

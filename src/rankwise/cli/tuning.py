@@ -5,7 +5,6 @@ Models that differ only in their strength of regularisation (C, or alpha) form a
 warm-start the rest of the path if the search is resumed.
 """
 
-import hashlib
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
@@ -18,16 +17,20 @@ from sklearn.base import clone
 from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_data
 from rankwise.cli.journal import Journal, check_journal, entry_of, known_cells
 from rankwise.cli.models import make_model
+from rankwise.cli.options import Naming
 from rankwise.cli.progress import progress_bar
+from rankwise.cli.runs import Run
 from rankwise.cli.speech import checked, counted, doing, say, stop_here
 from rankwise.cli.targets import check_distinct, check_target, check_unread
 from rankwise.cli.tuned import Family, best_of, rows_of, show, shown
 from rankwise.data.columns import ModelColumns
+from rankwise.data.fingerprint import content_hash, fingerprint
 from rankwise.data.records import RankingData
 from rankwise.estimators.ranksvm_path import GRID, fold_of, usual_grid
 from rankwise.foundation.outputs import check_writable
 from rankwise.metrics import Measure, default_measures
-from rankwise.model_io.files import is_model_file, save_model
+from rankwise.model_io.conversion import model_of
+from rankwise.model_io.files import is_model_file, write_model
 from rankwise.model_selection.choice import check_rule, end_of_grid
 from rankwise.model_selection.folds import Documents, Halves
 from rankwise.model_selection.search import Cell, Table, search
@@ -53,6 +56,7 @@ class Files:
     """The files of a tuning."""
 
     data: list[str]
+    columns: Naming
     valid: str | None
     output: str
     journal: str | None
@@ -63,8 +67,7 @@ class Files:
     def notes(self) -> str:
         return self.journal or self.output + ".journal"
 
-    def check(self) -> None:
-        reads = [*self.data, self.valid, self.names]
+    def check(self, reads: list[str]) -> None:
         check_distinct([self.output, self.notes])
         check_target(self.output, reads, self.force, is_model_file, "rankwise model")
         check_unread(self.notes, reads)
@@ -81,7 +84,7 @@ class Manner:
     jobs: int | None
 
 
-def tune(request: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
+def tune(request: Tuning, files: Files, manner: Manner, run: Run, as_json: bool) -> None:
     measures = parse_measures(None if request.measure is None else [request.measure])
     checked("--rule", check_rule, manner.rule)
     if files.output == "-":
@@ -89,20 +92,21 @@ def tune(request: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
     if files.valid is not None and request.folds is not None:
         raise typer.BadParameter("give --valid or --folds, not both", param_hint="--folds")
     families = _families(request, manner.jobs)
-    files.check()
-    data = read_data(files.data, dtype=np.float32 if request.float32 else None)
+    files.check(run.reads)
+    run.begin()
+    data = read_data(files.data, columns=files.columns, dtype=np.float32 if request.float32 else None)
     note_one_query(data.n_queries, len(data))
     names = names_for(data, files.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
-    valid = None if files.valid is None else read_data(files.valid, known)
+    valid = None if files.valid is None else read_data(files.valid, known, files.columns)
     if "C" not in request.grid:
         families = [_with_usual_grid(family, data) for family in families]
     halves = _halves(request, data, valid)
     measure = (measures or parse_measures(default_measures(data.y)))[0]
-    job = asdict(request) | {"data": _fingerprint(data), "valid": valid and _fingerprint(valid)}
+    job = asdict(request) | {"data": content_hash(data), "valid": valid and content_hash(valid)}
     with Journal(files.notes, job) as journal:
         try:
-            tables = _search(families, Documents(data.X, data.y, data.qid), halves, measure, journal, manner)
+            tables = _search(families, _documents(data), halves, measure, journal, manner)
         except KeyboardInterrupt:
             say(f"{counted(len(journal.entries), 'fits')} recorded in {journal.path}: give the same command to resume")
             raise
@@ -110,11 +114,13 @@ def tune(request: Tuning, files: Files, manner: Manner, as_json: bool) -> None:
         best = best_of(rows, manner.rule)
         with doing("fitting the chosen model to all the data"):
             chosen = clone(best.family.model).set_params(**{best.family.parameter: best.value})
-            chosen.fit(data.X, data.y, data.qid)
-        save_model(chosen, files.output, names, data.first_index)
+            chosen.fit(data.X, data.y, data.qid, data.weight)
+        fitted = replace(model_of(chosen, names, data.first_index), data=fingerprint(data, hashed=False))
+        write_model(run.recorded_in(fitted, request.seed), files.output)
         if files.journal is None:
             journal.remove()
     show(rows, best, str(measure), manner.rule, files.output, as_json)
+    run.compare(fitted)
     if note := end_of_grid(best.family.strength, best.family.values, best.value):
         say(f"note: {note}")
     if not as_json:
@@ -160,21 +166,15 @@ def _stop_between_steps(_: Step) -> None:
 
 def _halves(request: Tuning, data: RankingData, valid: RankingData | None) -> list[Halves]:
     """Documents to train and to evaluate on: the folds, or all of the data and the validation file."""
-    documents = Documents(data.X, data.y, data.qid)
+    documents = _documents(data)
     if valid is not None:
-        return [lambda: (documents, Documents(valid.X, valid.y, valid.qid))]
+        return [lambda: (documents, _documents(valid))]
     splits = splits_of(request.folds, data.X, data.y, data.qid, request.seed)
     return [partial(documents.halves, split) for split in splits]
 
 
-def _fingerprint(data: RankingData) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    X = data.X
-    for part in (X,) if isinstance(X, np.ndarray) else (X.data, X.indices, X.indptr):
-        digest.update(np.ascontiguousarray(part).view(np.uint8).data)
-    for column in (data.y, data.qid):
-        digest.update(f"{X.shape} {column.dtype}".encode() + column.tobytes())
-    return digest.hexdigest()
+def _documents(data: RankingData) -> Documents:
+    return Documents(data.X, data.y, data.qid, data.weight)
 
 
 def _search(

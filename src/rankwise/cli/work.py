@@ -18,10 +18,13 @@ from rankwise.cli.inputs import (
 )
 from rankwise.cli.judging import Judge
 from rankwise.cli.models import make_training
-from rankwise.cli.speech import Report, answer, answer_json, counted, doing, say, stop_here, table
+from rankwise.cli.options import Naming
+from rankwise.cli.runs import Run, origin
+from rankwise.cli.speech import BAD_DATA, Report, answer, answer_json, counted, doing, say, stop_here, table
 from rankwise.cli.targets import check_target
 from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns
+from rankwise.data.fingerprint import fingerprint
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.compiling import clock
@@ -45,7 +48,8 @@ class Training:
 
     model: str
     data: list[str]
-    output: str
+    columns: Naming
+    output: str | None
     options: Params
     normalize: str | None
     valid: str | None
@@ -53,29 +57,45 @@ class Training:
     names: str | None
     float32: bool
     force: bool
+    run: Run
 
-    def check_output(self) -> None:
-        reads = [*self.data, self.valid, self.names]
-        check_target(self.output, reads, self.force, is_model_file, "rankwise model")
+    def begin(self) -> None:
+        """Check the output before any work is done, and begin the record of the run."""
+        if self.output is not None:
+            check_target(self.output, self.run.reads, self.force, is_model_file, "rankwise model")
+        self.run.begin()
+
+    def write(self, model: Model) -> None:
+        """Write the model with the record of the run."""
+        if self.output is not None:
+            write_model(self.run.recorded_in(model, model.params.get("random_state")), self.output)
+
+    def end(self, model: Model) -> None:
+        """Of a repeated run, compare the models; if they differ and nothing was written, that is an error."""
+        if not self.run.compare(model) and self.output is None:
+            raise SystemExit(BAD_DATA)
 
 
 def train(request: Training, as_json: bool) -> None:
     measures = parse_measures(request.measures)
     training = make_training(request.model, request.options, request.normalize)
-    request.check_output()
-    data: RankingData | ChunkedData | None = left_on_disk(training, request.data)
+    request.begin()
+    data: RankingData | ChunkedData | None = left_on_disk(training, request.data, columns=request.columns)
     if data is None:
-        data = read_data(request.data, dtype=np.float32 if request.float32 else None)
+        data = read_data(request.data, columns=request.columns, dtype=np.float32 if request.float32 else None)
     names = names_for(data, request.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
-    evaluated = {"train": data} | ({} if request.valid is None else {"valid": read_data(request.valid, known)})
+    evaluated = {"train": data}
+    if request.valid is not None:
+        evaluated["valid"] = read_data(request.valid, known, request.columns)
     note_one_query(data.n_queries, len(data))
     began = clock()
     with doing("training") as progress:
         ranker = fitted(training, data, progress)
     seconds = clock() - began
     model = replace(ranker, columns=known) if isinstance(ranker, Model) else model_of(ranker, names, data.first_index)
-    write_model(model, request.output)
+    model = replace(model, data=fingerprint(data, hashed=False))
+    request.write(model)
     measures = measures or parse_measures(
         metrics.default_measures(np.concatenate([one.y for one in evaluated.values()]))
     )
@@ -85,6 +105,7 @@ def train(request: Training, as_json: bool) -> None:
     shape = {"documents": len(data), "queries": data.n_queries, "features": data.n_features}
     assert model.result is not None
     show_outcome(request, Outcome(model.result, shape, seconds, evaluations), as_json)
+    request.end(model)
 
 
 @dataclass(frozen=True)
@@ -114,7 +135,7 @@ def show_outcome(request: Training, outcome: Outcome, as_json: bool) -> None:
         report(f"{counted(rounds['rounds'], 'rounds')} of messages, {counted(rounds['bytes'], 'bytes')}")
     rows = [[name, *(f"{one[name]:.4f}" for one in evaluations.values())] for name in evaluations["train"]]
     report(table(rows, ["measure", *evaluations]))
-    if request.output != "-":
+    if request.output not in ("-", None):
         say(f"model written to {request.output}")
 
 
@@ -126,7 +147,7 @@ def fitted(
         return training.fit(data, follower(progress))
     assert isinstance(data, RankingData)
     follow(training, progress)
-    return training.fit(data.X, data.y, data.qid)
+    return training.fit(data.X, data.y, data.qid, data.weight)
 
 
 def follow(estimator: "BaseEstimator", progress: Report) -> None:
@@ -158,21 +179,31 @@ def evaluate(ranker: str, judge: Judge, names: list[str] | None, per_query: bool
 def inspect(model_file: str, top: int, as_json: bool) -> None:
     model = read_model(model_file)
     width, names = model.columns.n_features, model.columns.names
+    came = {"versions": model.versions, "data": model.data, "run": model.run}
     if not isinstance(model, LinearModel):
         size = f"a kernel model, which compares with {model.dual_coef.size:,} documents of {width:,} features"
+        if as_json:
+            answer_json({"kind": model.kind, "params": model.params, "normalize": _scaler(model)} | came)
+            return
         answer(f"{_signature(model)}: {size}: it has a weight per document and none per feature")
+        answer("\n".join(map(visible, origin(model))))
         return
     labels = [str(i + model.columns.first_index) for i in range(width)] if names is None else list(names)
-    scaler = None if model.scaling is None else model.scaling.name
+    scaler = _scaler(model)
     if as_json:
         params = {key: value for key, value in _params(model).items() if key not in ("callback", "costs")}
         weights = {labels[i]: float(model.coef[i]) for i in _largest(model.coef, top)}
-        answer_json({"kind": model.kind, "params": params, "normalize": scaler, "weights": weights})
+        answer_json({"kind": model.kind, "params": params, "normalize": scaler, "weights": weights} | came)
         return
     scaled = "" if scaler is None else f" after {scaler}"
     message = "" if model.result is None else f": {model.result.message}"  # partial_fit leaves none
     answer(visible(f"{_signature(model)}{scaled}, {width:,} features{message}"))
     answer(weight_table(model.coef, labels, top))
+    answer("\n".join(map(visible, origin(model))))
+
+
+def _scaler(model: Model) -> str | None:
+    return None if model.scaling is None else model.scaling.name
 
 
 def _params(model: LinearModel) -> Params:

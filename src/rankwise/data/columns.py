@@ -1,13 +1,12 @@
-"""Columns of ranking data: which column of a table is what, and in which order a model expects its features.
+"""Columns of ranking data: what a reader is told about them, and in which order a model expects its features.
 
 A column called f1, f2, ... has a number; LETOR text has numbers only. Data without names are counted in the model's own
 order. LETOR text and sparse data leave zeros out, so that their last columns may be missing; a table has every column.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -18,20 +17,23 @@ from rankwise.data.records import COMMENT, DOCUMENT, LABEL, QUERY, WEIGHT, Ranki
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.memory import check_dense_room
-from rankwise.foundation.names import by_number, feature_names, key, numbered
+from rankwise.foundation.names import by_number, feature_names
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-FILL_IN = "missing=0.0 in Python, or --missing 0 of `rankwise convert`, puts 0 for a missing feature"
-_COLUMNS_SHOWN = 8  # names of a table's columns in a message
+FILL_IN = "missing=0.0 in Python, or --missing 0, puts 0 for a missing feature"
 _NAMES_SHOWN = 4  # names of features in a message
-_LONGEST = 60  # characters of a column's name in a message
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The options of `read_data`, which are explained there, as every format's reader receives them."""
+    """The options of `read_data`, which are explained there, as every format's reader receives them.
+
+    known       the columns of the model that the data are for: a table that has all of them by name is read without its
+                other columns, of whatever type they are
+    on_unknown  is called with the names of these other columns, once or more often
+    """
 
     n_features: int | None = None
     dense: bool | None = None
@@ -46,7 +48,25 @@ class Reading:
     needs_labels: bool = True
     docid: str | None = None
     weight: str | None = None
+    ignore: Sequence[str] = ()
+    known: "Known | None" = None
+    on_unknown: Callable[[list[str]], None] | None = None
     unjudged: bool = False
+    keep_missing: bool = False
+
+    @property
+    def filler(self) -> float | None:
+        """What a missing feature becomes; None: it is an error."""
+        return np.nan if self.keep_missing else self.missing
+
+    @property
+    def takes_unlabelled(self) -> bool:
+        """Whether the label of a row may be missing, which is then NaN."""
+        return self.unjudged or self.keep_missing
+
+    def is_given(self, option: str) -> bool:
+        """Whether an option differs from its default."""
+        return bool(getattr(self, option) != getattr(Reading, option))
 
     @property
     def besides(self) -> tuple[str | None, ...]:
@@ -55,6 +75,11 @@ class Reading:
 
     def __post_init__(self) -> None:
         check_missing(self.missing)
+        if self.keep_missing and self.missing is not None:
+            raise ValueError(f"keep_missing=True and missing={self.missing} exclude each other: give one of them")
+        for name in ("features", "ignore"):
+            if isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} must be a list of names, got the text {getattr(self, name)!r}")
         if self.dtype is not None and np.dtype(self.dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype must be float32 or float64, got {np.dtype(self.dtype)}")
         if self.n_features is not None and self.n_features < 1:
@@ -73,67 +98,6 @@ def largest_number(dtype: DTypeLike) -> float:
     if np.dtype(dtype) == np.float32:
         return float(np.nextafter(2.0**128 - 2.0**103, 0))
     return float(np.finfo(np.float64).max)
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The places of the columns of a table; `names` is None if they only number the features from first_index on."""
-
-    label: int | None
-    qid: int | None
-    docid: int | None
-    weight: int | None
-    comment: int | None
-    features: tuple[int, ...]
-    names: tuple[str, ...] | None
-    first_index: int
-
-
-def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns:
-    """Which column of a table is what."""
-    places = {name: i for i, name in enumerate(header)}
-    if len(places) < len(header):
-        twice = next(name for name in header if list(header).count(name) > 1)
-        raise ValueError(f"{where} has two columns called {twice!r}: every column needs a name of its own")
-    label = places.get(reading.label)
-    if label is None and reading.needs_labels:
-        label = _place(places, reading.label, "label", "labels", where)
-    qid = None if reading.qid is None else _place(places, reading.qid, "qid", "query ids", where)
-    features: tuple[int, ...]
-    if reading.features is not None:
-        features = tuple(_place(places, name, "features", "a feature", where) for name in reading.features)
-        places = {name: i for name, i in places.items() if i not in features}  # a feature called docid is no id
-    docid = _place(places, reading.docid, "docid", "document ids", where) if reading.docid else places.get(DOCUMENT)
-    weight = _place(places, reading.weight, "weight", "weights", where) if reading.weight else places.get(WEIGHT)
-    comment = places.get(COMMENT)
-    if reading.features is None:
-        features = tuple(i for i in range(len(header)) if i not in (label, qid, docid, weight, comment))
-        if nameless := [i for i in features if not header[i].strip()]:
-            raise ValueError(
-                f"{where}: column {nameless[0] + 1} has no name, as an index has that pandas writes: "
-                "write the table with to_csv(index=False), or name the column"
-            )
-    names = [header[i] for i in features]
-    order = by_number(names) if reading.features is None else None  # the caller's order is kept
-    if order is not None:
-        features, names = tuple(features[i] for i in order), [names[i] for i in order]
-    kept, first_index = numbered(names)
-    return Columns(label, qid, docid, weight, comment if reading.comments else None, features, kept, first_index)
-
-
-def _place(places: dict[str, int], name: str, option: str, what: str, where: str) -> int:
-    if name in places:
-        return places[name]
-    shown = ", ".join(repr(one[:_LONGEST]) for one in list(places)[:_COLUMNS_SHOWN])
-    more = ", ..." if len(places) > _COLUMNS_SHOWN else ""
-    near = get_close_matches(key(name), {key(one): one for one in places}, 1)
-    meant = next((one for one in places if near and key(one) == near[0]), None)
-    if meant is None and len(places) == 1 and ";" in shown:
-        cure = "its columns are separated by ';': write commas, or read it by pandas.read_csv(sep=';') and from_frame"
-    else:
-        hint = f"did you mean {meant!r}? Name it" if meant is not None else "name the column"
-        cure = f"{hint} by {option}=NAME in Python, or write the file anew by `rankwise convert --{option} NAME`"
-    raise ValueError(f"{where} has no column {name!r} for {what} (its columns: {shown}{more}): {cure}")
 
 
 def plain_ids(texts: Array) -> Array:
@@ -215,7 +179,7 @@ def same_columns(data: Known, known: Known) -> bool:
         return False
     if data.names is None and (known.names is None or by_number(known.names) is None):
         return data.first_index == known.first_index
-    return _names(data) == _names(known)
+    return names_of(data) == names_of(known)
 
 
 def matched(data: RankingData, known: Known, where: str, *, zeros_left_out: bool | None = None) -> RankingData:
@@ -232,7 +196,7 @@ def matched(data: RankingData, known: Known, where: str, *, zeros_left_out: bool
 
 def unknown(data: Known, known: Known) -> list[str]:
     """The names of columns that a model does not know, if it finds all its own by name; it ignores them."""
-    wanted = set(_names(known)) if data.names is not None else set()
+    wanted = set(names_of(known)) if data.names is not None else set()
     return [name for name in data.names or () if name not in wanted] if wanted <= set(data.names or ()) else []
 
 
@@ -273,7 +237,7 @@ def _by_place(data: Known, known: Known, where: str, zeros_left_out: bool) -> ra
 def _by_name(data: Known, known: Known, where: str, zeros_left_out: bool) -> list[int]:
     if data.names is None and data.n_features > known.n_features:  # there may be billions: do not list their names
         raise _other_numbers(data, known, where)
-    own, place = _names(data), {name: i for i, name in enumerate(_names(known))}
+    own, place = names_of(data), {name: i for i, name in enumerate(names_of(known))}
     if known.names is None and by_number(own) is None:
         raise ValueError(
             f"{where} names its features {_listed(own)}, and the model knows numbers only: "
@@ -307,7 +271,8 @@ def _placed(X: "Array | csr_array", places: Sequence[int], n_features: int) -> "
     return wide
 
 
-def _names(known: Known) -> list[str]:
+def names_of(known: Known) -> list[str]:
+    """The names of the columns, f1, f2, ... if they have numbers only."""
     return feature_names(known.n_features, known.first_index) if known.names is None else list(known.names)
 
 

@@ -1,7 +1,6 @@
 """CSV and TSV: a header, then one row per document. Numbers are read exactly as Python's float reads them.
 
-A stream is read in pieces of whole lines, and the chunks of a piece in parallel, so a cell cannot hold a line end. The
-kernels are at the end.
+A stream is read in pieces of whole rows, and the chunks of a piece in parallel. The kernels are at the end.
 """
 
 import csv
@@ -13,7 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankwise.data.columns import FILL_IN, Columns, Reading, find_columns, largest_number, plain_ids
+from rankwise.data.columns import FILL_IN, Reading, largest_number, plain_ids
+from rankwise.data.csv_rows import QUOTE, restored, whole_rows
+from rankwise.data.header import Columns, find_columns, no_numbers
 from rankwise.data.reading_kernels import (
     EXACT,
     HARD,
@@ -39,14 +40,12 @@ FAULT, PLACE, COLUMN, N_HARD, N_NOTES = range(5)
 # kinds of fault
 NONE, CELLS, NUMBER, MISSING, TOO_LARGE, OPEN_QUOTE, NO_ID, INEXACT_LABEL = range(-1, 7)
 
-_QUOTE = ord('"')
+_SEPARATORS = ",;\t"
 _N, _A, _U, _L, _O, _E = (ord(c) for c in "nauloe")
 _SHOWN = 40  # bytes of a cell that a message shows
 _EXPECTED = {
-    NUMBER: "a finite number (features=[...] in Python, or --feature NAME once per column of `rankwise "
-    "convert`, takes the columns named and leaves out the others)",
     MISSING: f"a number ({FILL_IN})",
-    OPEN_QUOTE: "a quote that is closed on the same line",
+    OPEN_QUOTE: "a quote that is closed at the end of a cell",
     NO_ID: "an id: every row needs one",
     INEXACT_LABEL: "a label that float64 holds exactly: an integer beyond 2^53 is rounded, and different "
     "labels could become equal (only their order within a query counts: write ranks instead)",
@@ -88,14 +87,16 @@ class _Layout:
 
 
 def csv_blocks(source: Source, reading: Reading, separator: str) -> Iterator[RankingData]:
-    """The rows of a table, a piece at a time."""
+    """The rows of a table, a piece at a time; `separator` is the usual one, and the header may show another."""
     layout, name = None, name_of(source)
     with ExitStack() as closing:
-        for text in streamed(opened(source, closing), name):
+        texts = streamed(opened(source, closing), name)
+        for text in texts:
             if layout is None:
                 end = text.data.find(b"\n", text.start) + 1 or len(text.data)
                 layout = _layout(text.data[text.start : end], name, reading, separator)
                 text = replace(text, start=end, first_line=text.first_line + 1)
+            text = whole_rows(text, texts, layout.rules.separator)
             chunks = list(text.chunks())
             counts = share(lambda chunk: _count_rows(chunk.load()), chunks, layout.n_threads)
             if sum(counts):
@@ -109,8 +110,9 @@ def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout
         raise ValueError(
             f"{name}, line 1: the header holds a line end CR, expected LF or CR LF at the end of every line"
         )
+    separator = next((one for one in (separator, *_SEPARATORS) if _separates(one, text, reading)), separator)
     try:
-        header = next(csv.reader([text], delimiter=separator, strict=True), [])
+        header = _cells(text, separator)
     except csv.Error as error:
         raise ValueError(f"{name}, line 1: the header cannot be read: {error}") from None
     columns = find_columns(header, reading, name)
@@ -125,10 +127,22 @@ def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout
     ):
         if place is not None:
             roles[place] = role
-    missing = 0.0 if reading.missing is None else float(reading.missing)
+    missing = 0.0 if reading.filler is None else float(reading.filler)
     largest = largest_number(reading.dtype or np.float64)
-    rules = Rules(roles, ord(separator), largest, missing, reading.missing is not None, reading.unjudged)
+    rules = Rules(roles, ord(separator), largest, missing, reading.filler is not None, reading.takes_unlabelled)
     return _Layout(header, columns, rules, thread_count(reading.n_jobs))
+
+
+def _separates(separator: str, header: str, reading: Reading) -> bool:
+    """Whether the header, cut by this separator, has one of the columns that are no features."""
+    try:
+        return bool(set(_cells(header, separator)) & set(reading.besides))
+    except csv.Error:
+        return False
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    return next(csv.reader([line], delimiter=separator, strict=True), [])
 
 
 def _check_cells(chunks: list[Chunk], rows: int, layout: _Layout) -> None:
@@ -201,6 +215,9 @@ def _fill_chunk(chunk: Chunk, row: int, arrays: Arrays, layout: _Layout) -> Valu
 
 def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) -> ValueError:
     number, begin, line = chunk.text.line_at(chunk.offset + place)
+    before = chunk.text.data[chunk.text.start : begin]
+    number += restored(chunk.text, before).count(b"\n") - before.count(b"\n")
+    line = restored(chunk.text, line)
     where = f"{chunk.text.name}, line {number}"
     separator = chr(layout.rules.separator)
     if kind == CELLS:
@@ -212,8 +229,9 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
         is_single = layout.rules.largest < largest_number(np.float64) and what is None
         expected = f"a number that {'float32' if is_single else 'float64'} can hold"
     else:
-        is_number = what is not None and kind in (NUMBER, MISSING)
-        expected = f"a {what}: a finite number" if is_number else _EXPECTED[kind]
+        expected = _EXPECTED.get(kind, f"a finite number: {no_numbers(layout.header[column])}")
+        if what is not None and kind in (NUMBER, MISSING):
+            expected = f"a {what}: a finite number"
     found_text = cell.decode(errors="backslashreplace")
     return ValueError(f"{where}, column {layout.header[column]!r}: found {found_text!r}, expected {expected}")
 
@@ -231,7 +249,7 @@ def _texts(chunks: list[Chunk], places: list[Array]) -> tuple[list[str], Array]:
     lengths: list[Array] = []
     for chunk, of_rows in zip(chunks, places, strict=True):
         codes, first = byte_runs(chunk.load(), of_rows)
-        texts += [one.decode(errors="backslashreplace") for one in codes]
+        texts += [restored(chunk.text, one).decode(errors="backslashreplace") for one in codes]
         lengths.append(np.diff(first, append=len(of_rows)))
     return [_unquoted(one) if one[:1] == '"' else one for one in texts], np.concatenate(lengths)
 
@@ -292,12 +310,12 @@ def fill(text: Array, row: int, arrays: Arrays, rules: Rules, hard: Array, notes
 @kernel
 def _cell(text: Array, at: int, separator: int) -> tuple[int, int]:
     """(end of the cell, place of the separator or line end after it); the end is -1 if a quote is not closed."""
-    if text[at] == _QUOTE:
+    if text[at] == QUOTE:
         at += 1
-        while text[at] != _QUOTE or text[at + 1] == _QUOTE:
+        while text[at] != QUOTE or text[at + 1] == QUOTE:
             if text[at] == NEWLINE:
                 return -1, at
-            at += 2 if text[at] == _QUOTE else 1
+            at += 2 if text[at] == QUOTE else 1
         at += 1
     while text[at] != separator and text[at] != NEWLINE:
         at += 1
@@ -348,7 +366,7 @@ def _keep(
 @kernel
 def _inside(text: Array, begin: int, end: int) -> tuple[int, int]:
     """A number's cell without quotes and spaces."""
-    if end - begin >= 2 and text[begin] == _QUOTE and text[end - 1] == _QUOTE:
+    if end - begin >= 2 and text[begin] == QUOTE and text[end - 1] == QUOTE:
         begin, end = begin + 1, end - 1
     while begin < end and text[begin] == SPACE:
         begin += 1

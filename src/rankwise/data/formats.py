@@ -5,12 +5,15 @@ This module is imported for help texts: it must not import NumPy.
 """
 
 import os
+import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from rankwise.foundation.compression import COMPRESSED
 from rankwise.foundation.names import one_of
@@ -24,7 +27,8 @@ if TYPE_CHECKING:
 
 Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, rows in all (None if not known yet)
 
-DEFAULT = "letor"  # of pipes, of open files, and of files whose suffix is not registered
+DEFAULT = "letor"  # of open files, and of files whose suffix is not registered
+_HEAD = 1 << 10  # bytes of a pipe that show its format
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Format:
     write      (target, data) -> None
     is_text    whether pipes and open files can be read and written, and files can be compressed (.gz, .bz2, .xz, .zst)
     is_indexed  whether features have numbers and zeros may be left out, as in LETOR text
+    has_columns  whether labels, ids, weights and features are columns that can be named
     requires   (module, what pip installs to have it), if the format needs a package
     is_folder  (path) -> whether a folder holds data of this format
     split      (path) -> parts of a path that `read` takes and that workers of a cluster read separately
@@ -66,6 +71,7 @@ class Format:
     write: "Callable[[Any, RankingData], None] | None" = None
     is_text: bool = False
     is_indexed: bool = False
+    has_columns: bool = True
     requires: tuple[str, str] | None = None
     is_folder: Callable[[Path], bool] | None = None
     split: Callable[[Path], Sequence[object]] | None = None
@@ -131,7 +137,12 @@ def get_format(name: str) -> Format:
 
 
 def format_of(target: "Source", writing: bool = False) -> Format:
-    """The format of a path by its suffix. Without a registered suffix it is LETOR text, but only for reading."""
+    """The format of a path by its suffix. Without a registered suffix it is LETOR text, but only for reading.
+
+    Standard input ("-") shows its format by its first bytes.
+    """
+    if str(target) == "-" and not writing:
+        return _FORMATS[_begun_as(_first_bytes(sys.stdin.buffer))]
     if not isinstance(target, str | os.PathLike) or str(target) == "-":
         return _FORMATS[DEFAULT]
     path = Path(target)
@@ -144,6 +155,27 @@ def format_of(target: "Source", writing: bool = False) -> Format:
         cure = "give another name, or format=NAME (--to NAME of `rankwise convert`)"
         raise ValueError(f"{target}: {suffix} is the suffix of no known format (known: {known}): {cure}")
     return format or _FORMATS[DEFAULT]
+
+
+def _first_bytes(file: IO[bytes]) -> bytes:
+    """Some bytes, at least one unless the file is empty, which are not taken from it."""
+    try:
+        if isinstance(file, BufferedReader):
+            return file.peek(1)
+        place = file.tell()
+        head = file.read(_HEAD)
+        file.seek(place)
+        return head
+    except OSError:  # told when the data are read
+        return b""
+
+
+def _begun_as(head: bytes) -> str:
+    """The format of a text: JSON lines begin with an object, a table with a name, LETOR text with a number."""
+    sign = head.removeprefix(BOM_UTF8).lstrip()[:1]
+    if sign in (b"{", b"["):
+        return "jsonl"
+    return "csv" if sign.isalpha() or sign in (b'"', b"'", b"_") or sign > b"\x7f" else DEFAULT
 
 
 def _by_suffix(suffix: str) -> Format | None:
@@ -175,17 +207,24 @@ def read_data(source: "Source | Sequence[Source]", *, format: str | None = None,
     format  the name of the format, if the suffix does not give it: letor, csv, tsv, parquet, npz, chunks, ...
 
     Options are those of `read_letor` (n_features, dense, dtype, missing, zero_based, comments, n_jobs). Without a dtype
-    numbers keep the type in which they are stored, and text is read as float64. In tables, `label` and `qid` name the
-    columns of the labels and query ids (qid=None: all rows are one query), and `features` those of X, in this order;
-    without it they are all others, except one called comment. A column f1, f2, ... has a number rather than a name.
+    numbers keep the type in which they are stored, and text is read as float64. The columns of tables are named by
+
+    label, qid     labels and query ids (qid=None: all rows are one query)
+    docid, weight  document ids and weights; None: columns called docid and sample_weight, if there are any
+    features       the columns of X, in this order, by name or by patterns such as "bm25_*"; None: all others, except
+                   one called comment. A column f1, f2, ... has a number rather than a name
+    ignore         columns to leave out, likewise
+
     With needs_labels=False a table may lack the labels, as one to predict on does: y is then 0. With unjudged=True the
-    rows of a table may lack theirs: y is NaN there, and `evaluate` and `compare` have an option for its value.
+    rows of a table may lack theirs: y is NaN there, and `evaluate` and `compare` have an option for its value. With
+    keep_missing=True missing features are NaN too, instead of an error: `rankwise.check` counts them.
     """
     from rankwise.data.columns import Reading, finished
     from rankwise.data.records import joined
 
     reading = Reading(**options)
     sources, chosen = sources_of(source, format)
+    _check_naming(chosen, reading, sources)
     if chosen.read_all is not None:
         return chosen.read_all(sources, reading)
     blocks = list(_blocks(sources, chosen, reading))
@@ -212,6 +251,7 @@ def stream_data(
 
     reading = Reading(**options | {"comments": False})
     sources, chosen = sources_of(source, format)
+    _check_naming(chosen, reading, sources)
     if chosen.stream_all is not None:
         yield from chosen.stream_all(sources, reading, progress)
         return
@@ -220,6 +260,15 @@ def stream_data(
         yield finished(block, reading, ", ".join(map(str, sources)))
         done += len(block)
         progress(done, None)
+
+
+def _check_naming(format: Format, reading: "Reading", sources: "list[Source]") -> None:
+    """Raise an error if columns are named where there are none; data for a model take what they have."""
+    named = [one for one in ("label", "qid", "docid", "weight", "features", "ignore") if reading.is_given(one)]
+    if named and not format.has_columns and reading.known is None:
+        which = ", ".join(map(str, sources))
+        cure = "only tables (CSV, TSV, JSON lines, Parquet) have columns to choose by name"
+        raise ValueError(f"{which}: {', '.join(named)} cannot be given for the format {format.name!r}: {cure}")
 
 
 def _blocks(sources: "list[Source]", format: Format, reading: "Reading") -> "Iterator[RankingData]":
@@ -258,6 +307,7 @@ register_format(
         write=_later("text_writer:write_letor"),
         is_text=True,
         is_indexed=True,
+        has_columns=False,
         read_all=_later("letor:letor_data"),
         stream_all=_later("letor:letor_stream"),
     )
@@ -282,6 +332,16 @@ register_format(
 )
 register_format(
     Format(
+        "jsonl",
+        (".jsonl", ".ndjson"),
+        _later("json_lines:json_blocks"),
+        _later("json_lines:write_json"),
+        is_text=True,
+        read_all=_later("json_lines:json_data"),
+    )
+)
+register_format(
+    Format(
         "parquet",
         (".parquet", ".pq"),
         _later("frame:parquet_blocks"),
@@ -291,13 +351,14 @@ register_format(
         split=_later("frame:parquet_files"),
     )
 )
-register_format(Format("npz", (".npz",), _later("npz:npz_blocks"), _later("npz:write_npz")))
+register_format(Format("npz", (".npz",), _later("npz:npz_blocks"), _later("npz:write_npz"), has_columns=False))
 register_format(
     Format(
         "chunks",
         (".chunks",),
         _later("chunks:chunk_blocks"),
         _later("chunk_writer:write_chunks"),
+        has_columns=False,
         is_folder=lambda path: (path / "manifest.json").exists(),
         split=_later("chunks:list_chunks"),
         on_disk=OnDisk(

@@ -50,18 +50,31 @@ def from_frame(
     docid: str | None = None,
     weight: str | None = None,
     features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
     missing: float | None = None,
+    keep_missing: bool = False,
 ) -> RankingData:
     """RankingData of a DataFrame: of pandas, or with pyarrow of Polars and any other library that speaks Arrow.
 
     label, qid  the columns of the labels and of the query ids; qid=None: all rows are one query
     docid       the column of the document ids; None: one called `docid`, if there is one
     weight      the column of the documents' weights in a fit; None: one called `sample_weight`, if there is one
-    features    the columns of X, in this order; None: all others, except one called `comment`, which becomes comments
+    features    the columns of X, in this order, by name or by patterns such as "bm25_*"; None: all others, except one
+                called `comment`, which becomes comments
+    ignore      columns to leave out, likewise
     missing     the value that replaces a missing feature; None: a missing feature is an error
+    keep_missing  missing features and labels are NaN instead of an error, so that `rankwise.check` can count them
     """
     reading = Reading(
-        label=label, qid=qid, docid=docid, weight=weight, features=features, missing=missing, comments=True
+        label=label,
+        qid=qid,
+        docid=docid,
+        weight=weight,
+        features=features,
+        ignore=ignore,
+        missing=missing,
+        comments=True,
+        keep_missing=keep_missing,
     )
     pandas = sys.modules.get("pandas")
     table: Table
@@ -92,12 +105,14 @@ class ArrowTable:
     """The columns of an Arrow table, without those that hold the index of a pandas DataFrame."""
 
     table: "pa.Table | pa.RecordBatch"
+    first_row: int = 0
 
     @classmethod
-    def of(cls, table: "pa.Table | pa.RecordBatch", reading: Reading) -> "ArrowTable":
+    def of(cls, table: "pa.Table | pa.RecordBatch", reading: Reading, first_row: int = 0) -> "ArrowTable":
         kept = reading.besides
         index = (table.schema.pandas_metadata or {}).get("index_columns", [])
-        return cls(table.select([name for name in table.column_names if name not in index or name in kept]))
+        names = [name for name in table.column_names if name not in index or name in kept]
+        return cls(table.select(names), first_row)
 
     @property
     def header(self) -> list[str]:
@@ -106,6 +121,9 @@ class ArrowTable:
     @property
     def n_rows(self) -> int:
         return int(self.table.num_rows)
+
+    def place(self, row: int) -> str:
+        return f"row {self.first_row + row}"
 
     @property
     def known(self) -> bytes:
@@ -189,9 +207,11 @@ def parquet_blocks(source: FileName, reading: Reading) -> Iterator[RankingData]:
         path.stat()  # a missing file is an error of the system, which is shorter than Arrow's
         try:
             with unchanged(path), parquet.ParquetFile(path) as file:
+                row = 0
                 for batch in file.iter_batches(batch_size=_BATCH):
                     whole = batch.replace_schema_metadata(file.schema_arrow.metadata)
-                    yield from_table(ArrowTable.of(whole, reading), reading, str(path))
+                    yield from_table(ArrowTable.of(whole, reading, row), reading, str(path))
+                    row += batch.num_rows
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError, OSError) as error:
             if getattr(error, "errno", None) is not None:  # of the system; Arrow raises OSError without a number
                 raise

@@ -90,16 +90,10 @@ def read_letor(
 
 def letor_data(sources: list[Source], reading: Reading) -> RankingData:
     """Ranking text by the options of `read_data`, of which those for tables do not matter here."""
-    return read_letor(
-        sources,
-        n_features=reading.n_features,
-        dense=reading.dense,
-        dtype=reading.dtype or np.float64,
-        missing=reading.missing,
-        zero_based=reading.zero_based,
-        comments=reading.comments,
-        n_jobs=reading.n_jobs,
-    )
+    dtype = _checked_dtype(reading.dtype or np.float64, reading.missing)
+    zero_based, n_threads = counts_from(reading.zero_based, reading.n_features), thread_count(reading.n_jobs)
+    options = Options(reading.n_features, reading.dense, dtype, reading.filler, reading.comments, n_threads, zero_based)
+    return _read(sources, options)
 
 
 def _checked_dtype(dtype: DTypeLike, missing: float | None) -> np.dtype:
@@ -232,7 +226,7 @@ def letor_stream(sources: list[Source], reading: Reading, progress: Progress) ->
     before = [status_of(path) for path in paths]
     shape = _shape(paths, reading, n_threads, progress)
     dtype = np.dtype(reading.dtype or np.float64)
-    options = Options(reading.n_features, shape.dense, dtype, reading.missing, False, n_threads, shape.zero_based)
+    options = Options(reading.n_features, shape.dense, dtype, reading.filler, False, n_threads, shape.zero_based)
     seen = Seen()
     done = 0
     for text in _texts(sources):
@@ -250,7 +244,7 @@ def _read_once(sources: list[Source], reading: Reading, progress: Progress) -> I
     zero_based = counts_from(reading.zero_based, reading.n_features)
     dtype = np.dtype(reading.dtype or np.float64)
     n_threads = thread_count(reading.n_jobs)
-    options = Options(reading.n_features, reading.dense, dtype, reading.missing, False, n_threads, zero_based)
+    options = Options(reading.n_features, reading.dense, dtype, reading.filler, False, n_threads, zero_based)
     n_lines = max(1, BLOCK_VALUES // (reading.n_features or 1)) if reading.dense else sys.maxsize
     seen = Seen()
     done = 0

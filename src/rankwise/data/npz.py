@@ -103,7 +103,8 @@ def _read(path: Path, reading: Reading) -> RankingData:
     try:
         with np.errstate(over="ignore"):  # of a longer float; what becomes infinite is refused
             data = _from_npz(arrays)
-        check_finite(data)
+        if not reading.keep_missing:
+            check_finite(data)
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"{path} holds no ranking data, or is damaged: {error}") from None
     return finished(data, reading, str(path))

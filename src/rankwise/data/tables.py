@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwise.data.columns import FILL_IN, Reading, find_columns
-from rankwise.data.records import ATTRIBUTES, DOCUMENT, INDICES, VALUES, WEIGHT, RankingData
+from rankwise.data.columns import FILL_IN, Reading
+from rankwise.data.header import find_columns, no_numbers
+from rankwise.data.records import ATTRIBUTES, INDICES, VALUES, RankingData
 from rankwise.foundation.arrays import Array, Floats, exact
 from rankwise.foundation.strict_json import Rule, check_object, is_count, is_list_of, is_text, parse_json
 from rankwise.pairs.queries import one_column
@@ -55,6 +56,7 @@ class Table(Protocol):
     def n_rows(self) -> int: ...
     @property
     def known(self) -> bytes: ...  # what was stored with a table of sparse rows, as JSON
+    def place(self, row: int) -> str: ...  # of a row, for messages
     def numbers(self, i: int) -> Numbers: ...
     def ids(self, i: int) -> tuple[ArrayLike, Array | None]: ...
     def texts(self, i: int) -> list[str]: ...
@@ -66,18 +68,20 @@ def from_table(table: Table, reading: Reading, where: str) -> RankingData:
     """RankingData of a table; `where` names it in messages."""
     header = table.header
     sparse = all(name in header and table.is_lists(header.index(name)) for name in (INDICES, VALUES))
+    if sparse and reading.features is not None:
+        raise ValueError(f"{where} holds sparse rows, whose features cannot be chosen: leave out --features")
     columns = find_columns(header, replace(reading, features=()) if sparse else reading, where)
     y = np.zeros(table.n_rows)
     if columns.label is not None:
-        y = _labels(table.numbers(columns.label), f"{where}, column {reading.label!r}", reading.unjudged)
+        y = _labels(table, columns.label, reading, where)
     qid = np.zeros(len(y), np.int64)
     if columns.qid is not None:
-        qid = _ids(table, columns.qid, f"{where}, column {reading.qid!r}", "query id")
+        qid = _ids(table, columns.qid, where, "query id")
     docid = weight = comments = None
     if columns.docid is not None:
-        docid = _ids(table, columns.docid, f"{where}, column {reading.docid or DOCUMENT!r}", "document id")
+        docid = _ids(table, columns.docid, where, "document id")
     if columns.weight is not None:
-        weight = _complete(table.numbers(columns.weight), f"{where}, column {reading.weight or WEIGHT!r}", "weight")
+        weight = _complete(table.numbers(columns.weight), table, columns.weight, where, "weight")
     if columns.comment is not None:
         comments = np.array(table.texts(columns.comment), dtype=object)
     if sparse:
@@ -88,33 +92,38 @@ def from_table(table: Table, reading: Reading, where: str) -> RankingData:
     return RankingData(X, y, qid, comments, columns.first_index, columns.names, docid, weight)
 
 
-def _labels(column: Numbers, where: str, unjudged: bool) -> Floats:
-    """Labels; with `unjudged` missing ones are NaN, otherwise they are an error."""
-    if not unjudged or not column.is_numeric:
-        return _complete(column, where, "label")
+def _labels(table: Table, i: int, reading: Reading, where: str) -> Floats:
+    """Labels. With `unjudged` missing ones are NaN; with `keep_missing` these are, and infinite ones are kept."""
+    column = table.numbers(i)
+    if reading.keep_missing:
+        return _filled(column, np.nan, table, i, where, np.dtype(np.float64))
+    if not reading.unjudged or not column.is_numeric:
+        return _complete(column, table, i, where, "label")
     lacking = column.values != column.values
     lacking = lacking if column.missing is None else lacking | column.missing
     present = replace(column, values=np.where(lacking, 0, column.values), missing=None)
-    return np.where(lacking, np.nan, _complete(present, where, "label"))
+    return np.where(lacking, np.nan, _complete(present, table, i, where, "label"))
 
 
-def _complete(column: Numbers, where: str, what: str) -> Floats:
+def _complete(column: Numbers, table: Table, i: int, where: str, what: str) -> Floats:
     """Labels or weights, of which none may be missing."""
-    if column.missing is not None:
-        raise ValueError(f"{where}: row {_first(column.missing)} has no {what}: every row needs one")
-    numbers = _filled(column, None, where, np.dtype(np.float64))
-    exact(column.values, where)
+    _refuse_missing(column.missing, table, i, where, what)
+    numbers = _filled(column, None, table, i, where, np.dtype(np.float64))
+    exact(column.values, f"{where}, column {table.header[i]!r}")
     return numbers
+
+
+def _refuse_missing(missing: Array | None, table: Table, i: int, where: str, what: str) -> None:
+    if missing is not None:
+        row = table.place(_first(missing))
+        raise ValueError(f"{where}, column {table.header[i]!r}: {row} has no {what}: every row needs one")
 
 
 def _dense(table: Table, features: Sequence[int], reading: Reading, where: str) -> Array:
     columns = [table.numbers(i) for i in features]
     single = bool(columns) and all(one.values.dtype in (np.float32, np.float16) for one in columns)
     X = np.empty((table.n_rows, len(features)), np.float32 if single else np.float64)
-    filled = [
-        _filled(one, reading.missing, f"{where}, column {table.header[i]!r}", X.dtype)
-        for i, one in zip(features, columns, strict=True)
-    ]
+    filled = [_filled(one, reading.filler, table, i, where, X.dtype) for i, one in zip(features, columns, strict=True)]
     for start in range(0, table.n_rows, _ROWS):
         rows = slice(start, start + _ROWS)
         for j, column in enumerate(filled):
@@ -135,7 +144,7 @@ def _sparse(table: Table, known_width: int | None, reading: Reading, where: str)
     if not np.array_equal(starts, value_starts):
         raise ValueError(f"{where}: {INDICES!r} and {VALUES!r} must hold lists of equal length, row by row")
     dtype = np.dtype(np.float32 if values.values.dtype == np.float32 else np.float64)
-    numbers = _filled(values, reading.missing, f"{where}, column {VALUES!r}", dtype)
+    numbers = _filled(values, reading.filler, table, table.header.index(VALUES), where, dtype)
     columns = indices.values
     if columns.dtype.kind not in "iu" or indices.missing is not None:
         raise ValueError(f"{where}, column {INDICES!r} holds {indices.kind}, expected whole numbers")
@@ -148,30 +157,33 @@ def _sparse(table: Table, known_width: int | None, reading: Reading, where: str)
     return matrix
 
 
-def _filled(column: Numbers, missing: float | None, where: str, dtype: np.dtype) -> Array:
-    """The numbers in this type, missing ones replaced; an error if one is not finite or missing without replacement."""
+def _filled(column: Numbers, missing: float | None, table: Table, i: int, where: str, dtype: np.dtype) -> Array:
+    """The numbers in this type, missing ones replaced; an error if one is not finite or missing without replacement.
+
+    If NaN replaces missing ones, no number is an error.
+    """
+    where = f"{where}, column {table.header[i]!r}"
     if not column.is_numeric:
-        raise ValueError(f"{where} holds {column.kind}, expected numbers: leave it out, or make numbers of it")
+        raise ValueError(f"{where} holds {column.kind}, expected numbers: {no_numbers(table.header[i])}")
     if column.missing is not None and missing is None:
-        raise ValueError(f"{where}: row {_first(column.missing)} has no number: {FILL_IN}")
+        raise ValueError(f"{where}: {table.place(_first(column.missing))} has no number: {FILL_IN}")
     numbers: Array = np.asarray(column.values, dtype)
     if missing is not None:
         lacking = np.isnan(numbers) if column.missing is None else column.missing | np.isnan(numbers)
         numbers = np.where(lacking, dtype.type(missing), numbers) if lacking.any() else numbers
-    if not np.isfinite(numbers).all():
+    if not (np.isfinite(numbers).all() or (missing is not None and np.isnan(missing))):
         row = _first(~np.isfinite(numbers))
-        raise ValueError(f"{where}: row {row} holds {numbers[row]}, expected a finite number")
+        raise ValueError(f"{where}: {table.place(row)} holds {numbers[row]}, expected a finite number")
     return numbers
 
 
 def _ids(table: Table, i: int, where: str, what: str) -> Array:
     given, missing = table.ids(i)
-    if missing is not None:
-        raise ValueError(f"{where}: row {_first(missing)} has no {what}: every row needs one")
+    _refuse_missing(missing, table, i, where, what)
     try:
         ids = one_column(given, table.n_rows, table.header[i])
     except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+        raise ValueError(f"{where}, column {table.header[i]!r}: {error}") from None
     fits = ids.dtype.kind in "iu" and not (ids.dtype == np.uint64 and ids.size and ids.max() > 2**63 - 1)
     return ids.astype(np.int64) if fits else ids
 
@@ -222,6 +234,9 @@ class PandasTable:
     @property
     def n_rows(self) -> int:
         return len(self.frame)
+
+    def place(self, row: int) -> str:
+        return f"row {row}"
 
     @property
     def known(self) -> bytes:

@@ -34,7 +34,7 @@ _SMALL = 10**6  # cells that are always accepted
 Block = Callable[[], bytes]
 
 
-def _write_text(target: Target, blocks: Iterable[Block], first: bytes = b"") -> None:
+def write_text(target: Target, blocks: Iterable[Block], first: bytes = b"") -> None:
     """Write `first` and then the blocks, which are made in parallel, to a path, "-" or an open file."""
     n_threads = thread_count()
     with ExitStack() as closing:
@@ -108,7 +108,7 @@ def write_letor(
     if not len(record):
         raise ValueError("there are no rows to write")
     heads, tails = _heads(record, has_qid), _tails(record)
-    _write_text(target, _letor_blocks(record, heads, tails))
+    write_text(target, _letor_blocks(record, heads, tails))
 
 
 def _record(
@@ -198,11 +198,7 @@ def _kept(n_columns: int, base: int | None) -> Array:
 
 def write_csv(target: Target, data: RankingData, separator: str) -> None:
     """Write a table. Sparse data get a cell for every zero; they are refused if nearly all cells would be zeros."""
-    cells = len(data) * data.n_features
-    if not isinstance(data.X, np.ndarray) and cells > max(_SMALL, _CELLS_PER_VALUE * data.X.nnz):
-        raise ValueError(
-            f"CSV has a cell for every zero, here {cells:,} for {data.X.nnz:,} values: write Parquet, NPZ or LETOR text"
-        )
+    refuse_zeros(data, "CSV")
     check_finite(data)
     besides, befores = _before_features(data, separator)
     afters = _strings(["\n"], np.zeros(len(data), np.int64))
@@ -212,7 +208,17 @@ def write_csv(target: Target, data: RankingData, separator: str) -> None:
         texts = [f"{separator}{_quoted(one, separator, 'a comment')}\n" for one in data.comments]
         afters = _strings(texts, np.arange(len(data)))
     first = separator.join(_quoted(name, separator, "a name") for name in header) + "\n"
-    _write_text(target, _table_blocks(data, befores, afters, separator), first.encode())
+    write_text(target, _table_blocks(data, befores, afters, separator), first.encode())
+
+
+def refuse_zeros(data: RankingData, format: str) -> None:
+    """Raise an error if the data are sparse and would be nearly all zeros in a format that writes them."""
+    cells = len(data) * data.n_features
+    if not isinstance(data.X, np.ndarray) and cells > max(_SMALL, _CELLS_PER_VALUE * data.X.nnz):
+        raise ValueError(
+            f"{format} has a cell for every zero, here {cells:,} for {data.X.nnz:,} values: "
+            "write Parquet, NPZ or LETOR text"
+        )
 
 
 def _before_features(data: RankingData, separator: str) -> tuple[list[str], Strings]:
@@ -247,8 +253,8 @@ def _table_blocks(data: RankingData, befores: Strings, afters: Strings, separato
 
 
 def _quoted(text: str, separator: str, what: str) -> str:
-    if "\n" in text or "\r" in text or (what in ("qid", "docid") and not text):
-        raise ValueError(f"{what} {text!r} cannot be written to CSV: it is empty or holds a line end")
-    if separator in text or '"' in text:
+    if (what == "a name" and ("\n" in text or "\r" in text)) or (what in ("qid", "docid") and not text):
+        raise ValueError(f"{what} {text!r} cannot be written to CSV: it is empty or a name with a line end")
+    if any(sign in text for sign in (separator, '"', "\n", "\r")):
         return '"' + text.replace('"', '""') + '"'
     return text

@@ -51,9 +51,9 @@ def _is_files(X: object) -> TypeGuard[Path | Sequence[Path]]:
 
 
 def _load_files(errand: Errand, X: Path | Sequence[Path], y: Column, qid: Column, weight: Column) -> list[Future]:
-    if weight is not None or not isinstance(y, str | None) or not isinstance(qid, str | None):
-        raise ValueError("with files, y and qid must be names of their columns, and sample_weight must be None")
-    columns = {key: name for key, name in (("label", y), ("qid", qid)) if name is not None}
+    columns = {key: name for key, name in (("label", y), ("qid", qid), ("weight", weight)) if name is not None}
+    if not all(isinstance(name, str) for name in columns.values()):
+        raise ValueError("with files, y, qid and sample_weight must be names of their columns")
     given = [os.path.abspath(one) for one in ([X] if isinstance(X, str | os.PathLike) else X)]
     files = errand.submit(list_files, given).result()
     # Neighbours go to one worker, which then has few nodes of the tree of sums to send.

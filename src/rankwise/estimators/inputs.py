@@ -110,7 +110,7 @@ def rows_to_score(ranker: BaseEstimator, X: Data) -> Iterator[Data]:
 
     The columns of a RankingData are put into the ranker's order. A frame may have further columns, such as labels and
     query ids, which are dropped. A frame with the same columns in another order is left to scikit-learn, which raises
-    an error.
+    an error, unless it does not see their names: it takes a frame with whole numbers as names for one without.
     """
     if isinstance(X, RankingData):
         rows = for_model(X, ModelColumns.of(ranker), "the data").X if _knows_columns(ranker) else X.X
@@ -121,17 +121,19 @@ def rows_to_score(ranker: BaseEstimator, X: Data) -> Iterator[Data]:
         with _names_not_missed():
             yield X
         return
-    known = frame_columns(X) or []
-    if has_columns_of(ranker, X) and len(known) > len(wanted := _names_of(ranker)):
-        X = _select(X, [known.index(name) for name in wanted])
-    yield X
+    known, wanted = frame_columns(X) or [], _names_of(ranker)
+    if not has_columns_of(ranker, X) or (len(known) == len(wanted) and _get_feature_names(X) is not None):
+        yield X
+        return
+    with _names_not_missed():
+        yield _select(X, [known.index(name) for name in wanted])
 
 
 @contextmanager
 def _names_not_missed() -> Iterator[None]:
-    """No warning of scikit-learn about an array without names: its columns were matched, or the names came apart."""
+    """No warning of scikit-learn that only X or only the ranker has names: the columns were matched before."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        warnings.filterwarnings("ignore", message="X (has|does not have valid) feature names")
         yield
 
 

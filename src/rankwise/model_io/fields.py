@@ -1,9 +1,13 @@
 """What the fields of a model file may hold. It may come from a stranger: whatever is not in these tables is refused.
 
+`model.schema.json` says the same to other programs, as far as a schema can (docs/model-format.md). Files of format 1,
+which version 0.1 wrote, lack some fields (`LACKING_IN_1`) and hold their scaler as a shift and a multiplier.
+
 Parameters tell how a model was trained. Losses, solvers, schemes and measures are kept by name; costs and seeds that
 JSON cannot hold (a callable, a matrix) are kept as null.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
@@ -11,12 +15,15 @@ from rankwise.foundation.names import key
 from rankwise.foundation.registry import NAME
 from rankwise.foundation.strict_json import Json, Rule, check_object, is_count, is_list_of, is_number, is_text
 from rankwise.model_io.names import LONGEST, OF_ITS_OWN
+from rankwise.preprocessing.scaling import BY_QUERY, UNITS
 
 SUMMARY = ("gradient_norm", "iterations", "converged", "message", "gap", "gap_estimate")
-SINCE_0_1 = ("gap_estimate", "stopping")  # fields that models of version 0.1 lack
+LACKING_IN_1 = ("gap_estimate", "stopping", "C")  # fields that files of format 1 may lack
 KERNEL_PARAMS = ("gamma", "degree", "coef0")
 OF_QUERIES = ("query-minmax", "query-zscore")  # scalers that need no numbers
 SCALERS = ("minmax", "zscore", *OF_QUERIES)
+COMMANDS = ("train", "tune")  # that leave a record of their run
+OPTION = re.compile(r"[A-Za-z][A-Za-z0-9-]*")  # the name of an option of a command
 NUMBERS = "a list of finite numbers"
 
 
@@ -29,6 +36,11 @@ def one_of(names: Iterable[str]) -> Rule:
     known = list(names)
     keys = set(map(key, known))
     return (lambda value: isinstance(value, str) and key(value) in keys), f"one of {', '.join(known)}"
+
+
+def exactly(names: Iterable[str]) -> Rule:
+    known = list(names)
+    return (lambda value: value in known), f"one of {', '.join(known)}"
 
 
 def read_by(read: Callable[[str], object], expected: str) -> Rule:
@@ -50,7 +62,9 @@ NUMBER: Rule = is_number, "a finite number"
 TRUTH: Rule = (lambda value: isinstance(value, bool)), "true or false"
 TEXT: Rule = is_text, "a text"
 VECTOR: Rule = partial(is_list_of, is_number), NUMBERS
+DEVIATIONS: Rule = (lambda value: VECTOR[0](value) and all(one >= 0 for one in value)), f"{NUMBERS}, none negative"
 ROWS: Rule = partial(is_list_of, partial(is_list_of, is_number)), "a list of rows of finite numbers"
+OBJECT: Rule = (lambda value: isinstance(value, dict)), "an object"
 ANYTHING: Rule = (lambda value: True), "anything"
 
 
@@ -60,22 +74,28 @@ def check_model(state: dict[str, Json], weights: Mapping[str, tuple[str, ...]], 
     weights  kind -> the fields of its weights; the lengths of lists are checked as they are read
     to_fit   whether the loss must be registered
     """
-    check_object({"kind": state.get("kind")}, {"kind": one_of(weights)})
-    kind = state["kind"]
+    check_object({"kind": state.get("kind")}, {"kind": exactly(weights)})
+    kind, is_old = state["kind"], state["version"] == 1
     rules = {"format": TEXT, "version": COUNT, "rankwise": TEXT, "kind": TEXT, "params": ANYTHING, "fit": ANYTHING}
-    rules |= {"scaler": ANYTHING, "n_features": COUNT, "n_queries": or_null(COUNT), "C": or_null(POSITIVE)}
+    rules |= {"scaler": or_null(OBJECT), "n_features": COUNT, "n_queries": or_null(COUNT), "C": or_null(POSITIVE)}
     rules["feature_names"] = or_null((_are_names, "a list of different texts"))
     rules["first_index"] = partial(is_count, most=1), "0 or 1"
+    rules |= {} if is_old else {"python": TEXT, "numpy": TEXT, "data": ANYTHING, "run": ANYTHING}
     rules |= {field: ROWS if field == "references" else VECTOR for field in weights[kind]}
-    check_object(state, rules, optional=("C",))  # which models of version 0.1 lack
+    optional = LACKING_IN_1 if is_old else ()
+    check_object(state, rules, optional=optional)
     params = params_rules(kind)
     if not to_fit and "loss" in params:
         params["loss"] = read_by(_check_loss_to_predict, "the name of a loss")
-    check_object(state["params"], params, "params", SINCE_0_1)
+    check_object(state["params"], params, "params", optional)
     if state["fit"] is not None or kind != "RankSVM":  # whose partial_fit leaves none
-        check_object(state["fit"], _fit_rules(), "fit", SINCE_0_1)
+        check_object(state["fit"], _fit_rules(), "fit", optional)
     if state["scaler"] is not None:
-        _check_scaler(state["scaler"])
+        (_check_old_scaler if is_old else _check_scaler)(state["scaler"])
+    if state.get("data") is not None:
+        check_object(check_object(state["data"], _DATA, "data")["labels"], _LABELS, "data.labels")
+    if state.get("run") is not None:
+        check_object(state["run"], _RUN, "run")
 
 
 def _are_names(value: Json) -> bool:
@@ -88,10 +108,51 @@ def _fit_rules() -> dict[str, Rule]:
 
 
 def _check_scaler(state: Json) -> None:
+    """In the units of the features; with a shift and a scale if the model was read from a file of format 1."""
+    name = exactly(SCALERS)
+    check_object({"name": state.get("name")}, {"name": name}, "scaler")
+    rules = {"name": name, "n_features": COUNT}
+    if "shift" in state:
+        rules |= {"shift": VECTOR, "scale": VECTOR}
+    elif state["name"] not in OF_QUERIES or "centred" in state:
+        centre, spread = UNITS[state["name"].removeprefix(BY_QUERY)]
+        rules |= {"centred": TRUTH, centre: VECTOR, spread: VECTOR if spread == "maximum" else DEVIATIONS}
+    check_object(state, rules, "scaler")
+
+
+def _check_old_scaler(state: Json) -> None:
     rules = {"name": one_of(SCALERS), "n_features": COUNT, "shift": VECTOR, "scale": VECTOR}
     rules["feature_names_in"] = partial(is_list_of, is_text), "a list of texts"
     of_queries = isinstance(state, dict) and state.get("name") in OF_QUERIES
     check_object(state, rules, "scaler", ("feature_names_in", *(("shift", "scale") if of_queries else ())))
+
+
+def _hashed(name: str, digits: int, prefix: str = "") -> Rule:
+    pattern = re.compile(rf"{prefix}[0-9a-f]{{{digits}}}")
+    return or_null(((lambda value: isinstance(value, str) and bool(pattern.fullmatch(value))), f"a hash by {name}"))
+
+
+def _are_options(value: Json) -> bool:
+    """By name: truth values, numbers, texts, and lists of numbers or texts."""
+
+    def is_one(one: Json) -> bool:
+        return is_text(one) or is_number(one)
+
+    is_right = isinstance(value, dict) and all(map(OPTION.fullmatch, value))
+    return is_right and all(isinstance(one, bool) or is_one(one) or is_list_of(is_one, one) for one in value.values())
+
+
+def _are_files(value: Json) -> bool:
+    is_hash = _hashed("SHA-256", 64)[0]
+    return isinstance(value, dict) and all(is_text(path) and is_hash(one) for path, one in value.items())
+
+
+_DATA = {"rows": COUNT, "queries": COUNT, "features": COUNT, "labels": ANYTHING}
+_DATA["hash"] = _hashed("BLAKE2b", 32, "blake2b:")
+_LABELS = {"levels": COUNT, "minimum": NUMBER, "maximum": NUMBER}
+_RUN: dict[str, Rule] = {"command": exactly(COMMANDS)}
+_RUN["options"] = _are_options, "an object of texts, numbers, truth values and lists"
+_RUN["files"] = _are_files, "an object of hashes by SHA-256, or null, by path"
 
 
 def params_rules(kind: str) -> dict[str, Rule]:

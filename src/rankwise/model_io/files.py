@@ -6,8 +6,10 @@ code (SECURITY.md).
 
 import json
 import lzma
+import platform
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +17,11 @@ import numpy as np
 
 from rankwise import __version__
 from rankwise.data.columns import ModelColumns
+from rankwise.data.fingerprint import Fingerprint, fingerprint
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.compression import open_bytes
 from rankwise.foundation.outputs import written_beside
-from rankwise.foundation.strict_json import Json, is_number, read_json
+from rankwise.foundation.strict_json import Json, is_count, is_number, read_json
 from rankwise.model_io.conversion import KERNEL, LINEAR, estimator_of, model_of
 from rankwise.model_io.fields import SUMMARY, check_model
 from rankwise.model_io.names import NAMED, check_registered, name_to_save
@@ -29,15 +32,23 @@ from rankwise.solvers import Result
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
+    from rankwise.data.chunks import ChunkedData
+    from rankwise.data.records import RankingData
+
 FORMAT = "rankwise-model"
-VERSION = 1
+VERSION = 2
+READABLE = (1, VERSION)
 WEIGHTS = dict.fromkeys(LINEAR, ("coef",)) | dict.fromkeys(KERNEL, ("dual_coef", "references"))
 _SHOWN = 40  # characters of a version that a message shows
 MOST_BYTES = 1 << 30  # of a model's text, decompressed: some 50 million numbers
 
 
 def save_model(
-    model: "BaseEstimator", path: str | Path, feature_names: Sequence[str] | None = None, first_index: int | None = None
+    model: "BaseEstimator",
+    path: str | Path,
+    feature_names: Sequence[str] | None = None,
+    first_index: int | None = None,
+    data: "RankingData | ChunkedData | None" = None,
 ) -> None:
     """Write a fitted ranker, with its scaler if it has one; `feature_names` where the training data had none, and 0 as
     `first_index` where a ranking file counted its features from 0, so that the next one is read in the same way. None:
@@ -46,8 +57,31 @@ def save_model(
     A path that ends in .gz, .bz2 or .xz is compressed; "-" is standard output. A loss, solver, scheme or measure of
     your own is kept by the name it is registered under, and refused if it has none. Costs that JSON cannot hold (a
     callable, a matrix) are not kept: they tell how the model was trained, and predictions do not need them.
+
+    data  the training data, whose fingerprint the file then has: their size, their labels, and a hash of the rows if
+          they are in memory
     """
-    write_model(model_of(model, feature_names, first_index), path)
+    saved = model_of(model, feature_names, first_index)
+    write_model(saved if data is None else replace(saved, data=_fingerprint(data, saved)), path)
+
+
+def _fingerprint(data: "RankingData | ChunkedData", model: Model) -> Fingerprint:
+    if not hasattr(data, "n_features"):
+        raise TypeError(f"data must be the RankingData that the model was trained on; got a {type(data).__name__}")
+    found, expected = (data.n_features, data.n_queries), (model.columns.n_features, model.n_queries or data.n_queries)
+    if found != expected:
+        (features, queries), (other_features, other_queries) = found, expected
+        raise ValueError(
+            f"data has {features} features and {queries} queries, and the model was trained on {other_features} "
+            f"features and {other_queries} queries: give the data of its fit"
+        )
+    return fingerprint(data, hashed=True)
+
+
+def model_schema() -> dict[str, Json]:
+    """The JSON Schema of model files, `model.schema.json` beside this module; docs/model-format.md explains them."""
+    schema: dict[str, Json] = json.loads(Path(__file__).with_name("model.schema.json").read_text("utf-8"))
+    return schema
 
 
 def write_model(model: Model, path: str | Path) -> None:
@@ -87,9 +121,10 @@ def read_model(path: str | Path, *, to_fit: bool = False) -> LinearModel | Kerne
         raise ValueError(f"{path} is not a rankwise model, or is damaged: {error}") from None
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         raise ValueError(f"{path} is not a rankwise model: its format field is not {FORMAT!r}")
-    if state.get("version") != VERSION or isinstance(state["version"], bool):
-        found, by = state.get("version"), str(state.get("rankwise"))[:_SHOWN]
-        raise ValueError(f"{path} has model version {found!r}, written by rankwise {by}; this reads version {VERSION}")
+    if state.get("version") not in READABLE or not is_count(state["version"]):
+        found, by = (str(state.get(field))[:_SHOWN] for field in ("version", "rankwise"))
+        readable = " and ".join(map(str, READABLE))
+        raise ValueError(f"{path} has model version {found}, written by rankwise {by}; this reads versions {readable}")
     _rename_pairs(state.get("params"))
     try:
         check_registered(state.get("kind"), state.get("params"), but=() if to_fit else ("loss",))
@@ -100,6 +135,11 @@ def read_model(path: str | Path, *, to_fit: bool = False) -> LinearModel | Kerne
         return _revived(state)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{path} is a damaged rankwise model: {error}") from None
+
+
+def versions() -> dict[str, str]:
+    """What a model file says of the programs that wrote it."""
+    return {"rankwise": __version__, "python": platform.python_version(), "numpy": np.__version__}
 
 
 def _described(model: Model) -> dict[str, Json]:
@@ -114,17 +154,19 @@ def _described(model: Model) -> dict[str, Json]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "rankwise": __version__,
+        **versions(),
         "kind": model.kind,
         "params": params,
         "n_features": model.columns.n_features,
+        "first_index": model.columns.first_index,
+        "feature_names": None if names is None else list(names),
+        "scaler": None if model.scaling is None else model.scaling.to_dict(),
+        **{field: getattr(model, field).tolist() for field in WEIGHTS[model.kind]},
         "n_queries": model.n_queries,
         "C": model.C,
         "fit": fit,
-        "scaler": None if model.scaling is None else model.scaling.to_dict(),
-        "feature_names": None if names is None else list(names),
-        **{field: getattr(model, field).tolist() for field in WEIGHTS[model.kind]},
-        "first_index": model.columns.first_index,
+        "data": model.data,
+        "run": model.run,
     }
 
 
@@ -174,6 +216,9 @@ def _revived(state: dict[str, Json]) -> LinearModel | KernelModel:
         n_queries=None if queries is None else int(queries),
         C=None if state.get("C") is None else float(state["C"]),
         scaling=scaling,
+        versions={name: state[name] for name in versions() if name in state},
+        data=state.get("data"),
+        run=state.get("run"),
     )
     described: Params = vars(common) | weights
     return LinearModel(**described) if state["kind"] in LINEAR else KernelModel(**described)

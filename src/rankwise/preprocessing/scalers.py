@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rankwise.foundation.names import one_of
 from rankwise.foundation.strict_json import Json
 from rankwise.pairs.queries import QueryIds
-from rankwise.preprocessing.scaling import BY_QUERY, METHODS, Matrix, Scaling, check_name
+from rankwise.preprocessing.scaling import BY_QUERY, METHODS, UNITS, Matrix, Scaling, check_name
 
 
 class Scaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -43,14 +43,16 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     def scaling(self) -> Scaling:
         """The fitted scaler as a value."""
         check_is_fitted(self)
-        fitted = (getattr(self, name, None) for name in ("shift_", "scale_", "feature_names_in_"))
-        return Scaling(self.prefix + self.method, self.n_features_in_, *fitted)
+        units = {name: getattr(self, f"{name}_") for name in UNITS[self.method] if hasattr(self, f"{name}_")}
+        shift, scale, names = (getattr(self, name, None) for name in ("shift_", "scale_", "feature_names_in_"))
+        return Scaling(self.prefix + self.method, self.n_features_in_, shift, scale, names, units or None)
 
     def _keep(self, scaling: Scaling) -> None:
-        for name, numbers in (("shift_", scaling.shift), ("scale_", scaling.scale)):
-            self.__dict__.pop(name, None)
+        for name in ("shift", "scale", *(one for units in UNITS.values() for one in units)):
+            self.__dict__.pop(f"{name}_", None)
+        for name, numbers in {"shift": scaling.shift, "scale": scaling.scale, **(scaling.units or {})}.items():
             if numbers is not None:
-                setattr(self, name, numbers)
+                setattr(self, f"{name}_", numbers)
 
     def to_dict(self) -> dict[str, Json]:
         """The fitted state in plain numbers, lists and strings, for JSON."""
@@ -98,6 +100,8 @@ class FeatureScaler(Scaler):
     ----------
     shift_, scale_ : ndarray of shape (n_features,)
         Weights w of the scaled features are, up to a constant score, weights w · scale_ of the raw ones.
+    minimum_, maximum_ or mean_, standard_deviation_ : ndarray of shape (n_features,)
+        What the two follow from, in the units of the features; a constant feature has standard deviation 0.
     """
 
 

@@ -6,6 +6,9 @@
 A column that is constant (in the training data, or within the query) gives 0: its scale is 0.
 Preferences see differences within a query only, so a shift that is the same for all rows changes no linear
 ranking. Sparse data therefore keep their zeros: FeatureScaler leaves their shift at 0, whatever the method.
+
+A fitted scaling is stored in the units of its columns (`UNITS`), and shift and scale always follow from these by the
+same operations, so that a scaling read from a file gives the same numbers to the last bit.
 """
 
 from collections.abc import Mapping
@@ -31,6 +34,7 @@ else:
 METHODS = ("minmax", "zscore")
 BY_QUERY = "query-"  # before the method: scaled within each query
 NAMES = (*(BY_QUERY + method for method in METHODS), *METHODS)
+UNITS = {"minmax": ("minimum", "maximum"), "zscore": ("mean", "standard_deviation")}  # method -> of each column
 BLOCK_VALUES = 1 << 20
 
 Matrix: TypeAlias = Array | Sparse
@@ -43,6 +47,8 @@ class Scaling:
     name   minmax, zscore, query-minmax or query-zscore, as the command line spells them
     shift, scale  one number per feature; None of a scaling by query that was fitted with query ids
     feature_names  None, or those of the columns that it was fitted to
+    units  the statistics that shift and scale follow from, by their names in `UNITS`; None where these two are None,
+           and of a file of version 0.1, which had no others
     """
 
     name: str
@@ -50,6 +56,7 @@ class Scaling:
     shift: Floats | None = None
     scale: Floats | None = None
     feature_names: Array | None = None
+    units: dict[str, Floats] | None = None
 
     @property
     def method(self) -> str:
@@ -58,6 +65,13 @@ class Scaling:
     @property
     def by_query(self) -> bool:
         return self.name.startswith(BY_QUERY)
+
+    @property
+    def centred(self) -> bool:
+        """Whether the mean, or the minimum, is subtracted; sparse data keep their zeros instead."""
+        if self.units is None or self.shift is None:
+            return False
+        return bool(np.array_equal(self.units[UNITS[self.method][0]], self.shift))
 
     @classmethod
     def fitted(cls, name: str, X: Matrix, qid: QueryIds | None = None) -> Self:
@@ -68,7 +82,17 @@ class Scaling:
         if by_query and qid is not None:
             Queries(qid, X.shape[0])
             return cls(name, n_features)
-        return cls(name, n_features, *_shift_and_scale(X, name.removeprefix(BY_QUERY)))
+        return cls.of_units(name, *_units(X, name.removeprefix(BY_QUERY)), centred=not is_sparse(X))
+
+    @classmethod
+    def of_units(
+        cls, name: str, first: Floats, second: Floats, *, centred: bool, feature_names: Array | None = None
+    ) -> Self:
+        """The scaling by minimum and maximum, or by mean and standard deviation."""
+        method = name.removeprefix(BY_QUERY)
+        shift, scale = _shift_and_scale(method, first, second)
+        units = dict(zip(UNITS[method], (first, second), strict=True))
+        return cls(name, first.size, shift if centred else np.zeros_like(shift), scale, feature_names, units)
 
     def transform(self, X: Matrix, qid: QueryIds | None = None, n_jobs: int | None = None) -> Matrix:
         """The rows X scaled, float32 where X is float32; scaling per query uses `n_jobs` threads."""
@@ -79,29 +103,37 @@ class Scaling:
             raise ValueError("qid is missing: this QueryScaler was fitted with query ids, so transform needs them too")
         return _scaled(X, self.shift, self.scale)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Json]:
         """The same in plain numbers, lists and strings, for JSON."""
-        arrays = {"shift": self.shift, "scale": self.scale, "feature_names_in": self.feature_names}
-        state = {"name": self.name, "n_features": self.n_features}
-        return state | {key: array.tolist() for key, array in arrays.items() if array is not None}
+        arrays = {"shift": self.shift, "scale": self.scale} if self.units is None else self.units
+        state: dict[str, Json] = {"name": self.name, "n_features": self.n_features}
+        state |= {} if self.units is None else {"centred": self.centred}
+        named = {} if self.feature_names is None else {"feature_names_in": self.feature_names.tolist()}
+        return state | {key: array.tolist() for key, array in arrays.items() if array is not None} | named
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Json]) -> Self:
         """The scaling whose `to_dict` gave `state`."""
         try:
             name = check_name(state["name"])
-            types = {"shift": np.float64, "scale": np.float64, "feature_names_in": object}
-            arrays = {key: np.array(state[key], dtype) for key, dtype in types.items() if key in state}
+            units = UNITS[name.removeprefix(BY_QUERY)]
+            fields = units if not {*units}.isdisjoint(state) else ("shift", "scale")
+            numbers = [np.array(state[key], np.float64) for key in fields if key in state]
+            names = np.array(state["feature_names_in"], object) if "feature_names_in" in state else None
             n_features = int(state["n_features"])
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not the saved state of a scaler: {error}") from error
-        scaling = cls(name, n_features, *(arrays.get(key) for key in types))
-        numbers = [arrays[key] for key in ("shift", "scale") if key in arrays]
-        complete = len(numbers) == 2 or (not numbers and scaling.by_query)
-        sized = all(one.shape == (n_features,) for one in arrays.values())
+        complete = len(numbers) == 2 or (not numbers and name.startswith(BY_QUERY))
+        sized = all(one.shape == (n_features,) for one in (*numbers, *([] if names is None else [names])))
         if not (complete and sized and np.isfinite(numbers).all()):
-            raise ValueError(f"the saved scaler {state['name']!r} lacks a number for some feature")
-        return scaling
+            raise ValueError(f"the saved scaler {name!r} lacks a number for some feature")
+        if not numbers:
+            return cls(name, n_features, feature_names=names)
+        if fields != units:
+            return cls(name, n_features, numbers[0], numbers[1], names)
+        if (numbers[1] < (numbers[0] if "maximum" in units else 0)).any():
+            raise ValueError(f"the saved scaler {name!r} has a {units[1]} that is too small for some feature")
+        return cls.of_units(name, *numbers, centred=bool(state.get("centred", True)), feature_names=names)
 
 
 def check_name(name: str) -> str:
@@ -129,16 +161,22 @@ def _refuse_nonfinite(X: Matrix) -> None:
         raise ValueError(f"X holds a NaN or inf at row {bad[0, 0]}, column {bad[0, 1]}: give finite numbers only")
 
 
-def _shift_and_scale(X: Matrix, method: str) -> tuple[Floats, Floats]:
+def _units(X: Matrix, method: str) -> tuple[Floats, Floats]:
+    """Minimum and maximum of the columns, or mean and standard deviation; the latter is 0 if a column is constant."""
     bounds = _sparse_bounds(X) if is_sparse(X) else (X.min(axis=0), X.max(axis=0))
     low, high = (bound.astype(np.float64) for bound in bounds)
+    if method == "minmax":
+        return low, high
     with np.errstate(over="ignore", invalid="ignore"):
-        if method == "minmax":
-            shift, spread = low, high - low
-        else:
-            shift, variance = _moments(X)
-            spread = np.sqrt(variance)
-    return np.zeros_like(shift) if is_sparse(X) else shift, _inverse(spread, low == high)
+        mean, variance = _moments(X)
+        deviation = np.sqrt(variance)
+    _check_spread(deviation)
+    return mean, np.where(low == high, 0.0, deviation)
+
+
+def _shift_and_scale(method: str, first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    with np.errstate(over="ignore"):
+        return first, _inverse(second - first if method == "minmax" else second)
 
 
 def _moments(X: Matrix) -> tuple[Floats, Floats]:
@@ -182,15 +220,18 @@ def _sparse_moments(X: Sparse) -> tuple[Floats, Floats]:
     return mean, (squares - rounding**2 / n) / n
 
 
-def _inverse(spread: Floats, constant: Array) -> Floats:
-    """1 / spread, and 0 for a constant; a spread whose inverse float32 cannot hold counts as one."""
+def _inverse(spread: Floats) -> Floats:
+    """1 / spread; 0 if a column is constant, or its spread so small that float32 cannot represent the inverse."""
+    _check_spread(spread)
+    return np.divide(1, spread, out=np.zeros_like(spread), where=spread >= np.finfo(np.float32).tiny)
+
+
+def _check_spread(spread: Floats) -> None:
     if not np.isfinite(spread).all():
         feature = np.argwhere(~np.isfinite(spread))[0, -1]
         raise ValueError(
             f"column {feature} of X spans more than float64 can hold: divide it by its largest value first"
         )
-    divisible = ~constant & (spread >= np.finfo(np.float32).tiny)
-    return np.divide(1, spread, out=np.zeros_like(spread), where=divisible)
 
 
 def _scaled(X: Matrix, shift: Floats, scale: Floats) -> Matrix:
@@ -217,7 +258,7 @@ def _scaled_within(X: Array, queries: Queries, method: str, n_threads: int) -> A
         start, stop = queries.starts[first], queries.starts[last]
         rows = slice(start, stop) if queries.rows is None else queries.rows[start:stop]
         if last == first + 1 and stop - start >= enough:  # as large as X perhaps: the way that needs no copies of it
-            out[rows] = _scaled(X[rows], *_shift_and_scale(X[rows], method))
+            out[rows] = _scaled(X[rows], *_shift_and_scale(method, *_units(X[rows], method)))
         else:
             out[rows] = _scaled_block(X[rows], queries.starts[first:last] - start, method)
 
@@ -238,7 +279,8 @@ def _scaled_block(part: Array, starts: Ints, method: str) -> Array:
             shift = np.add.reduceat(centred, starts, axis=0) / sizes[:, None]
             centred -= np.repeat(shift, sizes, axis=0)
             spread = np.sqrt(np.add.reduceat(np.square(centred, out=centred), starts, axis=0) / sizes[:, None])
-    scale = _inverse(spread, low == high)
+    _check_spread(spread)
+    scale = _inverse(np.where(low == high, 0.0, spread))
     scaled = part - np.repeat(shift.astype(part.dtype), sizes, axis=0)
     scaled *= np.repeat(scale.astype(part.dtype), sizes, axis=0)
     return scaled  # type: ignore[no-any-return]

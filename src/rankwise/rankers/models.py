@@ -1,14 +1,16 @@
 """Fitted models as values: weights, the scaling before them, the columns, and how they were trained."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from rankwise.data.columns import ModelColumns
+from rankwise.data.fingerprint import Fingerprint
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import HostMatrix
+from rankwise.foundation.strict_json import Json
 from rankwise.objective.rows import MemoryRows
 from rankwise.objective.stored import Source, StoredRows
 from rankwise.preprocessing.scaling import Scaling
@@ -36,6 +38,9 @@ class Model:
     result     None after `partial_fit`
     n_queries  that it learnt from; None where that is not known
     C          what the sum over the pairs was multiplied by; None where there is no such sum, or that is not known
+    data       the fingerprint of the training data (`rankwise.data.fingerprint`); None where that is not known
+    versions   of rankwise, Python and NumPy that wrote the file of a model that was read
+    run        the command that trained it: its name, its options, its files with their hashes; None in Python
     """
 
     kind: str
@@ -45,6 +50,9 @@ class Model:
     n_queries: int | None = None
     C: float | None = None
     scaling: Scaling | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    data: Fingerprint | None = None
+    run: dict[str, Json] | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

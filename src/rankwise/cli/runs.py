@@ -1,0 +1,205 @@
+"""The record of a run in the model that it trains, and whether a repeated run has the same files and the same weights.
+
+Files are identified by their SHA-256, as `sha256sum` prints it. Hashing takes place in a thread while the command reads
+and trains.
+"""
+
+import hashlib
+import os
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import typer
+
+from rankwise.cli.settings import OF_THE_RUN, READ, UNRECORDED, option_name
+from rankwise.cli.speech import counted, say
+from rankwise.foundation.arrays import Floats
+from rankwise.foundation.strict_json import Json
+from rankwise.model_io.files import versions
+from rankwise.rankers.models import KernelModel, LinearModel, Model
+
+_SHOWN = 40  # characters of a version
+
+
+def data_files(ctx: typer.Context, data: list[str] | None) -> list[str]:
+    """The files that were typed or, if none were, those of --config or --like."""
+    files: list[str] = data or (ctx.default_map or {}).get("data") or []
+    if not files:
+        raise typer.BadParameter("give one or more files of ranking data", param_hint="DATA...")
+    return files
+
+
+@dataclass(frozen=True)
+class Before:
+    """The run that --like repeats: its model, the path of this, and whether files may have changed."""
+
+    path: str
+    model: Model
+    may_change: bool
+
+
+class Run:
+    """A run of `train` or `tune`."""
+
+    def __init__(self, ctx: typer.Context, data: list[str]) -> None:
+        self.command = str(ctx.info_name)
+        self.options = {"data": _plain(data)} | _given(ctx)
+        like, may_change = ctx.params["like"], ctx.params["allow_changes"]
+        self.before = None if like is None else Before(like, ctx.obj, may_change)
+        self.files = data + [path for name in READ[1:] if (path := ctx.params[name]) is not None]
+        self.states: dict[str, tuple[int, int] | None] = {}
+        self.hashes: dict[str, str | None] = {}
+        self.hashing = Thread(target=self._hash, daemon=True)
+
+    @property
+    def reads(self) -> list[str]:
+        """Every file that the command reads."""
+        return self.files + ([] if self.before is None else [self.before.path])
+
+    def begin(self) -> None:
+        """Start to hash the files. A repeated run waits for it: an error if a file is not what it was."""
+        self.states = {path: _state(path) for path in self.files}
+        self.hashing.start()
+        if self.before is not None:
+            self.hashing.join()
+            self._check(self.before)
+
+    def _hash(self) -> None:
+        for path in self.files:
+            self.hashes[path] = file_hash(path)
+
+    def _check(self, before: Before) -> None:
+        run: dict[str, Json] = before.model.run or {}
+        named = {path for name in READ for path in _each(run["options"].get(name, []))}
+        for path in self.files:
+            if path in named and not before.may_change:  # others were typed
+                _check_unchanged(path, run["files"].get(path), self.hashes.get(path), before.path)
+        if other := sorted(before.model.versions.items() - versions().items()):
+            others = ", ".join(f"{name} {version[:_SHOWN]}" for name, version in other)
+            say(f"note: {before.path} was trained with {others}; weights may differ in their last digits")
+
+    def recorded_in(self, model: Model, seed: int | None) -> Model:
+        """The model with the record of this run."""
+        self.hashing.join()
+        unchanged = {path for path, state in self.states.items() if state == _state(path)}
+        files = {_plain(path): self.hashes.get(path) if path in unchanged else None for path in self.files}
+        options = self.options | ({} if seed is None else {"seed": seed})
+        run = {"command": self.command, "options": dict(sorted(options.items())), "files": files}
+        return replace(model, run=run)
+
+    def compare(self, model: Model) -> bool:
+        """Whether the weights are those of the run that was repeated, to the last bit; said on stderr."""
+        if self.before is None:
+            return True
+        ours, others = _weights(model), _weights(self.before.model)
+        if all(map(np.array_equal, ours, others)):
+            say(f"the weights are those of {self.before.path}, to the last bit")
+            return True
+        by = ""
+        if ours[0].shape == others[0].shape:
+            largest = float(np.abs(others[0]).max(initial=0.0)) or 1.0
+            by = f" by up to {float(np.abs(ours[0] - others[0]).max()) / largest:.2g} of the largest"
+        say(f"the weights differ from those of {self.before.path}{by}")
+        return False
+
+
+def _check_unchanged(path: str, recorded: str | None, found: str | None, model: str) -> None:
+    if recorded is not None and recorded == found:
+        return
+    cure = "put it back, or give --allow-changes to go on"
+    if recorded is None:
+        raise ValueError(f"{model} does not say what {path} contained: give --allow-changes to go on")
+    if found is None:
+        raise ValueError(f"{path}, on which {model} was trained, cannot be read here: {cure}")
+    raise ValueError(f"{path} has changed since {model} was trained: {cure}")
+
+
+def _given(ctx: typer.Context) -> dict[str, Json]:
+    """The options that were typed or set by --config or --like, by name, without the data."""
+    given: dict[str, Json] = {}
+    for param in ctx.command.params:
+        name = option_name(param)
+        source = ctx.get_parameter_source(str(param.name))
+        if name not in ("data", *UNRECORDED, *OF_THE_RUN) and source is not None and source.name != "DEFAULT":
+            given[name] = _plain(ctx.params[str(param.name)])
+    return given
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON holds it; bytes of a path that are not UTF-8 become escapes."""
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return os.fsencode(value).decode(errors="backslashreplace") if isinstance(value, str) else value
+
+
+def _state(path: str) -> tuple[int, int] | None:
+    """Size and time of modification: what shows that a file was changed while it was read."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+def file_hash(path: str | Path) -> str | None:
+    """The SHA-256 of a file; of a folder that of a list of hashes and names; None of what cannot be read twice."""
+    target = Path(path)
+    if str(path) == "-":
+        return None
+    try:
+        if target.is_dir():  # the manifest of chunks holds their checksums
+            manifest = target / "manifest.json"
+            files = [manifest] if manifest.exists() else sorted(target.glob("*.parquet"))
+            lines = "".join(f"{file_hash(one)}  {one.name}\n" for one in files)
+            return hashlib.sha256(os.fsencode(lines)).hexdigest()
+        if not target.is_file():
+            return None
+        with open(target, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def _weights(model: Model) -> list[Floats]:
+    if isinstance(model, LinearModel):
+        return [model.coef]
+    assert isinstance(model, KernelModel)
+    return [model.dual_coef, model.references]
+
+
+def origin(model: Model) -> list[str]:
+    """Where a model comes from, in lines: versions, data, command, files."""
+    data, run = model.data, model.run
+    lines = [f"written by {', '.join(f'{name} {version[:_SHOWN]}' for name, version in model.versions.items())}"]
+    if data is not None:
+        labels = data["labels"]
+        size = f"{counted(data['rows'], 'documents')} in {counted(data['queries'], 'queries')}"
+        levels = f"{counted(labels['levels'], 'labels')} from {labels['minimum']:g} to {labels['maximum']:g}"
+        lines.append(f"trained on {size}, {levels}{'' if data['hash'] is None else ', ' + data['hash']}")
+    if run is not None:
+        lines.append(f"trained by {shlex.join(['rankwise', run['command'], *_words(run['options'])])}")
+        lines += [f"  {digest or 'not hashed'}  {path}" for path, digest in run["files"].items()]
+    return lines
+
+
+def _each(value: Json) -> list[str]:
+    """The values of an option, as texts."""
+    return [str(one) for one in (value if isinstance(value, list) else [value])]
+
+
+def _words(options: dict[str, Json]) -> list[str]:
+    """Options as they are typed."""
+    words, data = [], []
+    for name, value in options.items():
+        if name == "data":
+            data = _each(value)
+        elif isinstance(value, bool):
+            words.append(f"--{name}" if value else f"--no-{name}")
+        else:
+            words += [f"--{name}={one}" for one in _each(value)]
+    looks_like_option = any(one.startswith("-") and one != "-" for one in data)
+    return [*words, "--", *data] if looks_like_option else [*data, *words]

@@ -1,0 +1,130 @@
+"""Which column of a table is what, by its header and the names that the caller gives."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from shlex import quote
+
+from rankwise.data.columns import Known, Reading, names_of
+from rankwise.data.records import COMMENT, DOCUMENT, WEIGHT
+from rankwise.foundation.names import by_number, key, numbered
+
+FLAGS = {"docid": "--doc"}  # where an option of `read_data` has another name on the command line
+_WHAT = {
+    "label": "labels",
+    "qid": "query ids",
+    "docid": "document ids",
+    "weight": "weights",
+    "features": "a feature",
+    "ignore": "what to leave out",
+}
+_COLUMNS_SHOWN = 8  # names of a table's columns in a message
+_LONGEST = 60  # characters of a column's name in a message
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The places of the columns of a table; `names` is None if they only number the features from first_index on."""
+
+    label: int | None
+    qid: int | None
+    docid: int | None
+    weight: int | None
+    comment: int | None
+    features: tuple[int, ...]
+    names: tuple[str, ...] | None
+    first_index: int
+
+
+def no_numbers(name: str) -> str:
+    """What to do about a column that is taken as a feature and holds no numbers."""
+    ignored = quote(f'"{name}"' if "," in name else name)  # as a shell and a list of names take it
+    return (
+        f"leave it out by --ignore {ignored} (ignore=[{name!r}] in Python), or, if it holds document ids, name it by "
+        f"--doc {quote(name)} (docid={name!r})"
+    )
+
+
+def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns:
+    """Which column of a table is what."""
+    places = {name: i for i, name in enumerate(header)}
+    if len(places) < len(header):
+        twice = next(name for name in header if list(header).count(name) > 1)
+        raise ValueError(f"{where} has two columns called {twice!r}: every column needs a name of its own")
+    for name in _ignored(places, reading, where):
+        places.pop(name)
+    wanted = _known_to_model(places, reading.known) if reading.features is None else reading.features
+    free = {name: i for name, i in places.items() if name not in (wanted or ())}  # a feature called docid is no id
+    for option in ("label", "qid", "docid", "weight")[not reading.needs_labels :]:
+        if (name := getattr(reading, option)) is not None:
+            if name in places and name not in free:
+                raise ValueError(f"{where}: {name!r} is among the features: it cannot be {option} too")
+            _check_is_there(free, name, option, where)
+    label, qid, docid, weight = (
+        None if name is None else free.get(name)
+        for name in (reading.label, reading.qid, reading.docid or DOCUMENT, reading.weight or WEIGHT)
+    )
+    comment = free.get(COMMENT)
+    others = [name for name, i in free.items() if i not in (label, qid, docid, weight, comment)]
+    if wanted is None:
+        names = _other_features(others, header, where)
+    else:
+        names = _expanded(wanted, places, {*others, *wanted}, where)
+        if reading.features is None and reading.on_unknown is not None and others:
+            reading.on_unknown(others)
+    kept, first_index = numbered(names)
+    comment = comment if reading.comments else None
+    features = tuple(places[name] for name in names)
+    return Columns(label, qid, docid, weight, comment, features, kept, first_index)
+
+
+def _ignored(places: dict[str, int], reading: Reading, where: str) -> list[str]:
+    """The columns to leave out. For a model it does not matter if there are none: it takes its own."""
+    if reading.known is None:
+        return _expanded(reading.ignore, places, places, where, "ignore")
+    return [name for name in places if any(name == one or fnmatchcase(name, one) for one in reading.ignore)]
+
+
+def _known_to_model(places: dict[str, int], known: Known | None) -> list[str] | None:
+    """The features of a model in its order, if the table has a column for each."""
+    if known is None or known.n_features > len(places):  # there may be billions: do not list their names
+        return None
+    names = names_of(known)
+    return names if set(names) <= places.keys() else None
+
+
+def _other_features(others: list[str], header: Sequence[str], where: str) -> list[str]:
+    """All columns that are nothing else; f1, f2, ... by their numbers."""
+    if nameless := [name for name in others if not name.strip()]:
+        raise ValueError(
+            f"{where}: column {list(header).index(nameless[0]) + 1} has no name, as an index has that pandas writes: "
+            "write the table with to_csv(index=False), or name the column"
+        )
+    order = by_number(others)
+    return others if order is None else [others[i] for i in order]
+
+
+def _expanded(
+    wanted: Iterable[str], places: dict[str, int], among: Collection[str], where: str, option: str = "features"
+) -> list[str]:
+    """Names as they are, and patterns such as `bm25_*` as those `among` all that match them, each name once."""
+    names: dict[str, None] = {}
+    for one in wanted:
+        matching = [one] if one in places else [name for name in places if name in among and fnmatchcase(name, one)]
+        if not matching:
+            _check_is_there(places, one, option, where)
+        names |= dict.fromkeys(matching)
+    return list(names)
+
+
+def _check_is_there(places: dict[str, int], name: str, option: str, where: str) -> None:
+    if name in places:
+        return
+    shown = ", ".join(repr(one[:_LONGEST]) for one in list(places)[:_COLUMNS_SHOWN])
+    more = ", ..." if len(places) > _COLUMNS_SHOWN else ""
+    near = get_close_matches(key(name), {key(one): one for one in places}, 1)
+    meant = next((one for one in places if near and key(one) == near[0]), None)
+    hint = f"did you mean {meant!r}? Name it" if meant is not None else "name the column"
+    cure = f"{hint} by {FLAGS.get(option, f'--{option}')} NAME, or {option}=NAME in Python"
+    raise ValueError(f"{where} has no column {name!r} for {_WHAT[option]} (its columns: {shown}{more}): {cure}")
