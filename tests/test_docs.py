@@ -4,6 +4,7 @@ import doctest
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import commands
@@ -39,7 +40,7 @@ def test_python_examples(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_shell_examples(page, tmp_path, monkeypatch):
-    """Every line that calls rankwise, in order, in a folder with train.txt, vali.txt and test.txt.
+    """Every line that calls rankwise or an example, in order, in a folder with train.txt, vali.txt and test.txt.
 
     A shell runs those with pipes. The others run in this process, where all that they import is there already.
     """
@@ -50,6 +51,10 @@ def test_shell_examples(page, tmp_path, monkeypatch):
     write_files(page)
     for line in lines:
         command = line.split("   #")[0]
+        if line.startswith("python examples/search/"):
+            pytest.importorskip("tantivy")
+            script, *arguments = shlex.split(command)[1:]
+            subprocess.run([sys.executable, ROOT / script, *arguments], check=True)
         if not line.startswith("rankwise ") or line.startswith(ENDLESS):
             continue
         if set(command) & set("|<>"):
