@@ -4,10 +4,10 @@ The room knows X, labels, query ids and names of columns; it knows no losses, mo
 `foundation` and `pairs`. Public are the names below and those that `rankwise` exports.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from rankwise.data.formats import Format, OnDisk, register_format
+from rankwise.foundation.lazy import on_first_use
 
 if TYPE_CHECKING:
     from rankwise.data.columns import Reading
@@ -15,10 +15,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Format", "OnDisk", "RankingData", "Reading", "register_format"]
 
-_LATER = {"RankingData": "records", "Reading": "columns"}  # these import NumPy
-
-
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module 'rankwise.data' has no attribute {name!r}")
-    return getattr(import_module(f"rankwise.data.{_LATER[name]}"), name)
+__getattr__ = on_first_use(__name__, {"RankingData": "records", "Reading": "columns"})

@@ -5,8 +5,9 @@ the formats apart, and `matching` joins both and reports what did not match. The
 and `data`. Public are the names below.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from rankwise.foundation.lazy import on_first_use
 
 if TYPE_CHECKING:
     from rankwise.joining.matching import Joined, join
@@ -14,10 +15,4 @@ if TYPE_CHECKING:
 
 __all__ = ["JoinReport", "Joined", "join"]
 
-_LATER = {"JoinReport": "report", "Joined": "matching", "join": "matching"}  # these import NumPy
-
-
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+__getattr__ = on_first_use(__name__, {"JoinReport": "report", "Joined": "matching", "join": "matching"})

@@ -3,8 +3,9 @@
 The data of every display are available: `.data`, `.to_frame()`, `.to_csv(file)`. `.save(file)` writes PNG, SVG or PDF.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from rankwise.foundation.lazy import on_first_use
 
 if TYPE_CHECKING:
     from rankwise.report.convergence import ConvergenceDisplay
@@ -14,14 +15,17 @@ if TYPE_CHECKING:
     from rankwise.report.regularization import RegularizationDisplay
     from rankwise.report.weights import WeightsDisplay
 
-_HOME = {
-    "RegularizationDisplay": "regularization",
-    "ConvergenceDisplay": "convergence",
-    "CutoffDisplay": "cutoffs",
-    "QueryDifferenceDisplay": "differences",
-    "MarginDisplay": "margins",
-    "WeightsDisplay": "weights",
-}
+__getattr__ = on_first_use(
+    __name__,
+    {
+        "RegularizationDisplay": "regularization",
+        "ConvergenceDisplay": "convergence",
+        "CutoffDisplay": "cutoffs",
+        "QueryDifferenceDisplay": "differences",
+        "MarginDisplay": "margins",
+        "WeightsDisplay": "weights",
+    },
+)
 
 __all__ = [
     "ConvergenceDisplay",
@@ -31,12 +35,6 @@ __all__ = [
     "RegularizationDisplay",
     "WeightsDisplay",
 ]
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -7,23 +7,19 @@ HTTP. `app` is the ASGI application (Starlette), `model_file` the model that it 
 
 from typing import TYPE_CHECKING
 
+from rankwise.foundation.lazy import on_first_use
+
 if TYPE_CHECKING:
     from rankwise.serving.app import make_app
     from rankwise.serving.limits import Limits
     from rankwise.serving.ranking import ServedModel, rank
 
-_HOME = {"Limits": "limits", "ServedModel": "ranking", "make_app": "app", "rank": "ranking"}
-
 __all__ = ["Limits", "ServedModel", "make_app", "rank"]
 
 
-def __getattr__(name: str) -> object:
-    """The public names on first use: `rank` needs neither Starlette nor uvicorn."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = on_first_use(  # `rank` needs neither Starlette nor uvicorn
+    __name__, {"Limits": "limits", "ServedModel": "ranking", "make_app": "app", "rank": "ranking"}
+)
 
 
 def __dir__() -> list[str]:

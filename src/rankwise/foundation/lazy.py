@@ -1,0 +1,15 @@
+"""Public names of a room that are imported on first use, because their modules import NumPy or other large packages."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+
+def on_first_use(room: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+    """The `__getattr__` of a room: `homes` has the module of each name."""
+
+    def get(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        return getattr(import_module(f"{room}.{homes[name]}"), name)
+
+    return get
