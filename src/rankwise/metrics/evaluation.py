@@ -173,7 +173,7 @@ def with_unjudged(y: object, unjudged: float | None) -> tuple[Floats, Array | No
         raise ValueError(f"unjudged must be a finite number; got {unjudged!r}")
     try:
         labels = np.asarray(y, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         labels = np.zeros(0)  # `finite` reports the error
     judged = ~np.isnan(labels)
     if judged.all():
