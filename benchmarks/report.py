@@ -104,9 +104,10 @@ def _head(rows: list[Row]) -> str:
 
 
 def _targets(rows: list[Row], targets: list[Row]) -> str:
-    lines = []
+    lines, reasons = [], []
     for target in targets:
         value, row = measured(rows, target)
+        state = _state(rows, target, value, row)
         bound = f"at most {target['at_most']:g}" if "at_most" in target else f"at least {target['at_least']:g}"
         peer = _peer(rows, target, row)
         command = "" if row is None else f"`{row['command']}`"
@@ -116,10 +117,11 @@ def _targets(rows: list[Row], targets: list[Row]) -> str:
             _number(value),
             *peer,
             command,
-            _state(rows, target, value, row),
+            state,
         )
         lines.append(cells)
-    reasons = [f"* {target['work']}: {target['reason']}" for target in targets if target.get("reason")]
+        if "missed" in state and "reason" in target:
+            reasons.append(f"* {target['work']}: {target['reason']}")
     head = ("work", "target", "measured", "peer", "peer / ours", "command", "")
     table = "## Targets\n\n" + _table(head, lines)
     return table + ("\n\nWhy some are missed:\n\n" + "\n".join(reasons) if reasons else "")

@@ -105,7 +105,7 @@ def rows_of(case: Fit | Measure, options: Any, tell: Tell) -> Iterator[dict[str,
 def _measured(case: Measure, folder: str, known: dict[str, Any], options: Any, tell: Tell) -> Iterator[dict[str, Any]]:
     tell("measuring")
     reduced = known["reduced"] or (options.quick and case.shrinks)
-    arguments = {"folder": folder, "quick": options.quick}
+    arguments = {"folder": folder, "quick": options.quick} | ({"liblinear": options.liblinear} if case.has_peer else {})
     try:
         rows = fresh(f"benchmarks.measures.{case.function}", arguments, 3 * options.limit)
     except StoppedError as stop:

@@ -16,8 +16,10 @@ from benchmarks import datasets, fits, process, report, run, solvers, sweep
 from benchmarks.cases import BENCHMARKS
 from benchmarks.datasets.synthetic import Plain, Scaled, Sparse, WebSearch
 from benchmarks.datasets.text import Text
+from benchmarks.measures import commands, selection, threads
 from benchmarks.objective import Objective
 from benchmarks.run import COLUMNS, RESULTS, folder_for, write
+from benchmarks.solvers.liblinear import PROGRAM
 from benchmarks.solvers.listed_pairs import count_pairs, list_pairs
 from hypothesis import given
 from hypothesis import strategies as st
@@ -196,6 +198,44 @@ def test_text_has_the_queries_asked_for(tmp_path):
     assert megabytes == pytest.approx(240 * 1.7e-3, rel=0.05)
 
 
+def test_text_of_several_blocks_ends_in_part_of_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.datasets.text.BLOCK_QUERIES", 2)
+    Text(5).write(tmp_path / "text.txt")
+    data = read_letor(tmp_path / "text.txt", dense=True)
+    assert data.X.shape[0] == 5 * 120
+    assert data.n_queries == 5
+    assert (data.X[:120] == data.X[-120:]).all()
+
+
+def test_a_pipe_is_read_while_it_is_written(tmp_path):
+    (tmp_path / "text.txt").write_text("line\n" * 100_000)
+    program = (
+        "import sys, time\nfor n, line in enumerate(sys.stdin):\n    print(n, flush=n == 0)\n    n or time.sleep(0.5)\n"
+    )
+    first, total, peak = commands._piped(
+        [sys.executable, "-c", program + "print(7.5, file=sys.stderr)"], tmp_path / "text.txt"
+    )
+    assert first < total - 0.4
+    assert peak == 7.5
+
+
+def test_auto_and_newton_are_compared_on_one_problem():
+    data = selection._heavy(100, 5, 10)
+    assert np.unique(data.qid).size == 10
+    assert data.X.std(axis=0).max() > 10 * data.X.std(axis=0).min()
+    ratio, above = selection._compared(data, 1.0, 1)
+    assert ratio > 0
+    assert abs(above) < 1e-3
+
+
+def test_a_fit_is_timed_with_as_many_threads_as_there_are_cores(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankwise.foundation.threads.thread_count", lambda n_jobs=None: n_jobs or 2)
+    datasets.store(WebSearch(12).get_data(None), tmp_path)
+    rows = list(threads.threads(str(tmp_path), quick=True))
+    assert [row["what"] for row in rows] == ["one fit, 1 thread", "one fit, 2 threads"]
+    assert all(row["value"] > 0 for row in rows)
+
+
 def test_missing_data_are_a_reason(tmp_path):
     (row,) = fits.make_data("mq2007", str(tmp_path), False, str(tmp_path))
     assert "mq2007 is not in the folder" in row["note"]
@@ -363,10 +403,20 @@ def test_page_from_canned_results(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_benchmark_from_the_command_line(tmp_path):
-    from benchmarks.run import main
+@pytest.mark.parametrize("case", ["selection", "train-text", "predict", "loaders"])
+def test_a_measure_has_the_rows_that_targets_name(case, tmp_path):
+    run.main([case, "--quick", "--results", str(tmp_path)])
+    rows = report.read(tmp_path)
+    for target in tomllib.loads((report.HERE / "targets.toml").read_text())["target"]:
+        if target["case"] == case and (PROGRAM.exists() or "LIBLINEAR" not in target["what"]):
+            value, row = report.measured(rows, target)
+            assert value > 0
+            assert row["unit"] == target["unit"]
 
-    main(["million", "distinct", "--quick", "--results", str(tmp_path)])
+
+@pytest.mark.slow
+def test_a_benchmark_from_the_command_line(tmp_path):
+    run.main(["million", "distinct", "--quick", "--results", str(tmp_path)])
     assert "smaller data" in (tmp_path / "README.md").read_text()
     rows = report.read(tmp_path)
     ours = [row for row in rows if row["case"] == "distinct" and row["ours"]]

@@ -19,8 +19,8 @@ KINDS = {"squared_hinge": 8}
 
 
 class ExternalSolver(Solver):
-    """Reading its text is taken off its time: all but the training that it reports (`TRAIN` seconds), or else what a run
-    takes which is content with the first point.
+    """Its time is the training that it reports (a line `TRAIN SECONDS`); if it reports none, all but what a run takes
+    which is content with the first point.
     """
 
     name = "LIBLINEAR ranking extension"
@@ -75,7 +75,12 @@ def train(program: str, text: Path, problem: Any, tol: str, limit: float | None 
     model = text.with_name("model")
     command = [program, "-s", str(KINDS[problem.loss]), "-c", repr(problem.C), "-e", tol, str(text), str(model)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=limit)
-    lines = model.read_text().split("\n")  # one weight per line after a line `w`, without the last ones if they are 0
-    w = np.array([float(line.split()[0]) for line in lines[lines.index("w") + 1 :] if line.strip()])
     reported = [float(line.split()[1]) for line in done.stderr.splitlines() if line.startswith("TRAIN")]
-    return np.pad(w, (0, problem.X.shape[1] - w.size)), reported[0] if reported else None
+    return read_weights(model, problem.X.shape[1]), reported[0] if reported else None
+
+
+def read_weights(model: Path, n_features: int) -> Any:
+    """One weight per line after a line `w`, without the last ones if they are 0."""
+    lines = model.read_text().split("\n")
+    w = np.array([float(line.split()[0]) for line in lines[lines.index("w") + 1 :] if line.strip()])
+    return np.pad(w, (0, n_features - w.size))
