@@ -16,7 +16,7 @@ from benchmarks.datasets import MissingError, load, load_test, store
 from benchmarks.objective import Objective, kept_bound
 from benchmarks.process import memory, repeated
 
-REPEATS, ENOUGH = 9, 20.0  # runs at one tolerance at most, and seconds after which no further one begins
+REPEATS, ENOUGH = 9, 10.0  # runs at one tolerance at most, and seconds after which no further one begins
 QUICK_REPEATS, QUICK_ENOUGH = 3, 1.0
 
 

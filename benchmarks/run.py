@@ -1,7 +1,8 @@
 """Run all benchmarks, or those named: every row measured in a fresh process, written to benchmarks/results/NAME.csv.
 
 Results and page of those named go to build/bench. Under --quick sizes and repeats are small, and results and page go to
-benchmarks/results/quick.
+benchmarks/results/quick. `python -m benchmarks.report FOLDER` makes one page of the tables of several runs that were
+copied into one folder.
 """
 
 import argparse

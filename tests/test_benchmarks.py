@@ -402,6 +402,19 @@ def test_page_from_canned_results(tmp_path):
     assert {path.name for path in tmp_path.glob("*.png")} == {"time_against_gap.png", "growth.png"}
 
 
+def test_tables_of_several_runs_become_one_page(tmp_path):
+    for case, commit in (("one", "a"), ("two", "b")):
+        where = {"case": case, "command": "", "machine": "M", "cores": 2, "versions": f"commit {commit}"}
+        write(tmp_path / f"{case}.csv", [dict.fromkeys(COLUMNS, "") | row | where for row in CANNED])
+    table = (tmp_path / "two.csv").read_text()
+    (tmp_path / "two.csv").write_text(table.replace("test_ndcg10", "ndcg10"))  # an older table, of training data
+    page = report.write(tmp_path).read_text()
+    assert "Measured on: M, 2 cores; commit a.\n\nMeasured on: M, 2 cores; commit b." in page
+    one, two = (page.split(f"## {case}: made up")[1].split("##")[0] for case in ("one", "two"))
+    assert "| 0.75 |" in one
+    assert "| 0.75 |" not in two
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ["selection", "train-text", "predict", "loaders"])
 def test_a_measure_has_the_rows_that_targets_name(case, tmp_path):

@@ -24,7 +24,7 @@ class ExternalSolver(Solver):
     """
 
     name = "LIBLINEAR ranking extension"
-    tolerances = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6)
+    tolerances = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
     def skip(self, objective: Any) -> str | None:
         program = self.options.get("liblinear")
