@@ -211,7 +211,8 @@ def test_one_pass_gives_what_the_parts_of_it_give(problem, name, margins, form):
 def test_the_diagonal_does_not_see_an_offset(form):
     """Preconditioned by squares of the offset, conjugate gradients took a hundred times as many products."""
     rng = np.random.default_rng(0)
-    X, y, qid = rng.normal(size=(300, 3)) + [0, 30, 100], rng.integers(0, 3, 300), np.repeat(np.arange(15), 20)
+    X, y = rng.normal(size=(300, 3)) + np.array([0, 30, 100]), rng.integers(0, 3, 300)
+    qid = np.repeat(np.arange(15), 20)
     objective = building.build(
         X if form == "dense" else sparse.csr_array(X), y, qid, loss=losses.squared_hinge(), C=1.0
     )
