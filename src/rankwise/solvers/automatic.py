@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
-from rankwise.foundation.devices import library_of, stored
+import numpy as np
+
+from rankwise.foundation.devices import is_sparse, library_of, stored
 from rankwise.foundation.memory import memory_at_hand
 from rankwise.objective.losses import Loss, hinge
-from rankwise.objective.stored import Features, is_stored
+from rankwise.objective.stored import Features
 from rankwise.solvers.conjugate import sample_size
 from rankwise.solvers.dual import DualCoordinateAscent, bounded
 from rankwise.solvers.newton import Newton
@@ -73,7 +75,7 @@ def smoothing(
     smooth = cheapest(X.shape[0], X.shape[1], stored(X))
     inner = Newton(inner="cg", precondition="sampled") if isinstance(smooth, TrustRegion) else smooth
     solver = Smoothing(tol, max_iter, inner, rescue=_rescue(loss, X, tol, random_state))
-    few = isinstance(inner, Newton) and inner.inner == "cg" and _few_rows(X)
+    few = inner.inner == "cg" and _few_rows(X)
     return InSpan(replace(solver, inner=Newton()), solver) if few else solver
 
 
@@ -90,7 +92,8 @@ def _span_products(X: Features) -> int:
 
 
 def _in_memory(X: Features) -> bool:
-    return library_of(X) is None and not is_stored(X)
+    """Whether this process has the rows, as arrays of NumPy or SciPy: not on disk, on a device or on a cluster."""
+    return isinstance(X, np.ndarray) or (is_sparse(X) and library_of(X) is None)
 
 
 def _rescue(loss: Loss, X: Features, tol: float, random_state: int) -> DualCoordinateAscent | None:
