@@ -9,7 +9,7 @@ from rankwise.foundation.memory import memory_at_hand
 from rankwise.objective.losses import Loss, hinge
 from rankwise.objective.stored import Features
 from rankwise.solvers.conjugate import sample_size
-from rankwise.solvers.dual import DualCoordinateAscent, bounded
+from rankwise.solvers.dual import DualCoordinateAscent, has_dual
 from rankwise.solvers.newton import Newton
 from rankwise.solvers.smoothing import Smoothing
 from rankwise.solvers.span import InSpan
@@ -97,4 +97,4 @@ def _in_memory(X: Features) -> bool:
 
 
 def _rescue(loss: Loss, X: Features, tol: float, random_state: int) -> DualCoordinateAscent | None:
-    return DualCoordinateAscent(tol, random_state=random_state) if _in_memory(X) and bounded(loss) else None
+    return DualCoordinateAscent(tol, random_state=random_state) if _in_memory(X) and has_dual(loss) else None
