@@ -3,7 +3,7 @@ s_i - s_j < t; a loss is the sum of its pieces, and no other code knows more abo
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from inspect import Parameter, signature
 from itertools import groupby
@@ -81,6 +81,12 @@ def huber(width: float = 1.0) -> Loss:
 def beyond(width: float) -> Loss:
     """u where u > width, else 0: the hinge without its corner. Not for fitting: it has the linear part of huber."""
     return Loss(f"beyond:{width!r}", (Piece(1.0 - width, 0.0, 1.0, 0.0),), smooth=False)
+
+
+def reaching(loss: Loss, further: float) -> Loss:
+    """The pieces of a loss for margins larger by `further`, too. Not for fitting: it may jump."""
+    pieces = tuple(replace(piece, threshold=piece.threshold + further) for piece in loss.pieces)
+    return Loss(f"{loss}, {further!r} further", pieces, smooth=False)
 
 
 @cache
