@@ -1,5 +1,6 @@
 """Every solver on every problem of a table with known minima, and scipy as the referee."""
 
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -207,6 +208,9 @@ def test_few_rows_with_many_features_are_solved_in_their_span(loss, form):
     assert np.linalg.norm(auto.coef_ - other.coef_) <= 3e-3 * np.linalg.norm(other.coef_)
     solver = make_solver("auto", losses.parse(loss), form(X), tol=1e-6)
     assert isinstance(solver if loss == "hinge" else solver.then, InSpan)
+    if loss != "hinge":
+        with pytest.raises(ValueError, match="solver 'smoothing' is for the hinge loss"):
+            make_solver("smoothing", losses.parse(loss), form(X), tol=1e-6)
 
 
 def test_products_that_take_longer_than_the_span_hand_over_to_it():
@@ -219,6 +223,9 @@ def test_products_that_take_longer_than_the_span_hand_over_to_it():
     assert result.converged
     assert result.value == pytest.approx(expected.value, rel=1e-7)
     assert seen == [step.iteration for step in result.history] == sorted(seen)
+    messages = [replace(solver, max_iter=most)(objective).message for most in (2, 3)]
+    assert messages[0] == "max_iter = 2 iterations were not enough"
+    assert messages[1] == "after 2 steps, in the span of the rows: max_iter = 1 iterations were not enough"
 
 
 def test_what_rounding_in_the_span_leaves_is_solved_in_all_features():

@@ -217,8 +217,11 @@ class Journal:
         return converged_by("estimated", estimate, self.scale(value, estimate), self.tol)
 
 
-def continued(one: Result, solve: Callable[[Callback | None], Result], callback: Callback | None) -> Result:
-    """The result of another solver, called with a callback, whose steps are counted from the end of `one`."""
+def continued(one: Result, solve: Callable[[Callback | None], Result], callback: Callback | None, where: str) -> Result:
+    """The result of another solver, called with a callback, whose steps are counted from the end of `one`.
+
+    If it fails, its message begins with the steps so far and `where` it continued: its own max_iter is what was left.
+    """
 
     def later(step: Step) -> Step:
         seconds = one.history[-1].seconds + step.seconds
@@ -226,7 +229,10 @@ def continued(one: Result, solve: Callable[[Callback | None], Result], callback:
 
     other = solve(callback and (lambda step: callback(later(step))))
     history = one.history + [later(step) for step in other.history]
-    return replace(other, iterations=one.iterations + other.iterations, history=history)
+    message = other.message
+    if not other.converged and message != STOPPED:
+        message = f"after {counted(one.iterations, 'steps')}, {where}: {message}"
+    return replace(other, iterations=one.iterations + other.iterations, message=message, history=history)
 
 
 def gap_scale(value: float, value_at_zero: float, gap: float) -> float:

@@ -55,7 +55,7 @@ class Newton:
                   returns a `ModelStep`
     precondition  of "cg": None, "diagonal", or "sampled", the Hessian of a sample of the rows
     patience      of "cg": the number of products after which the Hessian is formed instead; None: never
-    then          the solver that continues after so many products, instead of forming the Hessian
+    then          the solver in the span of the rows that continues after so many products, instead
     detours       how often to solve a sequence of smaller C first if steps are cut short
     rescue        the solver that continues if the line search fails near separability; None: stop there
     """
@@ -96,11 +96,11 @@ class Newton:
             step, estimate = _looked_at_again(model, journal, current, estimate)
             if not journal.goes_on(current, detail, estimate):
                 return journal.result(current, hessian=model.hessian)
-            if self.then is not None and model.written_out and isinstance(objective, Objective):
-                then = self.then.within(self.max_iter - len(journal.history) - detour.steps + 1)
-                return _continued_by(then, objective, journal.result(current), journal.callback)
-            if len(journal.history) + detour.steps > self.max_iter:
+            left = self.max_iter - len(journal.history) - detour.steps + 1
+            if left <= 0:
                 return journal.result(current, f"max_iter = {self.max_iter} iterations were not enough")
+            if self.then is not None and model.written_out and isinstance(objective, Objective):
+                return _continued_by(self.then.within(left), objective, journal.result(current), journal.callback)
             step = step or model.minimum(current)
             trial, length = detour.instead(objective, current, *line_search(objective, current, step.step))
             if detour.stopped:
@@ -143,7 +143,7 @@ def _looked_at_again(
 
 
 def _continued_by(then: Successor, objective: Objective, result: Result, callback: Callback | None) -> Result:
-    return continued(result, lambda tell: then(objective, result.end, tell), callback)
+    return continued(result, lambda tell: then(objective, result.end, tell), callback, "in the span of the rows")
 
 
 class Model:
