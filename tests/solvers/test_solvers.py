@@ -15,6 +15,7 @@ from rankwise.objective.building import build, build_from_pairs
 from rankwise.solvers import SOLVERS as REGISTERED
 from rankwise.solvers import Newton, Smoothing, Start, TrustRegion, cheapest, make_solver
 from rankwise.solvers.equations import scaled_inverse
+from rankwise.solvers.newton import Model
 from rankwise.solvers.span import InSpan
 
 RNG = np.random.default_rng(0)
@@ -172,6 +173,16 @@ def test_smoothing_begins_far_from_the_optimum():
     result = Smoothing(tol=1e-6)(objective)
     assert result.converged
     assert result.gap <= 1e-6 * result.value
+
+
+def test_a_hessian_from_elsewhere_is_that_of_the_first_point_only():
+    bowl = Quadratic(spd(3, 10.0), np.ones(3))
+    first, second = bowl.at(np.zeros(3)), bowl.at(np.ones(3))
+    for look in (Model.as_before, Model.matrix):
+        model = Model(Newton(), bowl, np.eye(3))
+        look(model, first)
+        np.testing.assert_array_equal(model.matrix(first), np.eye(3))
+        np.testing.assert_array_equal(model.matrix(second), bowl.A)
 
 
 def test_a_hessian_is_not_written_into():

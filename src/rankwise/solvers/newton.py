@@ -149,7 +149,7 @@ def _continued_by(then: Successor, objective: Objective, result: Result, callbac
 class Model:
     """The quadratic model of an objective at the points of one run, and how it is minimised.
 
-    hessian  the matrix for the first step; None: that of the first point
+    hessian  the matrix that counts as that of the first point; None: it is computed there
     """
 
     def __init__(self, options: Newton, objective: Function, hessian: AnyFloats | None = None) -> None:
@@ -160,7 +160,6 @@ class Model:
         self.hessian = hessian  # the last matrix that was formed
         self._hessian_at: Expansion | None = None  # the expansion that it belongs to
         self.fresh = False  # whether it was computed in this run
-        self._first = hessian is not None
         self._inverse: Inverse | None = None
         self._preconditioner: Preconditioner | None = None
 
@@ -174,21 +173,28 @@ class Model:
         return self.options.inner == "cholesky" or (patience is not None and self.products >= patience)
 
     def matrix(self, current: Expansion) -> AnyFloats:
-        """The Hessian at `current`, not computed twice in a row; for the first step, the one passed to the model."""
-        given, self._first = self._first, False
-        if self.hessian is None or not (given or self._hessian_at is current):
-            self._hessian_at, self.hessian = current, current.hessian_matrix()
-            self.fresh = True
-        return self.hessian
+        """The Hessian at `current`, not computed twice in a row."""
+        hessian = self._last_hessian(current)
+        if hessian is None or self._hessian_at is not current:
+            self._hessian_at, self.hessian, self.fresh = current, current.hessian_matrix(), True
+            return self.hessian
+        return hessian
 
     def as_before(self, current: Expansion) -> ModelStep | None:
         """The step with the Hessian of an earlier point, if there is one; its attainable decrease is unknown."""
-        if self._inverse is None and self.hessian is not None:
-            self._inverse = scaled_inverse(self.hessian)
+        hessian = self._last_hessian(current)
+        if self._inverse is None and hessian is not None:
+            self._inverse = scaled_inverse(hessian)
         if self._inverse is None:
             return None
         step = -self._inverse(current.gradient)
         return ModelStep(step, 0.0, -0.5 * inner(current.gradient, step), np.inf, 0)
+
+    def _last_hessian(self, current: Expansion) -> AnyFloats | None:
+        """The last matrix; the one passed to the model belongs to the first point at which it is needed."""
+        if self._hessian_at is None:
+            self._hessian_at = current
+        return self.hessian
 
     def minimum(self, current: Expansion, enough: float | None = 0.0) -> ModelStep:
         """The minimum of the model; if it predicts a decrease of at most `enough`, exact enough to be sure of that."""
