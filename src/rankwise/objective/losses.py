@@ -183,7 +183,7 @@ def parse(text: str | Loss) -> Loss:
 
 
 def _checked(loss: object) -> Loss:
-    """The loss itself; one sentence where it is none that can be minimised."""
+    """The loss itself; an error if it cannot be minimised."""
     if not isinstance(loss, Loss):
         raise TypeError(f"a loss must be a rankwise.losses.Loss; got {loss!r}")
     if not all(isinstance(piece, Piece) for piece in loss.pieces):
@@ -199,7 +199,7 @@ def _check_shape(loss: Loss) -> None:
 
 
 def _check_values(loss: Loss) -> None:
-    """One sentence where a loss is negative, or smaller the further a pair is the wrong way round."""
+    """Raise ValueError if a loss is negative or not finite, or increases with the margin at 0."""
     gaps = np.append(np.linspace(-5.0, 5.0, 101), [one.threshold for one in loss.pieces if abs(one.threshold) < 1e6])
     values = loss(gaps)
     if not np.isfinite(values).all():

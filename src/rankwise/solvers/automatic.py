@@ -15,8 +15,8 @@ from rankwise.solvers.smoothing import Smoothing
 from rankwise.solvers.span import InSpan
 from rankwise.solvers.trust_region import TrustRegion
 
-PER_VALUE, PER_ROW, PER_SQUARE = 0.4, 45.0, 0.06  # times: of a Hessian product per stored value and per row, and of
-# the Hessian per row and pair of features
+PER_VALUE, PER_ROW = 0.4, 45.0  # relative times: of a Hessian product per stored value and per row,
+PER_SQUARE = 0.06  # and of the Hessian per row and pair of features
 FEW = 5  # the Hessian is formed at once if it takes as long as this many products
 STEPS = 2  # else when products have taken as long as this many Hessians
 PRODUCTS = 30  # a sample's Hessian is a preconditioner if forming it takes as long as at most this many products

@@ -34,6 +34,7 @@ STALLED = 100  # after this many steps without a smaller value or gradient, only
 SMALLEST = 1e-150  # the square of a gradient below this underflows
 SHRINKS = 0.1  # a right model predicts, after its step, at most this share of the decrease it allowed before
 NOTHING = 1e-12  # an estimate below this share of the value is rounding
+CLOSE = 1e-9  # a difference of values below this share of them is mostly rounding
 SOUND = 0.8, 1.25  # a model is trusted if the decrease was between these multiples of the predicted one
 
 
@@ -308,13 +309,10 @@ def rescaled(hessian: AnyFloats, factor: float) -> AnyFloats:
     return matrix
 
 
-ROUNDING = 1e-9  # a difference of values below this share of them is mostly rounding
-
-
 def decrease(current: Expansion, trial: Expansion) -> float:
     """f(current) - f(trial). If the values agree in nearly all digits, the gradients give the difference."""
     by_values = current.value - trial.value
-    if not abs(by_values) <= ROUNDING * max(abs(current.value), abs(trial.value)):
+    if not abs(by_values) <= CLOSE * max(abs(current.value), abs(trial.value)):
         return by_values
     return -0.5 * inner(current.gradient + trial.gradient, trial.point - current.point)
 

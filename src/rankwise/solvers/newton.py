@@ -30,7 +30,7 @@ from rankwise.solvers.base import (
     went_as_predicted,
 )
 from rankwise.solvers.conjugate import ModelStep, Preconditioner, conjugate_gradients, make_preconditioner
-from rankwise.solvers.equations import Inverse, scaled_inverse
+from rankwise.solvers.equations import Solve, scaled_inverse
 from rankwise.solvers.line_search import line_search
 from rankwise.solvers.stuck import Detour, Rescue, can_help, near_separable, rescued
 
@@ -160,7 +160,7 @@ class Model:
         self.hessian = hessian  # the last matrix that was formed
         self._hessian_at: Expansion | None = None  # the expansion that it belongs to
         self.fresh = False  # whether it was computed in this run
-        self._inverse: Inverse | None = None
+        self._inverse: Solve | None = None
         self._preconditioner: Preconditioner | None = None
 
     def precondition_by(self, preconditioner: Preconditioner) -> None:
