@@ -204,6 +204,13 @@ def test_a_step_that_overflows_is_shortened_without_a_word(solver):
     assert np.isfinite(solver(problem).value)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_an_objective_that_overflows_is_one_sentence():
+    problem = build_from_pairs(1e200 * np.eye(4), [[0, 1], [2, 3]], loss=losses.squared_hinge(), C=1e200)
+    with pytest.raises(ValueError, match="the objective overflows at w = 0"):
+        Newton()(problem)
+
+
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_few_rows_with_many_features_are_solved_in_their_span(loss, form):

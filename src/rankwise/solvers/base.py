@@ -277,10 +277,10 @@ def begun(objective: Function, start: AnyFloats | Start | None) -> tuple[Expansi
     """The expansion at the start (at 0 if it is None), and |∇f(0)| and f(0); a `Start` has both already."""
     if isinstance(start, Start):
         return start.expansion, start.at_zero
-    with may_overflow():  # `check_range` reports it
+    with may_overflow():  # reported by `check_range`, which may be the first to compute the gradient
         at_zero = objective.at(origin(objective))
+        sizes = check_range(at_zero)
     point = point_of(objective, start)
-    sizes = check_range(at_zero)
     return objective.at(point) if bool((point != 0).any()) else at_zero, sizes
 
 
