@@ -1,19 +1,22 @@
-"""What runs in the fresh processes of a `Fit`: making its data, its reference, and one solver's times."""
+"""What runs in the fresh processes of a `Fit`: its data, its reference, one solver's times, and their evaluation."""
 
 import json
 import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
+
+import numpy as np
 
 from benchmarks import solvers
 from benchmarks.cases import BENCHMARKS
-from benchmarks.datasets import MissingError, load, store
+from benchmarks.datasets import MissingError, load, load_test, store
 from benchmarks.objective import Objective, kept_bound
 from benchmarks.process import memory, repeated
 
-REPEATS, ENOUGH = 9, 20.0  # runs at one tolerance at most, and seconds after which no further one begins
+REPEATS, ENOUGH = 9, 10.0  # runs at one tolerance at most, and seconds after which no further one begins
 QUICK_REPEATS, QUICK_ENOUGH = 3, 1.0
 
 
@@ -34,10 +37,10 @@ def make_reference(case: str, folder: str) -> Iterator[dict[str, Any]]:
     yield found
 
 
-def _objective(case: str, folder: str) -> Objective:
+def _objective(case: str, folder: str, test: Any = None) -> Objective:
     chosen: Any = BENCHMARKS[case]
     data = load(Path(folder))
-    return Objective(data.X, data.y, data.qid, chosen.loss, chosen.C, kept_bound(Path(folder)))
+    return Objective(data.X, data.y, data.qid, chosen.loss, chosen.C, kept_bound(Path(folder)), test)
 
 
 def first_fit(case: str, folder: str, solver: str, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -49,10 +52,11 @@ def first_fit(case: str, folder: str, solver: str, options: dict[str, Any]) -> I
 def times(
     case: str, folder: str, solver: str, options: dict[str, Any], quick: bool, budget: float
 ) -> Iterator[dict[str, Any]]:
-    """The first fit of this process, then for every tolerance the times of more, and what they found.
+    """The first fit of this process, then for every tolerance the times of more, and the file of what they found.
 
-    Or, instead of all that, the reason why the solver cannot do the work. All is evaluated at the end: evaluating would
-    warm caches and take memory in between. No new tolerance is begun once `budget` seconds are spent.
+    Or, instead of all that, the reason why the solver cannot do the work. Another process evaluates the results: here
+    that would take memory, and a process stopped at its limit would lose it. No new tolerance is begun once `budget`
+    seconds are spent.
     """
     made, objective = solvers.make(solver, **options), _objective(case, folder)
     reason = made.skip(objective)
@@ -63,17 +67,33 @@ def times(
     first = _first(made, objective)
     base = before + first.pop("imports_mb")
     yield first
-    began, found = time.perf_counter(), []
+    began = time.perf_counter()
     for tol in made.tolerances:
-        if found and time.perf_counter() - began > budget:
+        if time.perf_counter() - began > budget:
             break
         limits = (QUICK_REPEATS, QUICK_ENOUGH) if quick else (REPEATS, ENOUGH)
-        row = repeated(lambda tol=tol: _quiet(made, tol), *limits, less=made.overhead)
+        row = repeated(lambda tol=tol: _quiet(made, tol), *limits, less=lambda: made.overhead)
         peak = memory()[1]
         row |= {"phase": "hot", "tol": tol, "peak_mb": peak, "extra_mb": peak - base, "data_mb": megabytes(folder)}
-        found.append((row | {"note": made.note}, made.get_result()))
-    for row, result in found:
-        yield row | objective.evaluate_result(**result)
+        yield row | {"note": made.note, "result": _keep(made, Path(folder))}
+
+
+def _keep(made: Any, folder: Path) -> str:
+    """A file with the weights, or with the scores of a solver that has none."""
+    result = made.get_result()
+    if "predict" in result:
+        parts = {"scores": load(folder), "test_scores": load_test(folder)}
+        result = {name: result["predict"](data.X) for name, data in parts.items() if data is not None}
+    with NamedTemporaryFile(dir=folder, suffix=".npz", delete=False) as file:
+        np.savez(file, **result)
+    return file.name
+
+
+def evaluated(case: str, folder: str, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows with what their results are worth."""
+    objective = _objective(case, folder, load_test(Path(folder)))
+    for row in rows:
+        yield row | (objective.evaluate_result(**np.load(row["result"])) if "result" in row else {})
 
 
 def _first(made: Any, objective: Objective) -> dict[str, Any]:

@@ -18,7 +18,9 @@ MOST_GRADED = 31  # labels beyond this, or that are no grades at all, have no ND
 
 @dataclass(frozen=True)
 class Objective:
-    """`loss` None: nothing to minimise in common, only rankings to compare. `bound` None: no gap is known."""
+    """`loss` None: nothing to minimise in common, only rankings to compare. `bound` None: no gap is known. `test` is of
+    other queries: X, y and qid.
+    """
 
     X: Any
     y: Any
@@ -26,17 +28,19 @@ class Objective:
     loss: str | None
     C: float
     bound: float | None = None
+    test: Any = None
 
-    def evaluate_result(self, w: Any = None, scores: Any = None) -> dict[str, Any]:
-        """What is known of the weights w, or of scores where there are no weights."""
+    def evaluate_result(self, w: Any = None, scores: Any = None, test_scores: Any = None) -> dict[str, Any]:
+        """What is known of the weights w, or of scores where there are no weights: the objective and the pairwise
+        accuracy on these data, NDCG on the test data.
+        """
         from rankwise.metrics import evaluate
 
         scores = self.X @ np.asarray(w, np.float64) if scores is None else scores
-        graded = self.y.min() >= 0 and self.y.max() <= MOST_GRADED
-        found = evaluate(self.y, scores, self.qid, ["pairwise-accuracy", *["ndcg@10"] * bool(graded)])
-        row: dict[str, Any] = {"accuracy": found["pairwise-accuracy"]}
-        if graded:
-            row["ndcg10"] = found["ndcg@10"]
+        row: dict[str, Any] = {"accuracy": evaluate(self.y, scores, self.qid, "pairwise-accuracy")["pairwise-accuracy"]}
+        if self.test is not None and self.test.y.min() >= 0 and self.test.y.max() <= MOST_GRADED:
+            test_scores = self.test.X @ np.asarray(w, np.float64) if test_scores is None else test_scores
+            row["test_ndcg10"] = evaluate(self.test.y, test_scores, self.test.qid, "ndcg@10")["ndcg@10"]
         if self.loss is not None and w is not None:
             here = self.problem().at(np.asarray(w, np.float64))
             row |= {"objective": here.value, "gradient_norm": float(np.linalg.norm(here.gradient))}

@@ -7,6 +7,7 @@ lines of JSON as soon as they are known, so that a process stopped at its time l
 import json
 import os
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 MARK = "row "  # of our lines among what a library prints
 MB = 1e6
+Less = Callable[[], float]
 
 
 class StoppedError(RuntimeError):
@@ -29,18 +31,32 @@ class StoppedError(RuntimeError):
         self.rows = rows
 
 
-def fresh(target: str, arguments: dict[str, Any], limit: float = 3600.0, **environment: str) -> list[dict[str, Any]]:
-    """The rows that target(**arguments) yields in a process of its own."""
+def fresh(
+    target: str, arguments: dict[str, Any], limit: float | None = None, **environment: str
+) -> list[dict[str, Any]]:
+    """The rows that target(**arguments) yields in a process of its own.
+
+    With a limit, the process leads a group: the programs it started are ended with it. Without one, it belongs to the
+    group of its caller.
+    """
     command = [sys.executable, "-m", "benchmarks.process", target, json.dumps(arguments)]
-    env = os.environ | environment
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    group = None if limit is None else 0
+    process = subprocess.Popen(command, **pipes, cwd=ROOT, env=os.environ | environment, process_group=group)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, cwd=ROOT, env=env)
-    except subprocess.TimeoutExpired as stop:
-        output = stop.stdout or b""
-        raise StoppedError(f"over the time limit of {limit:g} s", _rows(output.decode())) from None
-    rows = _rows(done.stdout)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        output, errors = process.communicate(timeout=limit)
+    except BaseException as stop:  # a keyboard's interrupt too: the terminal sends it to its own group only
+        if group is None:
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        if isinstance(stop, subprocess.TimeoutExpired):
+            raise StoppedError(f"over the time limit of {limit:g} s", _rows(output)) from None
+        raise
+    rows = _rows(output)
+    if process.returncode:
+        lines = errors.strip().splitlines() or [f"exit code {process.returncode}"]
         raise StoppedError(lines[-1], rows)
     return rows
 
@@ -55,8 +71,9 @@ def serve(target: str, arguments: str) -> None:
         print(MARK + json.dumps(row), flush=True)
 
 
-def repeated(work: Callable[[], Any], repeats: int, enough: float = 20.0, less: float = 0.0) -> dict[str, Any]:
-    """Median and best seconds of up to `repeats` runs, fewer once they took `enough` seconds; `less` is taken off each.
+def repeated(work: Callable[[], Any], repeats: int, enough: float = 20.0, less: Less = lambda: 0.0) -> dict[str, Any]:
+    """Median and best seconds of up to `repeats` runs, fewer once they took `enough` seconds; `less()`, called after
+    each, is taken off.
 
     `threads` is processor time over time: how many cores were busy on average.
     """
@@ -66,7 +83,8 @@ def repeated(work: Callable[[], Any], repeats: int, enough: float = 20.0, less: 
     while len(seconds) < repeats and sum(seconds) < enough:
         begin = time.perf_counter()
         work()
-        seconds.append(max(time.perf_counter() - begin - less, 1e-9))
+        took = time.perf_counter() - begin
+        seconds.append(max(took - less(), 1e-9))
     spent = time.perf_counter() - began
     busy += cpu_seconds()
     middle, best = statistics.median(seconds), min(seconds)

@@ -1,7 +1,8 @@
 """Run all benchmarks, or those named: every row measured in a fresh process, written to benchmarks/results/NAME.csv.
 
 Results and page of those named go to build/bench. Under --quick sizes and repeats are small, and results and page go to
-benchmarks/results/quick.
+benchmarks/results/quick. `python -m benchmarks.report FOLDER` makes one page of the tables of several runs that were
+copied into one folder.
 """
 
 import argparse
@@ -28,7 +29,7 @@ PARTS = ROOT / "build" / "bench"  # of benchmarks that are named: the page in th
 PACKAGES = ("rankwise", "numpy", "scipy", "numba", "scikit-learn", "scikit-survival", "dlib-bin", "liblinear-official")
 PACKAGES += ("xgboost-cpu", "xgboost", "lightgbm", "rlscore")
 COLUMNS = ("case", "what", "solver", "ours", "phase", "tol", "size", "value", "unit", "best", "repeats", "threads")
-COLUMNS += ("peak_mb", "extra_mb", "data_mb", "objective", "gradient_norm", "gap", "accuracy", "ndcg10", "note")
+COLUMNS += ("peak_mb", "extra_mb", "data_mb", "objective", "gradient_norm", "gap", "accuracy", "test_ndcg10", "note")
 COLUMNS += ("goal", "reduced", "command", "machine", "cores", "versions")
 BUDGET, QUICK_BUDGET = 120.0, 5.0  # seconds after which a solver begins no further tolerance
 LIMIT, QUICK_LIMIT = 900.0, 60.0  # seconds after which a process is stopped; measurements may take thrice as long
@@ -90,7 +91,7 @@ def rows_of(case: Fit | Measure, options: Any, tell: Tell) -> Iterator[dict[str,
             tell("making the data")
             given = {"case": case.name, "folder": folder, "quick": options.quick, "data": options.data}
             try:
-                (known,) = fresh("benchmarks.fits:make_data", given)
+                (known,) = fresh("benchmarks.fits:make_data", given, options.limit)
             except StoppedError as stop:
                 known = {"note": str(stop)}
             if known.get("note"):
@@ -105,7 +106,7 @@ def rows_of(case: Fit | Measure, options: Any, tell: Tell) -> Iterator[dict[str,
 def _measured(case: Measure, folder: str, known: dict[str, Any], options: Any, tell: Tell) -> Iterator[dict[str, Any]]:
     tell("measuring")
     reduced = known["reduced"] or (options.quick and case.shrinks)
-    arguments = {"folder": folder, "quick": options.quick}
+    arguments = {"folder": folder, "quick": options.quick} | ({"liblinear": options.liblinear} if case.has_peer else {})
     try:
         rows = fresh(f"benchmarks.measures.{case.function}", arguments, 3 * options.limit)
     except StoppedError as stop:
@@ -146,7 +147,18 @@ def _solved(given: dict[str, Any], quick: bool, limit: float) -> Iterator[dict[s
             rows = fresh("benchmarks.fits:times", timing, limit, **kernels)
         except StoppedError as stop:
             rows = [*stop.rows, {"note": str(stop)}]
-    yield from (who | row for row in rows)
+    yield from (who | row for row in _evaluated(given, rows, limit))
+
+
+def _evaluated(given: dict[str, Any], rows: list[dict[str, Any]], limit: float) -> list[dict[str, Any]]:
+    if not any("result" in row for row in rows):
+        return rows
+    try:
+        return fresh(
+            "benchmarks.fits:evaluated", {"case": given["case"], "folder": given["folder"], "rows": rows}, limit
+        )
+    except StoppedError as stop:
+        return [*rows, {"note": f"not evaluated: {stop}"}]
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:

@@ -1,6 +1,10 @@
 """The benchmark suite's own parts: the evaluator, every solver that is installed, fresh processes, the page."""
 
+import csv
+import json
+import lzma
 import stat
+import subprocess
 import sys
 import tomllib
 from types import SimpleNamespace
@@ -8,17 +12,21 @@ from types import SimpleNamespace
 import numpy as np
 import oracle
 import pytest
-from benchmarks import datasets, fits, process, report, solvers
+from benchmarks import datasets, fits, process, report, run, solvers, sweep
 from benchmarks.cases import BENCHMARKS
+from benchmarks.datasets.synthetic import Plain, Scaled, Sparse, WebSearch
 from benchmarks.datasets.text import Text
+from benchmarks.measures import commands, selection, threads
 from benchmarks.objective import Objective
 from benchmarks.run import COLUMNS, RESULTS, folder_for, write
+from benchmarks.solvers.liblinear import PROGRAM
 from benchmarks.solvers.listed_pairs import count_pairs, list_pairs
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, sparse
 
 from rankwise import make_ranking, read_letor
+from rankwise.metrics import evaluate
 
 LOSSES = {"squared_hinge": lambda m: max(0.0, 1 - m) ** 2, "hinge": lambda m: max(0.0, 1 - m)}
 
@@ -36,7 +44,9 @@ def naive(loss, data, C, w):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_evaluator_against_the_double_loop(small, loss):
     w = np.array([1.0, -2.0, 0.5, 0.0, 3.0])
-    objective = Objective(small.X, small.y, small.qid, loss, 0.3)
+    first = np.flatnonzero(small.qid <= 6)
+    test = SimpleNamespace(X=small.X[first], y=small.y[first], qid=small.qid[first])
+    objective = Objective(small.X, small.y, small.qid, loss, 0.3, test=test)
     row = objective.evaluate_result(w)
     assert row["objective"] == pytest.approx(naive(loss, small, 0.3, w), rel=1e-12)
     slope = optimize.approx_fprime(w, lambda at: naive(loss, small, 0.3, at), 1e-7)
@@ -44,7 +54,10 @@ def test_evaluator_against_the_double_loop(small, loss):
     scores = small.X @ w
     right = [(scores[i] > scores[j]) + 0.5 * (scores[i] == scores[j]) for i, j in oracle.pairs(small.y, small.qid)]
     assert row["accuracy"] == pytest.approx(np.mean(right))
-    assert objective.evaluate_result(scores=scores)["ndcg10"] == row["ndcg10"]
+    assert row["test_ndcg10"] == evaluate(test.y, test.X @ w, test.qid, "ndcg@10")["ndcg@10"]
+    by_scores = objective.evaluate_result(scores=scores, test_scores=scores[first])
+    assert {name: row[name] for name in by_scores} == by_scores
+    assert "test_ndcg10" not in Objective(small.X, small.y, small.qid, loss, 0.3).evaluate_result(w)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -84,7 +97,8 @@ def test_every_solver_finds_what_it_looks_for(small, key, loss, external):
     made.prepare()
     made.set_objective(objective)
     made.run(made.tolerances[-1])
-    row = objective.evaluate_result(**made.get_result())
+    result = made.get_result()
+    row = objective.evaluate_result(**({"scores": result["predict"](data.X)} if "predict" in result else result))
     assert row["accuracy"] > 0.6
     if loss is not None and key not in ("xgboost", "lightgbm"):
         assert row["gap"] < 1e-3, "not the optimum of this objective"
@@ -158,6 +172,22 @@ def test_stored_data_come_back(small, tmp_path, kind):
     assert (kind(small.X) != back.X).sum() == 0
     assert (back.y == small.y).all()
     assert back.qid is None
+    assert datasets.load_test(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "dataset", [Plain(200, 3), Sparse(60, 50, 5, 10), WebSearch(12), Scaled(2)], ids=lambda one: one.name
+)
+def test_synthetic_data_have_other_queries_for_a_test(dataset, tmp_path):
+    data = dataset.get_data(None)
+    datasets.store(data, tmp_path)
+    test = datasets.load_test(tmp_path)
+    assert (test.X != data.test.X).sum() == 0
+    assert not set(test.qid) & set(data.qid)
+    assert np.unique(test.qid).size == 10
+    expected = getattr(dataset, "n_documents", 0) or dataset.n_queries * 100
+    assert len(data.y) == expected or isinstance(dataset, WebSearch)
+    assert data.X.shape[0] == len(data.y)
 
 
 def test_text_has_the_queries_asked_for(tmp_path):
@@ -168,9 +198,60 @@ def test_text_has_the_queries_asked_for(tmp_path):
     assert megabytes == pytest.approx(240 * 1.7e-3, rel=0.05)
 
 
+def test_text_of_several_blocks_ends_in_part_of_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.datasets.text.BLOCK_QUERIES", 2)
+    Text(5).write(tmp_path / "text.txt")
+    data = read_letor(tmp_path / "text.txt", dense=True)
+    assert data.X.shape[0] == 5 * 120
+    assert data.n_queries == 5
+    assert (data.X[:120] == data.X[-120:]).all()
+
+
+def test_a_pipe_is_read_while_it_is_written(tmp_path):
+    (tmp_path / "text.txt").write_text("line\n" * 100_000)
+    program = (
+        "import sys, time\nfor n, line in enumerate(sys.stdin):\n    print(n, flush=n == 0)\n    n or time.sleep(0.5)\n"
+    )
+    first, total, peak = commands._piped(
+        [sys.executable, "-c", program + "print(7.5, file=sys.stderr)"], tmp_path / "text.txt"
+    )
+    assert first < total - 0.4
+    assert peak == 7.5
+
+
+def test_auto_and_newton_are_compared_on_one_problem():
+    data = selection._heavy(100, 5, 10)
+    assert np.unique(data.qid).size == 10
+    assert data.X.std(axis=0).max() > 10 * data.X.std(axis=0).min()
+    ratio, above = selection._compared(data, 1.0, 1)
+    assert ratio > 0
+    assert abs(above) < 1e-3
+
+
+def test_a_fit_is_timed_with_as_many_threads_as_there_are_cores(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankwise.foundation.threads.thread_count", lambda n_jobs=None: n_jobs or 2)
+    datasets.store(WebSearch(12).get_data(None), tmp_path)
+    rows = list(threads.threads(str(tmp_path), quick=True))
+    assert [row["what"] for row in rows] == ["one fit, 1 thread", "one fit, 2 threads"]
+    assert all(row["value"] > 0 for row in rows)
+
+
 def test_missing_data_are_a_reason(tmp_path):
     (row,) = fits.make_data("mq2007", str(tmp_path), False, str(tmp_path))
     assert "mq2007 is not in the folder" in row["note"]
+
+
+def test_real_data_are_tested_on_the_test_part_of_fold_1(tmp_path):
+    (tmp_path / "mq2008").mkdir()
+    for part in (1, 2, 3, 5):
+        with lzma.open(tmp_path / "mq2008" / f"S{part}.txt.xz", "wt") as file:
+            file.write(f"2 qid:{part} 1:0.5 2:1\n0 qid:{part} 1:1\n")
+    (row,) = fits.make_data("two-levels-hinge", str(tmp_path / "stored"), False, str(tmp_path))
+    assert "note" not in row
+    assert set(datasets.load(tmp_path / "stored").qid) == {1, 2, 3}
+    test = datasets.load_test(tmp_path / "stored")
+    assert test.qid.tolist() == [5, 5]
+    assert test.y.tolist() == [1, 0]
 
 
 def test_a_process_that_fails_or_takes_too_long_says_so():
@@ -178,6 +259,44 @@ def test_a_process_that_fails_or_takes_too_long_says_so():
         process.fresh("json:dumps", {})
     with pytest.raises(process.StoppedError, match=r"over the time limit of 0\.01 s"):
         process.fresh("json:dumps", {}, 0.01)
+
+
+def test_the_limit_ends_the_programs_of_a_process_and_keeps_its_rows(tmp_path):
+    (tmp_path / "slow_peer.py").write_text(
+        "import subprocess\n"
+        "def times(pid):\n"
+        "    program = subprocess.Popen(['sleep', '600'])\n"
+        "    open(pid, 'w').write(str(program.pid))\n"
+        "    yield {'tol': 0.1}\n"
+        "    program.wait()\n"
+    )
+    pid = tmp_path / "pid"
+    with pytest.raises(process.StoppedError, match="over the time limit of 3 s") as stop:
+        process.fresh("slow_peer:times", {"pid": str(pid)}, 3.0, PYTHONPATH=str(tmp_path))
+    assert stop.value.rows == [{"tol": 0.1}]
+    state = subprocess.run(["ps", "-o", "stat=", "-p", pid.read_text()], capture_output=True, text=True).stdout
+    assert state.strip() in ("", "Z"), "the program goes on"
+
+
+def test_a_solver_over_its_limit_leaves_what_it_had(small, tmp_path, monkeypatch):
+    data = SimpleNamespace(**vars(small), test=small)
+    datasets.store(data, tmp_path)
+    (tmp_path / "reference.json").write_text(json.dumps({"bound": 0.0}))
+    np.savez(tmp_path / "kept.npz", w=np.ones(5))
+    had = [{"phase": "warm", "value": 2.0}, {"phase": "hot", "value": 1.0, "result": str(tmp_path / "kept.npz")}]
+
+    def fresh(target, arguments, limit, **environment):
+        if target == "benchmarks.fits:times":
+            raise process.StoppedError("over the time limit of 9 s", had)
+        return list(fits.evaluated(**arguments))
+
+    monkeypatch.setattr(run, "fresh", fresh)
+    given = {"case": "mq2008", "folder": str(tmp_path), "solver": "linearsvc", "options": {}}
+    warm, hot, note = run._solved(given, quick=True, limit=9.0)
+    assert warm["solver"] == hot["solver"] == note["solver"] == "LinearSVC on all pairs"
+    assert 0 < hot["test_ndcg10"] < 1
+    assert hot["gap"] == 1.0
+    assert note["note"] == "over the time limit of 9 s"
 
 
 def test_targets_name_what_there_is():
@@ -193,11 +312,13 @@ HOT = {"phase": "hot", "threads": 1.5, "extra_mb": 30.0, "data_mb": 100.0}
 CANNED = [
     OURS | {"phase": "cold", "value": 9.0},
     OURS | HOT | {"tol": 1e-2, "gap": 1e-4, "value": 0.1},
-    OURS | HOT | {"tol": 1e-3, "gap": 1e-7, "value": 0.2},
+    OURS | HOT | {"tol": 1e-3, "gap": 1e-7, "value": 0.2, "test_ndcg10": 0.75},
     OURS | HOT | {"tol": 1e-4, "gap": 1e-9, "value": 0.4},
     PEER | HOT | {"tol": 1e-2, "gap": 1e-3, "value": 1.0},
     PEER | HOT | {"tol": 1e-4, "gap": 1e-5, "value": 5.0},
-    OURS | {"solver": "another", "ours": False, "note": "not installed"},
+    OURS | {"solver": "another", "ours": False, "note": "over the time limit of 900 s"},
+    {"solver": "rankwise", "ours": True, "what": "the same file", "value": 2.0, "unit": "s"},
+    {"solver": "a program", "ours": False, "what": "the same file", "value": 5.0, "unit": "s"},
     {"solver": "rankwise", "ours": True, "what": "exponent in documents", "value": 1.05, "unit": "exponent"},
     {"solver": "rankwise", "ours": True, "what": "growth with documents", "size": 10, "value": 1.0, "best": 0.9},
 ]
@@ -221,6 +342,26 @@ quantity = "faster"
 than = "a peer"
 at_least = 20
 unit = "x"
+[[target]]
+work = "looser"
+case = "canned"
+gap = 1e-3
+at_most = 0.3
+unit = "s"
+[[target]]
+work = "no peer"
+case = "canned"
+quantity = "faster"
+than = "another"
+at_least = 2
+unit = "x"
+[[target]]
+work = "a file"
+case = "canned"
+quantity = "value"
+what = "the same file"
+at_most = 3
+unit = "s"
 [[target]]
 work = "exponent"
 case = "canned"
@@ -252,15 +393,43 @@ def test_page_from_canned_results(tmp_path):
     assert lines["exponent"].endswith("| met |")
     assert lines["nobody ran it"].endswith("| not measured |")
     assert "| 77 |" in lines["Lee and Lin's paper (their machine, one thread)"]
-    assert lines["another"].endswith("| not installed |")
+    assert lines["another"].endswith("| over the time limit of 900 s |")
+    assert "| 0.1 | a peer, 1 s (gap 1e-03) | 10 |" in lines["looser"]
+    assert lines["no peer"].endswith("| not measured; another: over the time limit of 900 s |")
+    assert "| 2 | a program, 5 s | 2.5 |" in lines["a file"]
+    assert "| test ndcg@10 |" in page
+    assert "| 0.75 | 30 | 1.5 |" in lines["rankwise RankSVM"]
     assert {path.name for path in tmp_path.glob("*.png")} == {"time_against_gap.png", "growth.png"}
+
+
+def test_tables_of_several_runs_become_one_page(tmp_path):
+    for case, commit in (("one", "a"), ("two", "b")):
+        where = {"case": case, "command": "", "machine": "M", "cores": 2, "versions": f"commit {commit}"}
+        write(tmp_path / f"{case}.csv", [dict.fromkeys(COLUMNS, "") | row | where for row in CANNED])
+    table = (tmp_path / "two.csv").read_text()
+    (tmp_path / "two.csv").write_text(table.replace("test_ndcg10", "ndcg10"))  # an older table, of training data
+    page = report.write(tmp_path).read_text()
+    assert "Measured on: M, 2 cores; commit a.\n\nMeasured on: M, 2 cores; commit b." in page
+    one, two = (page.split(f"## {case}: made up")[1].split("##")[0] for case in ("one", "two"))
+    assert "| 0.75 |" in one
+    assert "| 0.75 |" not in two
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["selection", "train-text", "predict", "loaders"])
+def test_a_measure_has_the_rows_that_targets_name(case, tmp_path):
+    run.main([case, "--quick", "--results", str(tmp_path)])
+    rows = report.read(tmp_path)
+    for target in tomllib.loads((report.HERE / "targets.toml").read_text())["target"]:
+        if target["case"] == case and (PROGRAM.exists() or "LIBLINEAR" not in target["what"]):
+            value, row = report.measured(rows, target)
+            assert value > 0
+            assert row["unit"] == target["unit"]
 
 
 @pytest.mark.slow
 def test_a_benchmark_from_the_command_line(tmp_path):
-    from benchmarks.run import main
-
-    main(["million", "distinct", "--quick", "--results", str(tmp_path)])
+    run.main(["million", "distinct", "--quick", "--results", str(tmp_path)])
     assert "smaller data" in (tmp_path / "README.md").read_text()
     rows = report.read(tmp_path)
     ours = [row for row in rows if row["case"] == "distinct" and row["ours"]]
@@ -274,11 +443,45 @@ def test_only_the_whole_run_renews_the_page():
     assert RESULTS not in [folder_for(["loaders"], quick) for quick in (False, True)]
 
 
-def test_a_problem_of_the_sweep_is_measured_by_every_solver():
-    from benchmarks import sweep
-
-    problem = next(one for one in (sweep.draw(1, number) for number in range(50)) if one.X.size < 20_000)
+@pytest.mark.parametrize("loss", sweep.SOLVERS)
+def test_a_problem_of_the_sweep_is_measured_by_every_solver(loss, small, monkeypatch):
+    monkeypatch.setattr(sweep, "ENOUGH", 0.0)
+    problem = sweep.Problem("small", small.X, small.y, small.qid, loss, 0.1, 1e-4)
     rows = sweep.measure(problem, None)
-    assert [row["solver"] for row in rows] == list(sweep.SOLVERS[problem.loss])
-    assert all(row["seconds"] for row in rows if row["solver"] == "auto")
+    assert [row["solver"] for row in rows] == [*sweep.SOLVERS[loss], *[sweep.SQUARED] * (loss == "hinge")]
+    assert all(row["seconds"] for row in rows if row["solver"] in ("auto", sweep.SQUARED))
     assert "1 problems" in sweep.summary([{"number": 0} | row for row in rows])
+
+
+def test_a_drawn_problem_is_the_same_again(monkeypatch):
+    monkeypatch.setattr(sweep, "MOST_VALUES", 2_000)
+    for number in range(20):
+        problem, again = (sweep.draw(1, number) for _ in range(2))
+        assert (problem.X != again.X).sum() == 0
+        assert (problem.name, problem.C) == (again.name, again.C)
+        assert problem.X.shape[0] == problem.y.size == problem.qid.size >= 100
+        assert problem.goal in sweep.GOALS[problem.loss]
+
+
+def test_the_page_shows_the_sweep(tmp_path):
+    known = {"seed": 7, "problem": "p", "loss": "hinge", "C": "1", "goal": 1e-4, "gap": "1e-5", "tol": 1e-3, "note": ""}
+    times = {
+        "auto": (3.0, 1.0, ""),
+        "bundle": (1.5, 2.0, 4.0),
+        "liblinear": (12.0, "", ""),
+        sweep.SQUARED: (1.0, 1.0, 1.0),
+    }
+    with open(tmp_path / "sweep.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, sweep.COLUMNS)
+        writer.writeheader()
+        for number in range(3):
+            writer.writerows(
+                known | {"number": number, "solver": solver, "seconds": s[number]} for solver, s in times.items()
+            )
+    page = report.write(tmp_path).read_text()
+    assert "`python -m benchmarks.sweep --seed 7`: 3 problems; auto did not reach the gap of 1." in page
+    assert "| auto / best solver | 1 | 1.05 | 1.5 | 1.95 | 2 |" in page
+    assert "| LIBLINEAR / auto | 4 | 4 | 4 | 4 | 4 |" in page
+    assert "| hinge / squared hinge | 1 | 1.1 | 2 | 2.9 | 3 |" in page
+    assert "* 2, 0: p, hinge, C 1, goal 0.0001: 3 s, bundle 1.5 s" in page
+    assert "* 2: p, hinge, C 1, goal 0.0001: ended at 1e-5" in page

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.datasets import held_out, with_test
+
 MSLR_QUERIES = 18_919
 
 
@@ -18,12 +20,13 @@ class WebSearch:
 
     @property
     def name(self) -> str:
-        return f"MSLR shape, {self.n_queries * 120:,} x 136"
+        return f"MSLR shape, {self.n_queries:,} queries of 120 documents on average, 136 features"
 
     def get_data(self, folder: Path | None) -> Any:
         from rankwise import make_ranking
 
-        return make_ranking(self.n_queries, 120, 136, dtype=np.float32, random_state=0)
+        data = make_ranking(with_test(self.n_queries), 120, 136, dtype=np.float32, random_state=0)
+        return held_out(data.X, data.y, data.qid, self.n_queries)
 
 
 @dataclass(frozen=True)
@@ -98,9 +101,9 @@ class Scaled:
     def get_data(self, folder: Path | None) -> Any:
         from rankwise import make_ranking
 
-        data = make_ranking(self.n_queries, 100, 20, random_state=0)
+        data = make_ranking(with_test(self.n_queries), (100, 100), 20, random_state=0)
         X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
-        return SimpleNamespace(X=X, y=data.y, qid=data.qid)
+        return held_out(X, data.y, data.qid, self.n_queries)
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ class Plain:
 
     n_documents: int
     n_features: int
+    per_query = 20
 
     @property
     def name(self) -> str:
@@ -116,9 +120,11 @@ class Plain:
 
     def get_data(self, folder: Path | None) -> Any:
         rng = np.random.default_rng(0)
-        X = rng.normal(size=(self.n_documents, self.n_features))
-        quality = X @ rng.normal(size=self.n_features) / np.sqrt(self.n_features) + rng.normal(size=self.n_documents)
-        return SimpleNamespace(X=X, y=np.digitize(quality, (0.0, 1.2)), qid=np.arange(self.n_documents) // 20)
+        n_queries, d = self.n_documents // self.per_query, self.n_features
+        n = with_test(n_queries) * self.per_query
+        X = rng.normal(size=(n, d))
+        quality = X @ rng.normal(size=d) / np.sqrt(d) + rng.normal(size=n)
+        return held_out(X, np.digitize(quality, (0.0, 1.2)), np.arange(n) // self.per_query, n_queries)
 
 
 @dataclass(frozen=True)
@@ -141,7 +147,8 @@ class Sparse:
         from scipy.sparse import csr_array
 
         rng = np.random.default_rng(0)
-        n, d, k = self.n_documents, self.n_features, self.stored
+        n_queries, d, k = self.n_documents // self.per_query, self.n_features, self.stored
+        n = with_test(n_queries) * self.per_query
         shares = 1.0 / np.arange(1, d + 1) ** (0.9 if self.words else 0.0)
         shares /= shares.sum()
         columns = np.searchsorted(np.cumsum(shares), rng.random(n * k)).clip(0, d - 1)
@@ -153,4 +160,4 @@ class Sparse:
         quality = X @ rng.normal(size=d)
         quality = quality / quality.std() + rng.normal(size=n)
         y = np.argsort(np.argsort(quality)) * self.n_levels // n
-        return SimpleNamespace(X=X, y=y, qid=np.arange(n) // self.per_query)
+        return held_out(X, y, np.arange(n) // self.per_query, n_queries)

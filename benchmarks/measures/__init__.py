@@ -1,4 +1,5 @@
-"""Measurements that are no fits. Each is a function (folder, quick) that yields rows: {what, solver, value, unit, ...}.
+"""Measurements that are no fits. Each is a function (folder, quick) that yields rows: {what, solver, value, unit, ...};
+with `has_peer`, also of the path `liblinear`.
 
 `solver` "rankwise" is what was measured of ours; rows of another name and the same `what` are what it is held against.
 """

@@ -1,12 +1,10 @@
-"""Reading ranking text, beside scikit-learn's load_svmlight_file, and the command from text to model, end to end.
+"""Reading and writing ranking text, beside scikit-learn, and the command from 3.9 GB of text to a model, end to end.
 
 The files were written a moment before, so they are read from the system's cache: what is measured is the parser.
 """
 
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +13,11 @@ import numpy as np
 from benchmarks.datasets.synthetic import MSLR_QUERIES
 from benchmarks.datasets.text import Text
 from benchmarks.measures import OURS, figure, row
+from benchmarks.measures.commands import COMMAND, whole
 from benchmarks.process import MB, fresh, memory, repeated
 
 SKLEARN = "scikit-learn load_svmlight_file"
-COMMAND = [sys.executable, "-c", "from rankwise.cli import main; main()"]
+SKLEARN_DUMP = "scikit-learn dump_svmlight_file"
 
 
 def loaders(folder: str, quick: bool) -> Iterator[dict[str, Any]]:
@@ -32,6 +31,9 @@ def loaders(folder: str, quick: bool) -> Iterator[dict[str, Any]]:
     (same,) = fresh("benchmarks.measures.text:same", {"path": str(path)})
     if not same["same"]:
         raise AssertionError(f"read_letor and {SKLEARN} disagree")
+    for name in (OURS, SKLEARN_DUMP):
+        (found,) = fresh("benchmarks.measures.text:writing", {"writer": name, "path": str(path)})
+        yield figure("writing text", found["written_mb"] / found["value"], "MB/s", name)
 
 
 def command_line(folder: str, quick: bool) -> Iterator[dict[str, Any]]:
@@ -45,14 +47,8 @@ def command_line(folder: str, quick: bool) -> Iterator[dict[str, Any]]:
     train = [*COMMAND, "train", str(path), "-o", str(model), "--C", "8", "--float32"]
     warm_up = Path(folder) / "small.txt"
     Text(2).write(warm_up)  # so that no kernel is compiled
-    subprocess.run([str(warm_up) if word == str(path) else word for word in train], check=True, capture_output=True)
-    seconds = []
-    for _ in range(2):
-        begin = time.perf_counter()
-        subprocess.run(train, check=True, capture_output=True)
-        seconds.append(time.perf_counter() - begin)
-    timed = {"value": float(np.median(seconds)), "best": min(seconds), "unit": "s", "repeats": len(seconds)}
-    yield row("from text to model", OURS, timed, note=f"{size:,.0f} MB, rankwise train FILE --C 8 --float32")
+    whole([str(warm_up) if word == str(path) else word for word in train], 1)
+    yield row("from text to model", OURS, whole(train, 2), note=f"{size:,.0f} MB, rankwise train FILE --C 8 --float32")
 
 
 def loading(loader: str, path: str, float32: bool = False) -> Iterator[dict[str, Any]]:
@@ -70,6 +66,23 @@ def loading(loader: str, path: str, float32: bool = False) -> Iterator[dict[str,
     del X, y, qid, parts
     timed = repeated(lambda: load(loader, path, dtype), 3, 20.0)
     yield timed | {"peak_mb": peak, "extra_mb": peak - before, "data_mb": arrays}
+
+
+def writing(writer: str, path: str) -> Iterator[dict[str, Any]]:
+    """The rows of the file written as text again, in the fewest digits that read back to the same numbers."""
+    X, y, qid = load(OURS, path, np.float64)
+    copy = Path(path).with_name("copy.txt")
+    if writer == SKLEARN_DUMP:
+        from sklearn.datasets import dump_svmlight_file
+
+        write = partial(dump_svmlight_file, X, y, str(copy), zero_based=False, query_id=qid)
+    else:
+        from rankwise import write_letor
+
+        write = partial(write_letor, copy, X, y, qid)
+        write()  # the kernels are loaded
+    timed = repeated(write, 3, 20.0)
+    yield timed | {"written_mb": copy.stat().st_size / MB}
 
 
 def load(loader: str, path: str, dtype: Any) -> Any:

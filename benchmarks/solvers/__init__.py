@@ -4,7 +4,7 @@ skip(objective)      a sentence where it cannot do this work
 prepare()            its imports: counted into the first fit of a process, and into no other
 set_objective(...)   the data in the form it wants: not timed, but its memory counts
 run(tol)             what is timed, once for each of `tolerances`
-get_result()         {"w": weights} or {"scores": one a document}
+get_result()         {"w": weights} or {"predict": a function of X that returns scores}
 """
 
 from importlib import import_module
@@ -42,7 +42,7 @@ class Solver:
     solves: ClassVar[tuple[str | None, ...]] = ("squared_hinge",)
     tolerances: tuple[float, ...] = SMOOTH
     note = ""
-    overhead = 0.0  # seconds of a run that are not training
+    overhead = 0.0  # seconds of the last run that were not training
 
     def __init__(self, **options: Any) -> None:
         """`options` are those of the command line that a solver may ask for."""

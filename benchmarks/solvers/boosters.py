@@ -42,7 +42,7 @@ class XgboostSolver(Booster):
         self.model = self.library.train(options | {"nthread": self.n_jobs}, self.rows, 100)
 
     def get_result(self) -> dict[str, Any]:
-        return {"scores": self.model.predict(self.library.DMatrix(self.objective.X))}
+        return {"predict": lambda X: self.model.predict(self.library.DMatrix(X))}
 
 
 class LightgbmSolver(Booster):
@@ -63,4 +63,4 @@ class LightgbmSolver(Booster):
         self.model = self.library.LGBMRanker(verbose=-1, n_jobs=self.n_jobs).fit(self.X, self.y, group=self.groups)
 
     def get_result(self) -> dict[str, Any]:
-        return {"scores": self.model.booster_.predict(self.objective.X)}
+        return {"predict": self.model.booster_.predict}

@@ -107,7 +107,7 @@ class KernelSolver(Solver):
         self.ranker = self.make(gamma=GAMMA, tol=tol, **self.settings).fit(of.X, of.y, of.qid)
 
     def get_result(self) -> dict[str, Any]:
-        return {"scores": self.ranker.predict(self.objective.X)}
+        return {"predict": self.ranker.predict}
 
 
 class NystroemSolver(KernelSolver):

@@ -191,7 +191,7 @@ def test_entries_given_twice_are_added():
 
 def test_more_features_than_memory():
     X = sparse.csr_array(([1.0, 1.0], ([0, 1], [0, 2**31 - 2])), shape=(2, 2**31 - 1))
-    with pytest.raises(MemoryError, match="a solver.s work on 2,147,483,647 features takes [0-9.]+ GB"):
+    with pytest.raises(MemoryError, match=r"a solver.s work on 2,147,483,647 features takes [0-9.]+ GB"):
         RankSVM().fit(X, [0, 1])
 
 

@@ -24,6 +24,7 @@ MATRICES = 3  # d × d matrices that a factorisation holds at a time
 WORTH_SAMPLING = 8  # a sample pays if there are at least this many times its rows
 FEWER = 1.5  # the span of the rows is an alternative if there are this many times as many features
 MOST_SPANNED = 2e7  # most numbers of a dense copy of X
+AT_ONCE = 300  # the hinge is solved in the span if finding it takes as long as at most this many products
 
 
 def cheapest(n_rows: int, n_features: int, n_stored: int) -> Newton | TrustRegion:
@@ -75,7 +76,7 @@ def smoothing(
     smooth = cheapest(X.shape[0], X.shape[1], stored(X))
     inner = Newton(inner="cg", precondition="sampled") if isinstance(smooth, TrustRegion) else smooth
     solver = Smoothing(tol, max_iter, inner, rescue=_rescue(loss, X, tol, random_state))
-    few = inner.inner == "cg" and _few_rows(X)
+    few = inner.inner == "cg" and _few_rows(X) and _span_products(X) <= AT_ONCE
     return InSpan(replace(solver, inner=Newton()), solver) if few else solver
 
 

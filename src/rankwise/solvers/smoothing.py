@@ -196,7 +196,8 @@ class _Run:
                 break
             step, steps = model.minimum(current, enough), steps + 1
             self.left = step.attainable
-            if step.attainable <= enough and (sound or half_square(length_of(current.gradient)) <= enough):
+            near = sound or half_square(length_of(current.gradient)) <= enough
+            if step.attainable <= enough and near and (self.history or steps > 1):  # at w = 0 nothing is known yet
                 break
             trial, length = self._advance(smooth, current, step.step)
             if trial is None:
