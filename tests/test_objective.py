@@ -51,6 +51,15 @@ def test_the_terms_are_at_least_what_is_added_up(name):
     assert PairwiseRisk(Preferences(labels), loss).at(scores).terms >= added * (1 - 1e-12)
 
 
+def test_the_allowance_for_rounding_grows_with_the_slope_of_a_corner():
+    """Five times the hinge is the hinge with five times C, also in the bounds on its rounding errors."""
+    rng = np.random.default_rng(0)
+    X, y, w = rng.normal(size=(40, 3)), rng.integers(0, 3, 40), rng.normal(size=3)
+    steep = losses.Loss("steep", (losses.Piece(1.0, 0.0, 5.0, 0.0),), smooth=False)
+    one, other = building.build(X, y, loss=steep, C=0.1), building.build(X, y, loss=losses.hinge(), C=0.5)
+    assert one.at(w).certificate.errors() == pytest.approx(other.at(w).certificate.errors(), rel=1e-12)
+
+
 def test_a_large_offset_costs_no_digits():
     rng = np.random.default_rng(0)
     labels, scores = rng.integers(0, 3, 50), rng.integers(-8, 8, 50) / 8

@@ -1,4 +1,6 @@
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -72,3 +74,16 @@ def test_a_limit_that_cannot_be_set_is_tried_again(monkeypatch):
     with one_blas_thread():
         assert limits == [1, 1]
     assert limits == [1, 1, 7]
+
+
+def test_a_blas_that_is_loaded_later_is_limited_too():
+    """In a new process SciPy's own BLAS is not loaded yet when the first limit is set."""
+    code = """
+from rankwise.foundation.threads import one_blas_thread
+with one_blas_thread():
+    import scipy.linalg
+    from threadpoolctl import threadpool_info
+    print({one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "{1}\n"

@@ -54,6 +54,18 @@ def test_a_fit(client, data):
     assert held(client) == 0
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_fewer_rows_than_features(client, loss):
+    """In memory such rows are solved in their span; on a cluster no process has them all."""
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(40, 200)), rng.integers(0, 3, 40), np.arange(40) // 10
+    ranker = DaskRankSVM(C=0.01, loss=loss, tol=1e-6)
+    ranker.fit(*(da.from_array(one, chunks=(20, *one.shape[1:])) for one in (X, y, qid)))
+    expected = rankwise.RankSVM(C=0.01, loss=loss, tol=1e-6).fit(X, y, qid).result_
+    assert ranker.result_.converged
+    assert ranker.result_.value == pytest.approx(expected.value, rel=2e-6)
+
+
 @pytest.mark.filterwarnings(SPLIT)
 @pytest.mark.parametrize("solver", ["auto", "newton-cg", "trust-region", "trust-region-diagonal"])
 def test_objectives_agree_within_tol_on_badly_scaled_data(client, data, solver):

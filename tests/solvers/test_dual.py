@@ -182,6 +182,9 @@ def test_what_it_cannot_do_is_refused(monkeypatch):
     for loss in ("logistic", "squared"):
         with pytest.raises(ValueError, match=f"losses hinge, squared_hinge and huber: for {loss}"):
             DualCoordinateAscent()(objective(loss))
+    two_corners = losses.Loss("kinked", (losses.Piece(1, 0, 1, 0), losses.Piece(0, -1, 1, 0)), smooth=False)
+    with pytest.raises(ValueError, match="losses hinge, squared_hinge and huber: for kinked"):
+        DualCoordinateAscent()(objective(two_corners))
     with pytest.raises(TypeError, match="solver 'dual' needs an objective that offers 'rows'"):
         DualCoordinateAscent()(object())
     monkeypatch.setattr(dual, "memory_at_hand", lambda: 1e4)

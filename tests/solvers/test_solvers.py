@@ -1,5 +1,6 @@
 """Every solver on every problem of a table with known minima, and scipy as the referee."""
 
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from rankwise.objective.building import build, build_from_pairs
 from rankwise.solvers import SOLVERS as REGISTERED
 from rankwise.solvers import Newton, Smoothing, Start, TrustRegion, cheapest, make_solver
 from rankwise.solvers.equations import scaled_inverse
+from rankwise.solvers.newton import Model
 from rankwise.solvers.span import InSpan
 
 RNG = np.random.default_rng(0)
@@ -173,6 +175,16 @@ def test_smoothing_begins_far_from_the_optimum():
     assert result.gap <= 1e-6 * result.value
 
 
+def test_a_hessian_from_elsewhere_is_that_of_the_first_point_only():
+    bowl = Quadratic(spd(3, 10.0), np.ones(3))
+    first, second = bowl.at(np.zeros(3)), bowl.at(np.ones(3))
+    for look in (Model.as_before, Model.matrix):
+        model = Model(Newton(), bowl, np.eye(3))
+        look(model, first)
+        np.testing.assert_array_equal(model.matrix(first), np.eye(3))
+        np.testing.assert_array_equal(model.matrix(second), bowl.A)
+
+
 def test_a_hessian_is_not_written_into():
     """Rounding may have made its diagonal smaller than it can be."""
     hessian = np.array([[0.5, 0.1], [0.1, 4.0]])
@@ -192,6 +204,13 @@ def test_a_step_that_overflows_is_shortened_without_a_word(solver):
     assert np.isfinite(solver(problem).value)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_an_objective_that_overflows_is_one_sentence():
+    problem = build_from_pairs(1e200 * np.eye(4), [[0, 1], [2, 3]], loss=losses.squared_hinge(), C=1e200)
+    with pytest.raises(ValueError, match="the objective overflows at w = 0"):
+        Newton()(problem)
+
+
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_few_rows_with_many_features_are_solved_in_their_span(loss, form):
@@ -207,6 +226,9 @@ def test_few_rows_with_many_features_are_solved_in_their_span(loss, form):
     assert np.linalg.norm(auto.coef_ - other.coef_) <= 3e-3 * np.linalg.norm(other.coef_)
     solver = make_solver("auto", losses.parse(loss), form(X), tol=1e-6)
     assert isinstance(solver if loss == "hinge" else solver.then, InSpan)
+    if loss != "hinge":
+        with pytest.raises(ValueError, match="solver 'smoothing' is for the hinge loss"):
+            make_solver("smoothing", losses.parse(loss), form(X), tol=1e-6)
 
 
 def test_products_that_take_longer_than_the_span_hand_over_to_it():
@@ -219,6 +241,9 @@ def test_products_that_take_longer_than_the_span_hand_over_to_it():
     assert result.converged
     assert result.value == pytest.approx(expected.value, rel=1e-7)
     assert seen == [step.iteration for step in result.history] == sorted(seen)
+    messages = [replace(solver, max_iter=most)(objective).message for most in (2, 3)]
+    assert messages[0] == "max_iter = 2 iterations were not enough"
+    assert messages[1] == "after 2 steps, in the span of the rows: max_iter = 1 iterations were not enough"
 
 
 def test_what_rounding_in_the_span_leaves_is_solved_in_all_features():

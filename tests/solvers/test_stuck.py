@@ -59,6 +59,15 @@ def test_steps_of_both_count(max_iter, monkeypatch):
     assert result.message.startswith("after 3 steps, in the dual: max_iter = ")
 
 
+def test_the_dual_can_be_stopped(monkeypatch):
+    monkeypatch.setattr("rankwise.solvers.smoothing.PATIENCE", 3)
+    monkeypatch.setattr("rankwise.solvers.stuck.BLOCKED", 10**6)
+    seen = []
+    result = fitted(loss="hinge", tol=1e-7, callback=lambda step: seen.append(step) or "pairs active" in step.detail)
+    assert result.message == "stopped by the callback"
+    assert ["pairs active" in step.detail for step in seen].index(True) == len(seen) - 1
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_history_and_callback_go_forward(loss, monkeypatch):
     seen = []

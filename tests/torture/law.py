@@ -22,7 +22,7 @@ from rankwise import RankSVM
 from rankwise.data.frame import RankingData
 from rankwise.objective import losses
 from rankwise.solvers import SOLVERS, needs_of
-from rankwise.solvers.dual import bounded
+from rankwise.solvers.dual import has_dual
 
 from .problems import Problem
 from .referee import Truth, truth_of
@@ -91,7 +91,7 @@ def solvers_for(loss: str) -> list[str]:
     """Those that take the loss."""
     smooth = losses.parse(loss).smooth
     left_out = {"auto"} | ({"smoothing"} if smooth else set(SMOOTH))
-    if not bounded(losses.parse(loss)):
+    if not has_dual(losses.parse(loss)):
         left_out.add("dual")
     return [name for name in (*ORDER, *(new for new in SOLVERS if new not in ORDER)) if name not in left_out]
 

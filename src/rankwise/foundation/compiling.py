@@ -1,4 +1,4 @@
-"""Kernels are compiled once, which takes seconds: who is told that it begins, and a clock that leaves it out."""
+"""Kernels are compiled once, which takes seconds: a notice when it begins, and a clock that leaves it out."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -20,8 +20,9 @@ class _Compiling:
 
 @contextmanager
 def told_of_compiling(tell: Tell | None) -> Iterator[None]:
-    """A context in which `tell` is called with NOTICE when the first kernel is compiled, not when it is loaded; None:
-    who was told before is told.
+    """A context in which `tell` is called with NOTICE when the first kernel is compiled.
+
+    It is not called for kernels that are loaded from the cache. With None, that of the surrounding context is called.
     """
     before = _Compiling.tell
     _Compiling.tell = before if tell is None else tell

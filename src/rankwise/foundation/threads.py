@@ -71,6 +71,7 @@ def enough_blas_threads(width: int) -> AbstractContextManager[None]:
 
 @cache
 def _libraries() -> "list[LibController]":
+    import scipy.linalg  # noqa: F401  # has a BLAS of its own, which is found only once it is loaded
     from threadpoolctl import ThreadpoolController
 
     found = ThreadpoolController().lib_controllers  # takes a millisecond or two

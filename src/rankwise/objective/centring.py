@@ -21,11 +21,11 @@ BLOCK_ROWS = 1 << 14
 
 def shifted(X: HostMatrix, starts: Ints, n_threads: int = 1) -> HostMatrix:
     """X with such columns shifted, or X itself if there are none; queries begin at the rows `starts`."""
-    enough = worth_a_look(starts)
+    enough = harmless_size(starts)
     return _shifted_sparse(X, starts, enough) if is_sparse(X) else _shifted_dense(X, starts, enough, n_threads)
 
 
-def worth_a_look(starts: Ints) -> float:
+def harmless_size(starts: Ints) -> float:
     """The absolute value below which rounding is harmless with that many pairs."""
     sizes = np.diff(starts).astype(np.float64)
     return float(np.sqrt(HARMLESS / (np.finfo(float).eps * max(float(sizes @ sizes), 1.0))))

@@ -87,13 +87,13 @@ class DenseRows(DeviceRows):
         return DenseRows(self.X[rows] if isinstance(rows, slice) else self.xp.take(self.X, on_device_of(self.X, rows)))
 
     def centred(self, starts: Ints) -> "DenseRows":
-        from rankwise.objective.centring import offsets, worth_a_look
+        from rankwise.objective.centring import harmless_size, offsets
 
         xp, X = self.xp, self.X
         first = on_device_of(X, np.repeat(starts[:-1], np.diff(starts)))
         extents = [self._extents(rows, first) for rows in self.blocks()]
         largest, spread = (xp.amax(xp.stack(each), 0) for each in zip(*extents, strict=True))
-        columns = xp.nonzero(offsets(largest, spread, worth_a_look(starts)))[0]
+        columns = xp.nonzero(offsets(largest, spread, harmless_size(starts)))[0]
         if not columns.shape[0]:
             return self
         part = xp.astype(X[:, columns], xp.float64)

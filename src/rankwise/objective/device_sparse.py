@@ -89,10 +89,10 @@ class SparseRows(DeviceRows):
     def centred(self, starts: Ints) -> "SparseRows":
         from scipy.sparse import csr_array
 
-        from rankwise.objective.centring import shifted, worth_a_look
+        from rankwise.objective.centring import harmless_size, shifted
 
         stored = self.csr.values
-        if not stored.shape[0] or not float(abs(stored).max()) > worth_a_look(starts):
+        if not stored.shape[0] or not float(abs(stored).max()) > harmless_size(starts):
             return self
         parts = tuple(to_host(one) for one in (stored, self.csr.columns, self.csr.ends))
         rows = csr_array(parts, shape=self.csr.shape)

@@ -3,7 +3,7 @@ s_i - s_j < t; a loss is the sum of its pieces, and no other code knows more abo
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from inspect import Parameter, signature
 from itertools import groupby
@@ -81,6 +81,12 @@ def huber(width: float = 1.0) -> Loss:
 def beyond(width: float) -> Loss:
     """u where u > width, else 0: the hinge without its corner. Not for fitting: it has the linear part of huber."""
     return Loss(f"beyond:{width!r}", (Piece(1.0 - width, 0.0, 1.0, 0.0),), smooth=False)
+
+
+def reaching(loss: Loss, further: float) -> Loss:
+    """The pieces of a loss for margins larger by `further`, too. Not for fitting: it may jump."""
+    pieces = tuple(replace(piece, threshold=piece.threshold + further) for piece in loss.pieces)
+    return Loss(f"{loss}, {further!r} further", pieces, smooth=False)
 
 
 @cache
@@ -177,7 +183,7 @@ def parse(text: str | Loss) -> Loss:
 
 
 def _checked(loss: object) -> Loss:
-    """The loss itself; one sentence where it is none that can be minimised."""
+    """The loss itself; an error if it cannot be minimised."""
     if not isinstance(loss, Loss):
         raise TypeError(f"a loss must be a rankwise.losses.Loss; got {loss!r}")
     if not all(isinstance(piece, Piece) for piece in loss.pieces):
@@ -193,7 +199,7 @@ def _check_shape(loss: Loss) -> None:
 
 
 def _check_values(loss: Loss) -> None:
-    """One sentence where a loss is negative, or smaller the further a pair is the wrong way round."""
+    """Raise ValueError if a loss is negative or not finite, or increases with the margin at 0."""
     gaps = np.append(np.linspace(-5.0, 5.0, 101), [one.threshold for one in loss.pieces if abs(one.threshold) < 1e6])
     values = loss(gaps)
     if not np.isfinite(values).all():

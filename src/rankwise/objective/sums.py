@@ -90,7 +90,8 @@ class SumExpansion:
         A loss with a corner has its full slope up to it, so pairs that rounding may have moved past the corner are
         included.
         """
-        state = self.state if self.of.loss.smooth else self.state.with_loss(losses.beyond(-NEAR_CORNER))
+        loss = self.of.loss
+        state = self.state if loss.smooth else self.state.with_loss(losses.reaching(loss, NEAR_CORNER))
         return state.total(methodcaller("sizes"), size=self.point.shape[0] + 2)
 
 

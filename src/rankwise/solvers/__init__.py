@@ -1,4 +1,4 @@
-"""Solvers: called with (objective, start, callback), they return the minimum.
+"""Solvers: called with (objective, start, callback), they return a `Result`.
 
 `Newton` and `TrustRegion` minimise anything with `.at(w)` and know no ranking; their detours and samples are for
 objectives that offer more (see `rankwise.foundation.functions`). `Smoothing` is for the hinge; `Stochastic` and

@@ -2,19 +2,21 @@
 
 from dataclasses import replace
 
-from rankwise.foundation.devices import library_of, stored
+import numpy as np
+
+from rankwise.foundation.devices import is_sparse, library_of, stored
 from rankwise.foundation.memory import memory_at_hand
 from rankwise.objective.losses import Loss, hinge
-from rankwise.objective.stored import Features, is_stored
+from rankwise.objective.stored import Features
 from rankwise.solvers.conjugate import sample_size
-from rankwise.solvers.dual import DualCoordinateAscent, bounded
+from rankwise.solvers.dual import DualCoordinateAscent, has_dual
 from rankwise.solvers.newton import Newton
 from rankwise.solvers.smoothing import Smoothing
 from rankwise.solvers.span import InSpan
 from rankwise.solvers.trust_region import TrustRegion
 
-PER_VALUE, PER_ROW, PER_SQUARE = 0.4, 45.0, 0.06  # times: of a Hessian product per stored value and per row, and of
-# the Hessian per row and pair of features
+PER_VALUE, PER_ROW = 0.4, 45.0  # relative times: of a Hessian product per stored value and per row,
+PER_SQUARE = 0.06  # and of the Hessian per row and pair of features
 FEW = 5  # the Hessian is formed at once if it takes as long as this many products
 STEPS = 2  # else when products have taken as long as this many Hessians
 PRODUCTS = 30  # a sample's Hessian is a preconditioner if forming it takes as long as at most this many products
@@ -91,8 +93,9 @@ def _span_products(X: Features) -> int:
 
 
 def _in_memory(X: Features) -> bool:
-    return library_of(X) is None and not is_stored(X)
+    """Whether this process has the rows, as arrays of NumPy or SciPy: not on disk, on a device or on a cluster."""
+    return isinstance(X, np.ndarray) or (is_sparse(X) and library_of(X) is None)
 
 
 def _rescue(loss: Loss, X: Features, tol: float, random_state: int) -> DualCoordinateAscent | None:
-    return DualCoordinateAscent(tol, random_state=random_state) if _in_memory(X) and bounded(loss) else None
+    return DualCoordinateAscent(tol, random_state=random_state) if _in_memory(X) and has_dual(loss) else None

@@ -34,6 +34,7 @@ STALLED = 100  # after this many steps without a smaller value or gradient, only
 SMALLEST = 1e-150  # the square of a gradient below this underflows
 SHRINKS = 0.1  # a right model predicts, after its step, at most this share of the decrease it allowed before
 NOTHING = 1e-12  # an estimate below this share of the value is rounding
+CLOSE = 1e-9  # a difference of values below this share of them is mostly rounding
 SOUND = 0.8, 1.25  # a model is trusted if the decrease was between these multiples of the predicted one
 
 
@@ -217,8 +218,11 @@ class Journal:
         return converged_by("estimated", estimate, self.scale(value, estimate), self.tol)
 
 
-def continued(one: Result, solve: Callable[[Callback | None], Result], callback: Callback | None) -> Result:
-    """The result of another solver, called with a callback, whose steps are counted from the end of `one`."""
+def continued(one: Result, solve: Callable[[Callback | None], Result], callback: Callback | None, where: str) -> Result:
+    """The result of another solver, called with a callback, whose steps are counted from the end of `one`.
+
+    If it fails, its message begins with the steps so far and `where` it continued: its own max_iter is what was left.
+    """
 
     def later(step: Step) -> Step:
         seconds = one.history[-1].seconds + step.seconds
@@ -226,7 +230,10 @@ def continued(one: Result, solve: Callable[[Callback | None], Result], callback:
 
     other = solve(callback and (lambda step: callback(later(step))))
     history = one.history + [later(step) for step in other.history]
-    return replace(other, iterations=one.iterations + other.iterations, history=history)
+    message = other.message
+    if not other.converged and message != STOPPED:
+        message = f"after {counted(one.iterations, 'steps')}, {where}: {message}"
+    return replace(other, iterations=one.iterations + other.iterations, message=message, history=history)
 
 
 def gap_scale(value: float, value_at_zero: float, gap: float) -> float:
@@ -270,10 +277,10 @@ def begun(objective: Function, start: AnyFloats | Start | None) -> tuple[Expansi
     """The expansion at the start (at 0 if it is None), and |∇f(0)| and f(0); a `Start` has both already."""
     if isinstance(start, Start):
         return start.expansion, start.at_zero
-    with may_overflow():  # `check_range` reports it
+    with may_overflow():  # reported by `check_range`, which may be the first to compute the gradient
         at_zero = objective.at(origin(objective))
+        sizes = check_range(at_zero)
     point = point_of(objective, start)
-    sizes = check_range(at_zero)
     return objective.at(point) if bool((point != 0).any()) else at_zero, sizes
 
 
@@ -302,13 +309,10 @@ def rescaled(hessian: AnyFloats, factor: float) -> AnyFloats:
     return matrix
 
 
-ROUNDING = 1e-9  # a difference of values below this share of them is mostly rounding
-
-
 def decrease(current: Expansion, trial: Expansion) -> float:
     """f(current) - f(trial). If the values agree in nearly all digits, the gradients give the difference."""
     by_values = current.value - trial.value
-    if not abs(by_values) <= ROUNDING * max(abs(current.value), abs(trial.value)):
+    if not abs(by_values) <= CLOSE * max(abs(current.value), abs(trial.value)):
         return by_values
     return -0.5 * inner(current.gradient + trial.gradient, trial.point - current.point)
 

@@ -16,7 +16,7 @@ from rankwise.objective.objective import Objective
 from rankwise.objective.stored import Features, is_stored
 from rankwise.solvers.automatic import automatic, automatic_name, smoothing
 from rankwise.solvers.base import Callback, Result, Start
-from rankwise.solvers.dual import DualCoordinateAscent, bounded
+from rankwise.solvers.dual import DualCoordinateAscent, has_dual
 from rankwise.solvers.newton import Newton
 from rankwise.solvers.stochastic import Stochastic
 from rankwise.solvers.trust_region import TrustRegion
@@ -56,7 +56,7 @@ NEEDS: dict[str, tuple[Callable[[Loss, Features], bool], str]] = {  # need -> wh
     ),
     "hinge loss": (lambda loss, X: loss.pieces == hinge().pieces, "is for the hinge loss: for {loss} use 'auto'"),
     "dual loss": (
-        lambda loss, X: bounded(loss),
+        lambda loss, X: has_dual(loss),
         "is for the losses hinge, squared_hinge and huber: for {loss} use 'auto'",
     ),
     "NumPy arrays": (lambda loss, X: library_of(X) is None, "takes arrays of NumPy only: for other arrays use 'auto'"),

@@ -56,7 +56,7 @@ class ModelStep:
 
 
 def conjugate_gradients(
-    current: Expansion, precondition: "Inverse", radius: float = INF, enough: float | None = 0.0, patience: float = INF
+    current: Expansion, precondition: Inverse, radius: float = INF, enough: float | None = 0.0, patience: float = INF
 ) -> ModelStep:
     """Minimise the model within |s| ≤ radius in the norm of M, whose inverse is `precondition` (Steihaug).
 
@@ -145,7 +145,7 @@ def make_preconditioner(kind: str | None, objective: Function) -> Preconditioner
 
 
 def _by_diagonal(diagonal: AnyFloats) -> Inverse:
-    diagonal = diagonal.clip(1.0, None)  # at least 1 but for rounding: pieces of opposite curvature may cancel
+    diagonal = diagonal.clip(1.0, None)  # that of H is not below 1, but an objective may approximate it
     return Inverse(partial(mul, 1.0 / diagonal), 1.0 / float(diagonal.max()))
 
 

@@ -220,16 +220,19 @@ def _weights(preferences: Preferences, better: Ints, worse: Ints) -> Floats:
     return weights
 
 
-def bounded(loss: Loss) -> bool:
-    """Whether the dual of the loss has the form given in the module's docstring."""
+def has_dual(loss: Loss) -> bool:
+    """Whether the dual of the loss has the form given in the module's docstring.
+
+    A second corner would add another term to the dual: without it, its value would be no bound.
+    """
     first, *others = loss.pieces
     corner = (first.threshold, first.constant) == (1.0, 0.0) and (first.slope > 0) != (first.curvature > 0)
     straightened = len(others) == 1 and others[0].curvature == -first.curvature  # linear in the end, as huber is
-    return corner and (not others or straightened)
+    return corner and (not others or (straightened and loss.smooth))
 
 
 def _limits(loss: Loss) -> tuple[float, float]:
     """The largest slope of the loss (0: unbounded), and its curvature where the slope is less."""
-    if not bounded(loss):
+    if not has_dual(loss):
         raise ValueError(f"solver 'dual' is for the losses hinge, squared_hinge and huber: for {loss} use 'auto'")
     return sum(piece.slope for piece in loss.pieces), loss.pieces[0].curvature

@@ -10,15 +10,15 @@ from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import AnyArray, AnyFloats, CupyArray, Tensor, diagonal_of, library_of
 from rankwise.foundation.threads import enough_blas_threads
 
-Inverse = Callable[[AnyFloats], AnyFloats]
+Solve = Callable[[AnyFloats], AnyFloats]  # v -> matrix⁻¹ v
 
 
-def inverse(matrix: AnyArray) -> Inverse:
+def inverse(matrix: AnyArray) -> Solve:
     """v -> matrix⁻¹ v, for vectors; LinAlgError if the matrix is not positive definite."""
     return _INVERSES[library_of(matrix)](matrix)
 
 
-def scaled_inverse(matrix: AnyArray) -> Inverse:
+def scaled_inverse(matrix: AnyArray) -> Solve:
     """v -> H⁻¹ v for a Hessian H = I + a positive semidefinite matrix, which is scaled to a diagonal of 1 first.
 
     The error of the factorisation then depends on how nearly dependent the columns of X are, not on their scales. If
@@ -43,13 +43,13 @@ def scaled_inverse(matrix: AnyArray) -> Inverse:
     return lambda v: scale * (scale * v)  # the diagonal only: still a descent direction
 
 
-def _by_scipy(matrix: Floats) -> Inverse:
+def _by_scipy(matrix: Floats) -> Solve:
     with enough_blas_threads(matrix.shape[0]):
         factor = scipy.linalg.cho_factor(matrix, lower=True, check_finite=False)
     return partial(scipy.linalg.cho_solve, factor, check_finite=False)
 
 
-def _by_torch(matrix: Tensor) -> Inverse:
+def _by_torch(matrix: Tensor) -> Solve:
     import torch
 
     factor, fault = torch.linalg.cholesky_ex(matrix)
@@ -58,7 +58,7 @@ def _by_torch(matrix: Tensor) -> Inverse:
     return lambda v: torch.cholesky_solve(v[:, None], factor)[:, 0]
 
 
-def _by_cupy(matrix: CupyArray) -> Inverse:
+def _by_cupy(matrix: CupyArray) -> Solve:
     import cupy
     from cupyx.scipy.linalg import solve_triangular
 
@@ -68,4 +68,4 @@ def _by_cupy(matrix: CupyArray) -> Inverse:
     return lambda v: solve_triangular(factor, solve_triangular(factor, v, lower=True), lower=True, trans="T")
 
 
-_INVERSES: dict[str | None, Callable[[AnyArray], Inverse]] = {None: _by_scipy, "torch": _by_torch, "cupy": _by_cupy}
+_INVERSES: dict[str | None, Callable[[AnyArray], Solve]] = {None: _by_scipy, "torch": _by_torch, "cupy": _by_cupy}

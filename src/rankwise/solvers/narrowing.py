@@ -50,7 +50,7 @@ class Narrowed:
 
 
 def minimum_near_one(ray: Ray, width: float) -> float:
-    """The minimiser of a convex function of t between ½ and 4; 1 if it is not found there.
+    """The approximate minimiser of a convex function of t ≥ ½; 1 if it is below, or far above 4.
 
     At the optimum of a width it is mostly near 1 + width / 2: the search begins there.
     """

@@ -30,7 +30,7 @@ from rankwise.solvers.base import (
     went_as_predicted,
 )
 from rankwise.solvers.conjugate import ModelStep, Preconditioner, conjugate_gradients, make_preconditioner
-from rankwise.solvers.equations import Inverse, scaled_inverse
+from rankwise.solvers.equations import Solve, scaled_inverse
 from rankwise.solvers.line_search import line_search
 from rankwise.solvers.stuck import Detour, Rescue, can_help, near_separable, rescued
 
@@ -55,7 +55,7 @@ class Newton:
                   returns a `ModelStep`
     precondition  of "cg": None, "diagonal", or "sampled", the Hessian of a sample of the rows
     patience      of "cg": the number of products after which the Hessian is formed instead; None: never
-    then          the solver that continues after so many products, instead of forming the Hessian
+    then          the solver in the span of the rows that continues after so many products, instead
     detours       how often to solve a sequence of smaller C first if steps are cut short
     rescue        the solver that continues if the line search fails near separability; None: stop there
     """
@@ -96,11 +96,11 @@ class Newton:
             step, estimate = _looked_at_again(model, journal, current, estimate)
             if not journal.goes_on(current, detail, estimate):
                 return journal.result(current, hessian=model.hessian)
-            if self.then is not None and model.written_out and isinstance(objective, Objective):
-                then = self.then.within(self.max_iter - len(journal.history) - detour.steps + 1)
-                return _continued_by(then, objective, journal.result(current), journal.callback)
-            if len(journal.history) + detour.steps > self.max_iter:
+            left = self.max_iter - len(journal.history) - detour.steps + 1
+            if left <= 0:
                 return journal.result(current, f"max_iter = {self.max_iter} iterations were not enough")
+            if self.then is not None and model.written_out and isinstance(objective, Objective):
+                return _continued_by(self.then.within(left), objective, journal.result(current), journal.callback)
             step = step or model.minimum(current)
             trial, length = detour.instead(objective, current, *line_search(objective, current, step.step))
             if detour.stopped:
@@ -143,13 +143,13 @@ def _looked_at_again(
 
 
 def _continued_by(then: Successor, objective: Objective, result: Result, callback: Callback | None) -> Result:
-    return continued(result, lambda tell: then(objective, result.end, tell), callback)
+    return continued(result, lambda tell: then(objective, result.end, tell), callback, "in the span of the rows")
 
 
 class Model:
     """The quadratic model of an objective at the points of one run, and how it is minimised.
 
-    hessian  the matrix for the first step; None: that of the first point
+    hessian  the matrix that counts as that of the first point; None: it is computed there
     """
 
     def __init__(self, options: Newton, objective: Function, hessian: AnyFloats | None = None) -> None:
@@ -160,8 +160,7 @@ class Model:
         self.hessian = hessian  # the last matrix that was formed
         self._hessian_at: Expansion | None = None  # the expansion that it belongs to
         self.fresh = False  # whether it was computed in this run
-        self._first = hessian is not None
-        self._inverse: Inverse | None = None
+        self._inverse: Solve | None = None
         self._preconditioner: Preconditioner | None = None
 
     def precondition_by(self, preconditioner: Preconditioner) -> None:
@@ -174,21 +173,28 @@ class Model:
         return self.options.inner == "cholesky" or (patience is not None and self.products >= patience)
 
     def matrix(self, current: Expansion) -> AnyFloats:
-        """The Hessian at `current`, not computed twice in a row; for the first step, the one passed to the model."""
-        given, self._first = self._first, False
-        if self.hessian is None or not (given or self._hessian_at is current):
-            self._hessian_at, self.hessian = current, current.hessian_matrix()
-            self.fresh = True
-        return self.hessian
+        """The Hessian at `current`, not computed twice in a row."""
+        hessian = self._last_hessian(current)
+        if hessian is None or self._hessian_at is not current:
+            self._hessian_at, self.hessian, self.fresh = current, current.hessian_matrix(), True
+            return self.hessian
+        return hessian
 
     def as_before(self, current: Expansion) -> ModelStep | None:
         """The step with the Hessian of an earlier point, if there is one; its attainable decrease is unknown."""
-        if self._inverse is None and self.hessian is not None:
-            self._inverse = scaled_inverse(self.hessian)
+        hessian = self._last_hessian(current)
+        if self._inverse is None and hessian is not None:
+            self._inverse = scaled_inverse(hessian)
         if self._inverse is None:
             return None
         step = -self._inverse(current.gradient)
         return ModelStep(step, 0.0, -0.5 * inner(current.gradient, step), np.inf, 0)
+
+    def _last_hessian(self, current: Expansion) -> AnyFloats | None:
+        """The last matrix; the one passed to the model belongs to the first point at which it is needed."""
+        if self._hessian_at is None:
+            self._hessian_at = current
+        return self.hessian
 
     def minimum(self, current: Expansion, enough: float | None = 0.0) -> ModelStep:
         """The minimum of the model; if it predicts a decrease of at most `enough`, exact enough to be sure of that."""

@@ -62,7 +62,6 @@ class Smoothing:
     """Stops when f(w) - bound ≤ tol · min(f(w), f(0) - bound), for the objective with the hinge.
 
     inner   the solver of the smooth problems
-    width   of the first smooth problem
     rescue  the solver that takes over after `PATIENCE` steps if the data are nearly separable
     """
 
@@ -115,10 +114,9 @@ class _Run:
         self.value, self.bound = self.at_zero, 0.0  # neither |w|² nor a loss is negative
         self.estimate, self.rounding, self.norm = np.inf, 0.0, 0.0
         self.floor = 0.0  # the part of the rounding that a smaller gradient would not remove
-        self.width, self.least = (
-            np.inf,
-            0.0,
-        )  # the last width, and the least gap: it shrinks at most as the square of the width
+        self.width = np.inf  # the last one
+        self.least = 0.0  # a gap that is not undercut: it shrinks at most as the square of the width
+        self.last = np.inf  # the value with the hinge at the optimum of the last width
         self.left, self.slack = np.inf, np.inf  # remaining decrease at this width, and slack at the last
         self.iterations = 0
         self.history: list[Step] = []

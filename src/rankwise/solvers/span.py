@@ -5,7 +5,7 @@ The problem in z is therefore the same, with n × n numbers in place of X. Its c
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -25,10 +25,12 @@ from rankwise.solvers.trust_region import TrustRegion
 class InSpan:
     """`solver` in the coordinates of the span; if rounding keeps it from the tolerance, `then` continues from there."""
 
-    needs: ClassVar = ("NumPy arrays", "single pairs")
-
     solver: Newton | Smoothing
     then: Newton | TrustRegion | Smoothing
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("NumPy arrays", "single pairs", *self.solver.needs)
 
     def within(self, max_iter: int) -> Self:
         return replace(self, solver=replace(self.solver, max_iter=max_iter), then=replace(self.then, max_iter=max_iter))
@@ -45,8 +47,9 @@ class InSpan:
         end = Start(*begun(objective, Q @ result.point))
         value, left = end.expansion.value, self.then.max_iter - result.iterations
         off = abs(value - result.value)  # by the rounding of R
-        if (result.converged and off <= self.then.tol * abs(value)) or result.message == STOPPED or left <= 0:
+        stopped = result.message == STOPPED or left <= 0
+        if off <= self.then.tol * abs(value) if result.converged else stopped:
             gap = None if result.gap is None else result.gap + off
             return replace(result, point=end.expansion.point, value=value, gap=gap, end=end)
         then = replace(self.then, max_iter=left)
-        return continued(result, lambda tell: then(objective, end, tell), callback)
+        return continued(result, lambda tell: then(objective, end, tell), callback, "in all features")

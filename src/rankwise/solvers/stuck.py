@@ -100,16 +100,15 @@ def near_separable(value: float, at_zero: float) -> bool:
 
 def rescued(one: Result, rescue: Rescue, objective: Objective, at_zero: float, callback: Callback | None) -> Result:
     """The better of the points of `one` and of `rescue`, with the better of the two bounds."""
-    other = continued(one, lambda tell: rescue(objective, None, tell), callback)
+    other = continued(one, lambda tell: rescue(objective, None, tell), callback, "in the dual")
     best = _better(one, other, CORNER * at_zero)
     bound = max(result.value - result.gap for result in (one, other) if result.gap is not None)
     gap = max(best.value - bound, 0.0)
     scale = gap_scale(best.value, at_zero, gap)
     proven = gap <= rescue.tol * scale
     message = other.message
-    if not other.converged:
-        failure = f"after {one.iterations} steps, in the dual: {message}"
-        message = converged_by("certified", gap, scale, rescue.tol) if proven else failure
+    if proven and not other.converged:
+        message = converged_by("certified", gap, scale, rescue.tol)
     return replace(
         best,
         iterations=other.iterations,
