@@ -482,3 +482,9 @@ def test_values_are_shown_so_that_years_and_small_differences_can_be_read(a, b, 
     found = ranker.explain_pair([a], [b])
     assert shown in found.summary()
     assert shown.strip("()").split(" against ") == found.text().splitlines()[3].split()[1:3]
+
+
+def test_documents_by_name_in_data_without_document_ids(sample):
+    ranker = RankSVM(C=0.01).fit(sample)
+    with pytest.raises(ValueError, match="'book-122', and the data have no document ids: give them as documents, or"):
+        ranker.explain_pair("book-122", "book-464", data=sample.X)

@@ -124,3 +124,15 @@ def test_a_closed_pipe(files):
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("sql", "next: SELECT ..., (EXPRESSION) AS score"),
+        ("python", "score(features)"),
+        ("onnx", "'features' (float32,"),
+    ],
+)
+def test_what_to_do_next_is_said(files, tmp_path, target, words):
+    assert words in run("export", files / "named.json", "--to", target, "-o", tmp_path / "out").stderr

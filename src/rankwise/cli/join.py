@@ -38,8 +38,10 @@ def join(
     doc: Annotated[str | None, _option("In a table of judgements, the column of the document ids.")] = None,
     rating: Annotated[str | None, _option("In a table of judgements, the column of the ratings.")] = None,
     judge_column: Annotated[list[str] | None, _option("A judge whose ratings count; may be repeated.")] = None,
-    combine: Annotated[str, _option("What ratings of several judges become: mean or median.")] = "mean",
-    on_conflict: Annotated[str, _option("Which of different ratings counts: error, first, last, mean, max.")] = "error",
+    combine: Annotated[str, _option("What ratings of several judges become: mean (the default) or median.")] = "mean",
+    on_conflict: Annotated[
+        str, _option("Which of different ratings counts: error (the default), first, last, mean, max.")
+    ] = "error",
     features_query: Annotated[str | None, _option("In a table of features, the column of the queries.")] = None,
     features_doc: Annotated[str | None, _option("The column, or the engine's field, of the document ids.")] = None,
     queries: Annotated[str | None, _option("Queries of the responses, one per line, in order.", "FILE")] = None,
@@ -53,7 +55,10 @@ def join(
         ),
     ] = None,
     on_relogged: Annotated[
-        str, _option("If a document was logged twice with different values, which counts: error, first, last.")
+        str,
+        _option(
+            "If a document was logged twice with different values, which counts: error (the default), first, last."
+        ),
     ] = "error",
     missing: Annotated[
         list[str] | None,

@@ -124,7 +124,9 @@ class PairExplanation(Explained):
 
     def _draw(self, ax: "Axes") -> None:
         (names, first, second, parts), more = self._largest()
-        labels = [f"{drawn(name)}  ({' : '.join(values(a, b))})" for name, a, b in zip(names, first, second, strict=True)]
+        labels = [
+            f"{drawn(name)}  ({' : '.join(values(a, b))})" for name, a, b in zip(names, first, second, strict=True)
+        ]
         signed_bars(ax, labels, parts, "contribution to the difference", more)
         one, two = (drawn(called(one)[:LONGEST_DRAWN]) for one in self.documents)
         ax.set_title(heading(one, two, self.difference), fontsize="small", loc="left")

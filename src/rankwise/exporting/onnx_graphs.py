@@ -166,11 +166,16 @@ def scores(content: bytes, X: Array) -> Floats:
     return np.asarray(found, dtype=np.float64)
 
 
+def _next_step(request: Request) -> str:
+    return f"run it with input 'features' ({request.precision}, documents x features); the output is 'scores'"
+
+
 ONNX = Target(
     "onnx",
     linear,
     kernel,
     arithmetic={SINGLE: Arithmetic(SINGLE, SINGLE, SINGLE), DOUBLE: Arithmetic()},
     requires=("onnx", "onnx"),
+    next_step=_next_step,
     scores=scores,
 )
