@@ -157,7 +157,7 @@ def scores(content: bytes, X: Array) -> Floats:
     try:
         from onnxruntime import InferenceSession
     except ImportError:
-        raise ImportError("to check an ONNX model needs onnxruntime: pip install 'rankwise[onnx]'") from None
+        raise ImportError("to check an ONNX model needs onnxruntime: pip install onnxruntime") from None
     session = InferenceSession(content, providers=["CPUExecutionProvider"])
     (given,) = session.get_inputs()
     dtype = np.float32 if given.type == "tensor(float)" else np.float64
@@ -175,7 +175,7 @@ ONNX = Target(
     linear,
     kernel,
     arithmetic={SINGLE: Arithmetic(SINGLE, SINGLE, SINGLE), DOUBLE: Arithmetic()},
-    requires=("onnx", "onnx"),
+    requires=("onnx", "onnx onnxruntime"),
     next_step=_next_step,
     scores=scores,
 )
