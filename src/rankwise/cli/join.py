@@ -27,10 +27,14 @@ def join(
     judgments: Annotated[str, _option("Judgements; - for stdin.", "FILE")],
     features: Annotated[str, _option("Logged features; - for stdin.", "FILE")],
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help=f"Where to write; by suffix: {suffixes_shown()}.")
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help=f"Where to write; by suffix: {suffixes_shown(on_disk=False)}."
+        ),
     ],
     to: Annotated[
-        str | None, _option(f"The format to write, if the suffix does not tell it: {', '.join(format_names())}.")
+        str | None,
+        _option(f"The format to write, if the suffix does not tell it: {', '.join(format_names(on_disk=False))}."),
     ] = None,
     judgments_format: Annotated[str | None, _option(f"{', '.join(JUDGMENTS)}; by content if not given.")] = None,
     features_format: Annotated[str | None, _option(f"{', '.join(FEATURES)}; by content if not given.")] = None,
@@ -110,12 +114,13 @@ def join(
 
 def _written(output: str, to: str | None) -> Format:
     written = (
-        checked("--to", get_format, to) if to else checked("--to", lambda one: format_of(one, writing=True), output)
+        checked("--to", get_format, to) if to else checked("--output", lambda one: format_of(one, writing=True), output)
     )
     written.check_installed()
     if written.on_disk is not None:
         raise typer.BadParameter(
-            "chunks are written by `rankwise convert`: write another format first", param_hint="--to"
+            "chunks are written by `rankwise convert`: write another format first",
+            param_hint="--to" if to else "--output",
         )
     return written
 
