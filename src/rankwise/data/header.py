@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from shlex import quote
 
 from rankwise.data.columns import Known, Reading, names_of
 from rankwise.data.records import COMMENT, DOCUMENT, WEIGHT
-from rankwise.foundation.names import Patterns, by_number, key, numbered
+from rankwise.foundation.names import Patterns, by_number, nearest, numbered
+from rankwise.foundation.texts import first_few
 
 FLAGS = {"docid": "--doc"}  # where an option of `read_data` has another name on the command line
 _WHAT = {
@@ -132,10 +132,8 @@ def _expanded(
 def _check_is_there(places: dict[str, int], name: str, option: str, where: str) -> None:
     if name in places:
         return
-    shown = ", ".join(repr(one[:_LONGEST]) for one in list(places)[:_COLUMNS_SHOWN])
-    more = ", ..." if len(places) > _COLUMNS_SHOWN else ""
-    near = get_close_matches(key(name), {key(one): one for one in places}, 1)
-    meant = next((one for one in places if near and key(one) == near[0]), None)
+    shown = first_few(list(places), _COLUMNS_SHOWN, lambda one: repr(one[:_LONGEST]))
+    meant = nearest(name, places)
     hint = f"did you mean {meant!r}? Name it" if meant is not None else "name the column"
     cure = f"{hint} by {FLAGS.get(option, f'--{option}')} NAME, or {option}=NAME in Python"
-    raise ValueError(f"{where} has no column {name!r} for {_WHAT[option]} (its columns: {shown}{more}): {cure}")
+    raise ValueError(f"{where} has no column {name!r} for {_WHAT[option]} (its columns: {shown}): {cure}")

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from rankwise.data.streams import Source, Text, name_of, opened, streamed
 from rankwise.foundation.names import key
 from rankwise.foundation.strict_json import Json, parse_sequence
+from rankwise.foundation.texts import first_few
 from rankwise.joining.records import shown
 
 Row: TypeAlias = Mapping[str, object]  # the cells of a row by column
@@ -154,7 +155,7 @@ def find_column(header: Sequence[str], given: str | None, usual: Sequence[str], 
     found = [one for one in header if one == given] if given is not None else usual_columns(header, usual)
     if len(found) == 1:
         return found[0]
-    columns = ", ".join(map(shown, header[:_COLUMNS_SHOWN])) + (", ..." if len(header) > _COLUMNS_SHOWN else "")
+    columns = first_few(header, _COLUMNS_SHOWN, shown)
     what = f"no column {given!r}" if given is not None else f"no column with a usual name ({', '.join(usual)})"
     if len(found) > 1:
         what = f"several columns that could be meant ({', '.join(map(shown, found))})"

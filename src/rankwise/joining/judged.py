@@ -6,7 +6,7 @@ from math import isfinite
 from statistics import fmean, median
 
 from rankwise.foundation.names import one_of
-from rankwise.foundation.texts import counted
+from rankwise.foundation.texts import counted, first_few
 from rankwise.joining.records import Judgment
 from rankwise.joining.report import Conflict, Pair, listed
 
@@ -72,7 +72,7 @@ class Settling:
     def _check_judges(self, seen: list[str], name: str) -> None:
         for judge in self.judges or ():
             if judge not in seen:
-                known = f"its judges: {', '.join(map(repr, seen[:_JUDGES_SHOWN]))}" if seen else "it names no judges"
+                known = f"its judges: {first_few(seen, _JUDGES_SHOWN)}" if seen else "it names no judges"
                 raise ValueError(f"{name} has no ratings by {judge!r} ({known})")
 
     def _conflicts(
