@@ -22,7 +22,7 @@ from rankwise.pairs.queries import Queries, id_array
 RUN = ("qid", "Q0", "docid", "rank", "score", "tag")
 QRELS = ("qid", "0", "docid", "label")
 _BLANK = " \t\r\v\f"  # other scripts' blanks are letters of an id
-_BLANKS = re.compile(f"[{_BLANK}]+")
+_FIELD = re.compile(f"[^{_BLANK}]+")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -174,7 +174,7 @@ def _read(source: FileName, fields: tuple[str, ...], value: str) -> TrecRows:
     lines: list[int] = []
     values: list[float] = []
     for number, line in _lines(source, name):
-        parts = _BLANKS.split(line.strip(_BLANK))
+        parts = fields_of(line)
         if len(parts) != len(fields):
             expected = f"{len(fields)} fields, `{' '.join(fields)}`"
             raise ValueError(f"{name}, line {number}: expected {expected}, found {len(parts)}")
@@ -188,6 +188,11 @@ def _read(source: FileName, fields: tuple[str, ...], value: str) -> TrecRows:
         raise ValueError(f"{name} is empty: expected lines `{' '.join(fields)}`")
     qid, docid = (id_array(list(column)) for column in zip(*places, strict=True))
     return TrecRows(qid, docid, np.array(values), places, name)
+
+
+def fields_of(line: str) -> list[str]:
+    """What blanks separate in a line."""
+    return _FIELD.findall(line)
 
 
 def _number(text: str, what: str, name: str, line: int) -> float:

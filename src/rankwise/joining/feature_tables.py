@@ -1,14 +1,11 @@
 """Readers of features in tables, with a row per document: CSV, Vespa's CSV, JSON lines."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from rankwise.foundation.names import Patterns
-from rankwise.joining.formats import LogFormat
+from rankwise.joining.formats import Options, RecordFormat
 from rankwise.joining.inputs import DOCUMENT, QUERY, Input, Row, Values, find_column
 from rankwise.joining.records import Logged, feature, identifier, shown
-
-Options = Mapping[str, Any]
 
 OPTIONS = ("features_query", "features_doc", "ignore")
 VESPA_COLUMNS = ("query_id", "doc_id", "relevance_label", "relevance_score")
@@ -73,10 +70,9 @@ def _objects(input: Values) -> Iterator[tuple[str, Row]]:
 
 
 def _is_vespa(input: Input) -> bool:
-    header = [name.strip().strip('"') for name in input.first_line.split(",")]
-    return set(VESPA_COLUMNS) <= set(header)
+    return set(VESPA_COLUMNS) <= set(input.first_cells)
 
 
-VESPA = LogFormat(False, _is_vespa, _vespa, ("ignore",))
-CSV = LogFormat(False, lambda input: any(sign in input.first_line for sign in ",\t;"), _csv, OPTIONS)
-JSONL = LogFormat(True, lambda input: isinstance(input.first_value(), dict), _jsonl, OPTIONS)
+VESPA = RecordFormat(False, _is_vespa, _vespa, ("ignore",))
+CSV = RecordFormat(False, lambda input: input.is_table, _csv, OPTIONS)
+JSONL = RecordFormat(True, lambda input: isinstance(input.first_value(), dict), _jsonl, OPTIONS)

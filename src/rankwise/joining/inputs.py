@@ -63,6 +63,15 @@ class Input(Values):
         return self.head.strip().partition("\n")[0].strip()
 
     @property
+    def first_cells(self) -> list[str]:
+        """Those of a header with commas."""
+        return [name.strip().strip('"') for name in self.first_line.split(",")]
+
+    @property
+    def is_table(self) -> bool:
+        return any(sign in self.first_line for sign in _SEPARATORS)
+
+    @property
     def is_json(self) -> bool:
         return self.head.lstrip()[0] in "{["
 

@@ -18,7 +18,7 @@ from rankwise.foundation.names import Patterns, numbered
 from rankwise.foundation.registry import Registry
 from rankwise.foundation.strict_json import is_number
 from rankwise.foundation.texts import first_few
-from rankwise.joining.formats import FEATURES, JUDGMENTS, LogFormat, Record, read_records
+from rankwise.joining.formats import FEATURES, JUDGMENTS, Options, Record, RecordFormat, read_records
 from rankwise.joining.inputs import Row, Values, opened_input
 from rankwise.joining.judged import Judged, Settling
 from rankwise.joining.logged import FeatureRows, Filling
@@ -134,7 +134,7 @@ class _File(NamedTuple, Generic[Record]):
 
 @contextmanager
 def _opened(
-    given: Given, known: Registry[LogFormat[Record]], format: str | None, options: Mapping[str, Any]
+    given: Given, known: Registry[RecordFormat[Record]], format: str | None, options: Options
 ) -> Iterator[_File[Record]]:
     """The records of a file, or of rows that are given in Python."""
     if isinstance(given, str | os.PathLike) or hasattr(given, "read"):
