@@ -14,6 +14,7 @@ Choice = Callable[[list[float]], float]
 
 RULES: dict[str, Choice] = {"first": lambda ratings: ratings[0], "last": lambda ratings: ratings[-1]}
 RULES |= {"mean": fmean, "max": max}
+ON_CONFLICT = ("error", *RULES)
 COMBINE: dict[str, Choice] = {"mean": fmean, "median": median}
 _JUDGES_SHOWN = 8
 
@@ -43,7 +44,7 @@ class Settling:
     judges: Collection[str] | None = None
 
     def __post_init__(self) -> None:
-        one_of("on_conflict", self.on_conflict, ["error", *RULES])
+        one_of("on_conflict", self.on_conflict, ON_CONFLICT)
         one_of("combine", self.combine, COMBINE)
 
     def __call__(self, records: Iterable[Judgment], pair_of: Callable[[str, str], Pair], name: str) -> Judged:
