@@ -84,7 +84,7 @@ def _leaking(features: Features, y: Floats, columns: Ints, strength: Floats) -> 
         if chosen.any():
             names = features.named(columns[chosen])
             message = f"{these(len(names), 'features', 'is', 'are')} {what}: {listed(names)}."
-            advice = "If it is made from the label, or known only after it, as clicks are, leave it out by --ignore."
+            advice = "If it is made from the label, or known only after it (clicks), leave it out by ignore (--ignore)."
             numbers = {"pairwise_accuracy": float(strength[chosen].min())}
             found.append(Finding(code, message, advice, names, numbers=numbers))
     return found

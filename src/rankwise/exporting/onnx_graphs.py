@@ -171,6 +171,6 @@ ONNX = Target(
     linear,
     kernel,
     arithmetic={SINGLE: Arithmetic(SINGLE, SINGLE, SINGLE), DOUBLE: Arithmetic()},
-    requires=("onnx", "onnx"),
+    requires=("onnx", "rankwise[onnx]"),
     scores=scores,
 )

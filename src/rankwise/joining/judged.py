@@ -1,4 +1,4 @@
-"""Judgements brought together: one label per document of a query, out of repeated and contradicting ratings."""
+"""Judgements combined: one label per document of a query, out of repeated and contradicting ratings."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass

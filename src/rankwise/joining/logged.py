@@ -1,4 +1,4 @@
-"""Features brought together: one row per document of a query, with NaN where a feature has no value."""
+"""Features collected: one row per document of a query, with NaN where a feature has no value."""
 
 import math
 import re
