@@ -1,5 +1,6 @@
 """Which column of a table is what, by its header and the names that the caller gives."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -46,12 +47,17 @@ def no_numbers(name: str) -> str:
     )
 
 
+def check_once(header: Sequence[str], where: str) -> None:
+    """Raise an error if two columns have the same name."""
+    if len(set(header)) < len(header):
+        twice = next(name for name, times in Counter(header).items() if times > 1)
+        raise ValueError(f"{where} has two columns called {twice!r}: every column needs a name of its own")
+
+
 def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns:
     """Which column of a table is what."""
+    check_once(header, where)
     places = {name: i for i, name in enumerate(header)}
-    if len(places) < len(header):
-        twice = next(name for name in header if list(header).count(name) > 1)
-        raise ValueError(f"{where} has two columns called {twice!r}: every column needs a name of its own")
     for name in _ignored(places, reading, where):
         places.pop(name)
     wanted = _known_to_model(places, reading.known) if reading.features is None else reading.features

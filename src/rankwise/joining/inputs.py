@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import chain
 from typing import TypeAlias
 
+from rankwise.data.header import check_once
 from rankwise.data.streams import Source, Text, name_of, opened, streamed
 from rankwise.foundation.names import key
 from rankwise.foundation.strict_json import Json, parse_sequence
@@ -110,9 +111,7 @@ class Input(Values):
         separator = max(_SEPARATORS, key=self.first_line.count)
         cells = self._cells(separator)
         header = [name.strip() for name in next(cells, (1, []))[1]]
-        if len(set(header)) < len(header):
-            twice = max(header, key=header.count)
-            raise ValueError(f"{self.name} has two columns called {twice!r}: every column needs a name of its own")
+        check_once(header, self.name)
         return header, self._rows(header, cells)
 
     def _cells(self, separator: str) -> Iterator[tuple[int, list[str]]]:
