@@ -3,8 +3,6 @@
 import numpy as np
 
 from rankwise.checking.findings import LISTED, Finding, listed
-from rankwise.data.document_ids import ids_in_comments
-from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.texts import counted
 from rankwise.pairs.queries import Queries
@@ -16,13 +14,6 @@ def check_rows(queries: Queries, y: Floats, hashes: Array, documents: Array | No
     """Rows with equal features, and rows with one document id, within queries."""
     found = [] if documents is None else _repeated_documents(queries, y, documents)
     return found + _equal_rows(queries, y, hashes, pairs)
-
-
-def document_ids(data: RankingData) -> Array | None:
-    """The ids of the documents, also from comments such as `docid = GX000-00-0000000`; None unless all have one."""
-    if data.docid is not None or data.comments is None:
-        return data.docid
-    return ids_in_comments(data.comments, data.qid)
 
 
 def groups(codes: Ints, keys: Array) -> tuple[Ints, Ints]:

@@ -5,15 +5,13 @@ in trec_eval: scores decide.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwise.data.document_ids import DOCID, check_once, ids_in_comments
-from rankwise.data.records import RankingData
 from rankwise.data.streams import name_of, opened, streamed
 from rankwise.foundation.arrays import Array, Floats, finite, is_rounded_integer, read_number
 from rankwise.foundation.outputs import FileName, written_beside
@@ -94,26 +92,6 @@ def write_qrels(target: FileName, y: ArrayLike, qid: ArrayLike, docid: ArrayLike
     query_ids = _ids(queries.ids, len(queries))[queries.codes]
     texts = (str(int(label)) if label.is_integer() else repr(label) for label in labels.tolist())
     _write(target, (f"{q} 0 {d} {label}\n" for q, d, label in zip(query_ids, names, texts, strict=True)))
-
-
-def document_ids(data: RankingData) -> Array:
-    """The ids of the documents, which comments such as `docid = GX000-00` may hold; without any, row numbers from 1."""
-    docid = data.docid
-    if docid is None and data.comments is not None:
-        docid = documents_named(data.comments, data.qid)
-    if docid is None:
-        return np.arange(1, len(data) + 1)
-    check_once(docid, data.qid)
-    return docid
-
-
-def documents_named(comments: Sequence[str] | Array, qid: Array) -> Array | None:
-    """The ids of documents in their comments; None if no comment has one."""
-    docid = ids_in_comments(comments, qid)
-    if docid is None and any(names := [DOCID.search(str(one)) for one in comments]):
-        row = names.index(None)
-        raise ValueError(f"row {row + 1} has no `docid = NAME` in its comment, as others have: name all or none")
-    return docid
 
 
 def scores_for(run: TrecRows, qid: ArrayLike, docid: ArrayLike) -> Floats:
