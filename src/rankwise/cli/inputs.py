@@ -67,12 +67,12 @@ def read_data(
 
 def options_for(known: Known, format: Format, name: str) -> dict[str, Any]:
     """The options of `rankwise.read_data` for data that a model is to score."""
-    told: list[None] = []
+    noted: list[None] = []
 
     def note_once(ignored: list[str]) -> None:
-        if not told:
+        if not noted:
             note_ignored(ignored, name)
-        told.append(None)
+        noted.append(None)
 
     options: dict[str, Any] = {"known": known, "on_unknown": note_once}
     if format.is_indexed:
