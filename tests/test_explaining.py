@@ -386,7 +386,7 @@ def test_the_sentence_says_what_adds_and_what_takes_off():
     ranker.coef_ = np.array([0.5, -0.25])
     found = ranker.explain_pair([2.0, 1.0], [0.0, 0.5])
     assert found.summary() == "A is above B by 0.875: title adds 1 (2 against 0), price takes off 0.125 (1 against 0.5)"
-    assert found.text().splitlines()[2:5] == [
+    assert found.to_text().splitlines()[2:5] == [
         "feature  A    B  contribution",
         "title    2    0            +1  ++++++++++++++++++++",
         "price    1  0.5        -0.125  --",

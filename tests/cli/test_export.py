@@ -82,8 +82,8 @@ def test_the_feature_map(files, tmp_path):
     ("args", "code", "message"),
     [
         (["--to", "lucene"], 2, "target must be one of"),
-        (["--to", "solr", "--scaling", "x"], 1, "scaling must be one of 'fold', 'engine'; got 'x'"),
-        (["--to", "solr", "--precision", "float64"], 1, "precision must be 'float32'; got 'float64'"),
+        (["--to", "solr", "--scaling", "x"], 2, "scaling must be one of 'fold', 'engine'; got 'x'"),
+        (["--to", "solr", "--precision", "float64"], 2, "precision must be 'float32'; got 'float64'"),
         (["--to", "ranklib", "--scaling", "engine"], 1, "ranklib cannot scale features"),
         (["--to", "solr", "--name", ""], 1, "name must be a text of printable characters"),
         (["--to", "vespa", "--name", "a b"], 1, "cannot name a rank profile"),

@@ -19,7 +19,7 @@ from rankwise import (
     load_sample,
     save_model,
 )
-from rankwise.exporting.targets import TARGETS
+from rankwise.exporting.targets import TARGETS, Target, register_export
 from rankwise.model_io.conversion import model_of
 
 TEST = load_sample("test")
@@ -306,6 +306,13 @@ def test_requests(rankers):
     done = export(rankers["none"], "solr", name="m", feature_set="shop")
     assert done.next_step == "PUT /solr/COLLECTION/schema/model-store"
     assert (json.loads(done.text)["store"], json.loads(done.text)["name"]) == ("shop", "m")
+
+
+@pytest.mark.usefixtures("registries_as_before")
+def test_a_target_that_needs_a_package(rankers):
+    register_export(Target("needy", lambda model, request: "", requires=("no_such_module", "no-such-package")))
+    with pytest.raises(ImportError, match="needy needs a package: pip install no-such-package"):
+        export(rankers["none"], "needy")
 
 
 def test_many_features():

@@ -212,6 +212,8 @@ def test_a_value_that_is_no_number_is_named(model, value, said):
         ({"documents": [{"id": 1.5, "features": []}]}, '"documents"[0]."id" is 1.5, expected a text or a whole number'),
         ({"documents": [{"id": 1, "features": 3}]}, '"documents"[0]."features" is 3'),
         ({"documents": [], "ids": []}, 'an unknown field "ids"'),
+        ({"documents": [], "größe": 1}, 'an unknown field "größe"'),
+        ({"documents": [], "a\u202eb\x9b": 1}, 'an unknown field "a\\u202eb\\x9b"'),
         ({"features": [3]}, '"features"[0] is 3, expected a list of numbers'),
         ({"features": [[1, 2]]}, "document 0 has 2 features, expected 3"),
         ({"features": [[1]]}, "document 0 has 1 feature, expected 3"),

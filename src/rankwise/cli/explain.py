@@ -88,6 +88,7 @@ def _explained(
     import numpy as np
 
     from rankwise.cli.inputs import check_order, read_data
+    from rankwise.data.document_ids import known_ids
     from rankwise.explaining import contributions
     from rankwise.explaining.choosing import Candidates
     from rankwise.model_io.files import read_model
@@ -95,7 +96,8 @@ def _explained(
     check_order(model_file, data_file)
     model = read_model(model_file)
     rows = read_data(data_file, model.columns, columns, comments=True, needs_labels=False)
-    ids = np.arange(1, len(rows) + 1) if rows.docid is None else rows.docid
+    ids = known_ids(rows)
+    ids = np.arange(1, len(rows) + 1) if ids is None else ids
     candidates, formula = Candidates(rows.X, rows.qid, ids), _formula_of(model)
     with doing("explaining"):
         if len(documents) == 2:

@@ -27,9 +27,10 @@ from rankwise.cli.speech import say
 from rankwise.data import formats
 from rankwise.data.column_scores import column_scores
 from rankwise.data.columns import Known
+from rankwise.data.document_ids import document_ids
 from rankwise.data.records import RankingData
 from rankwise.data.score_table import SCORE, TABLES
-from rankwise.data.trec import RUN, TrecRows, document_ids, join, read_qrels, read_run, scores_for
+from rankwise.data.trec import RUN, TrecRows, join, read_qrels, read_run, scores_for
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.compression import open_bytes
 from rankwise.metrics import Evaluation, Measure, default_measures, evaluate, parse

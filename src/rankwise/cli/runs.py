@@ -7,6 +7,7 @@ and trains.
 import hashlib
 import os
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
@@ -17,6 +18,7 @@ import typer
 
 from rankwise.cli.settings import OF_THE_RUN, READ, UNRECORDED, option_name
 from rankwise.cli.speech import counted, say
+from rankwise.data.streams import status_of
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.strict_json import Json
 from rankwise.model_io.files import versions
@@ -138,11 +140,9 @@ def _plain(value: Any) -> Any:
 
 def _state(path: str) -> tuple[int, int] | None:
     """Size and time of modification: what shows that a file was changed while it was read."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_size, found.st_mtime_ns
+    with suppress(OSError):
+        return status_of(Path(path))
+    return None
 
 
 def file_hash(path: str | Path) -> str | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankwise.data.first_bytes import begun_as, first_bytes
-from rankwise.foundation.compression import COMPRESSED
+from rankwise.foundation.compression import COMPRESSED, plain_suffix
 from rankwise.foundation.names import one_of
 from rankwise.foundation.outputs import FileName
 
@@ -148,8 +148,8 @@ def format_of(target: "Source", writing: bool = False) -> Format:
     path = Path(target)
     if path.is_dir():  # a format that was registered later is more special
         return next(one for one in reversed(_FORMATS.values()) if one.is_folder is not None and one.is_folder(path))
-    suffix = (path.with_suffix("") if path.suffix in COMPRESSED else path).suffix
-    format = _by_suffix(suffix.lower())
+    suffix = plain_suffix(path)
+    format = _by_suffix(suffix)
     if format is None and writing and suffix:
         known = " ".join(known_suffixes())
         cure = "give another name, or say the format by --to NAME, or format=NAME in Python"

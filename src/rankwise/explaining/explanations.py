@@ -43,10 +43,10 @@ class Explained(Display):
     top: int = 10
 
     @abstractmethod
-    def text(self) -> str: ...
+    def to_text(self) -> str: ...
 
     def __str__(self) -> str:
-        return self.text()
+        return self.to_text()
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(visible(self.summary()))}</p>{super()._repr_html_()}<p>{escape(self._footnote())}</p>"
@@ -92,7 +92,7 @@ class PairExplanation(Explained):
         shown = min(self.top, n)
         return [column[:shown] for column in self.data.values()], n - shown
 
-    def text(self) -> str:
+    def to_text(self) -> str:
         """A sentence, and a bar per feature that contributes."""
         (names, first, second, parts), more = self._largest()
         rows = [
@@ -186,7 +186,7 @@ class Explanation(Explained):
         size = f"{counted(self.scores.size, 'documents')}, mean score {number(float(self.scores.mean()))}"
         return f"{self._name()}: {size}"
 
-    def text(self) -> str:
+    def to_text(self) -> str:
         """A line per document: its score, and what the most important features add to the query's mean score."""
         order = self.order
         shown, others = order[: self.top], order[self.top :]

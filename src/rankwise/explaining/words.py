@@ -7,7 +7,7 @@ import numpy as np
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.texts import counted, visible
 
-TOLD = 5  # features in a sentence
+SHOWN = 5  # features in a sentence
 WIDTH = 20  # characters of the longest bar
 DIGITS, MOST_DIGITS = 3, 17  # of a number
 WHOLE = 1e15  # from 999 up to this, values have all digits before the point
@@ -48,15 +48,15 @@ def heading(one: str, two: str, difference: float) -> str:
 
 def reasons(names: Array, first: Floats, second: Floats, parts: Floats) -> str:
     """: title adds 0.61 (3.2 against 0.1), price takes off 0.19 (12 against 7). The largest parts come first."""
-    told = [
+    clauses = [
         f"{visible(str(name))} {_verb(part)} ({' against '.join(values(a, b))})"
-        for name, a, b, part in zip(names[:TOLD], first, second, parts, strict=False)
+        for name, a, b, part in zip(names[:SHOWN], first, second, parts, strict=False)
         if part
     ]
-    left_out = int(np.count_nonzero(parts[TOLD:]))
+    left_out = int(np.count_nonzero(parts[SHOWN:]))
     if left_out:
-        told.append(f"{counted(left_out, 'others')} {_verb(float(parts[TOLD:].sum()), many=left_out > 1)}")
-    return f": {', '.join(told)}" if told else ", as no feature tells them apart"
+        clauses.append(f"{counted(left_out, 'others')} {_verb(float(parts[SHOWN:].sum()), many=left_out > 1)}")
+    return f": {', '.join(clauses)}" if clauses else ", as no feature tells them apart"
 
 
 def _verb(part: float, many: bool = False) -> str:

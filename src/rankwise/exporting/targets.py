@@ -54,7 +54,7 @@ class Target:
     has_names  whether features are known by name; if not, by their position, counted from 1
     maps_features  whether it takes a feature map
     has_intercept  whether a constant is added to the score; if not, it is dropped, which changes no ranking
-    requires   (module, what pip installs to have it)
+    requires   (module, what pip installs to have it), if the target needs a package
     next_step  (request) -> what to do with the file, in one line
     scores     (content, dense rows) -> scores as the target computes them; None: `arithmetic` is simulated
     """
