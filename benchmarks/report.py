@@ -99,8 +99,10 @@ def measured(rows: list[Row], target: Row) -> tuple[float | None, Row | None]:
 
 
 def _head(rows: list[Row]) -> str:
-    seen = sorted({f"{row['machine']}, {row['cores']} cores; {row['versions']}" for row in rows})
-    return "\n\n".join([HEAD, *(f"Measured on: {one}." for one in seen)])
+    seen: dict[str, dict[str, None]] = {}
+    for row in rows:
+        seen.setdefault(f"{row['machine']}, {row['cores']} cores; {row['versions']}", {})[row["case"]] = None
+    return "\n\n".join([HEAD, *(f"Measured on {where}: {', '.join(cases)}." for where, cases in seen.items())])
 
 
 def _targets(rows: list[Row], targets: list[Row]) -> str:

@@ -7,7 +7,6 @@ copied into one folder.
 
 import argparse
 import csv
-import os
 import platform
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from benchmarks import report, solvers
 from benchmarks.cases import BENCHMARKS, SLOW, Fit, Measure
 from benchmarks.process import ROOT, StoppedError, fresh
 from benchmarks.solvers.liblinear import PROGRAM
+from rankwise.foundation.threads import thread_count
 
 DATA = ROOT.parent / "shared" / "data"
 RESULTS = ROOT / "benchmarks" / "results"
@@ -69,7 +69,7 @@ def folder_for(names: list[str], quick: bool) -> Path:
 def run(names: list[str], folder: Path, options: Any) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    where = {"machine": machine(), "cores": os.cpu_count(), "versions": versions()}
+    where = {"machine": machine(), "cores": thread_count(), "versions": versions()}
     look = (TextColumn("{task.fields[name]:<16}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*look, TextColumn("{task.description}")) as bar:
         task = bar.add_task("", total=len(names), name="")
