@@ -115,7 +115,7 @@ def test_what_is_no_model(files, tmp_path):
 def test_a_package_that_is_missing(files, monkeypatch):
     monkeypatch.setattr("rankwise.exporting.targets.find_spec", lambda name: None)
     done = run("export", files / "named.json", "--to", "onnx", code=1)
-    assert done.stderr == "rankwise: onnx needs a package: pip install 'rankwise[onnx]'\n"
+    assert done.stderr == "rankwise: onnx needs a package: pip install onnx onnxruntime\n"
 
 
 def test_a_closed_pipe(files):
@@ -124,3 +124,15 @@ def test_a_closed_pipe(files):
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("sql", "next: SELECT ..., (EXPRESSION) AS score"),
+        ("python", "score(features)"),
+        ("onnx", "'features' (float32,"),
+    ],
+)
+def test_what_to_do_next_is_said(files, tmp_path, target, words):
+    assert words in run("export", files / "named.json", "--to", target, "-o", tmp_path / "out").stderr

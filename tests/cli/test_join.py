@@ -105,3 +105,23 @@ def test_what_cannot_be_joined(files, args, code, words):
     before = sorted(files.iterdir())
     assert words in " ".join(run(*args, code=code).stderr.split())
     assert sorted(files.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("ratings.csv", "query,docid,rating\nrambo,1,4\n"),
+        ("log.jsonl", '{"query": "rambo", "response": {"hits": {}}}\n'),
+        ("solr.jsonl", '{"responseHeader": {}, "response": {}}\n'),
+    ],
+)
+def test_training_on_one_side_alone_says_how_to_join(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    done = run("train", tmp_path / name, "-o", tmp_path / "model.json", code=1)
+    assert "if these are judgements or logged features, join both by `rankwise join`; else name the" in done.stderr
+
+
+def test_the_help_offers_what_can_be_written(files):
+    assert "chunks" not in run("join", "--help").stdout
+    assert "Invalid value for --output: chunks are written by" in run(*BOTH, "-o", "train.chunks", code=2).stderr
+    assert "Invalid value for --output: train.xlsx: .xlsx is the" in run(*BOTH, "-o", "train.xlsx", code=2).stderr

@@ -392,3 +392,12 @@ def test_real_data(name, read_parts, tmp_path):
         after = evaluate(test.y, scores, test.qid, ["ndcg@10", "map"])
         for measure in ("ndcg@10", "map"):
             assert np.isclose(before[measure], after[measure], rtol=0, atol=1e-4)
+
+
+def test_an_export_prints_as_its_content(rankers):
+    as_sql = export(rankers["none"], "sql")
+    assert str(as_sql) == as_sql.text
+    assert repr(as_sql) == f"<Export to sql: {len(as_sql.content):,} bytes>"
+    pytest.importorskip("onnx")
+    as_graph = export(rankers["none"], "onnx")
+    assert str(as_graph) == repr(as_graph)

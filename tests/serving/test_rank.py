@@ -214,6 +214,7 @@ def test_a_value_that_is_no_number_is_named(model, value, said):
         ({"documents": [], "ids": []}, 'an unknown field "ids"'),
         ({"features": [3]}, '"features"[0] is 3, expected a list of numbers'),
         ({"features": [[1, 2]]}, "document 0 has 2 features, expected 3"),
+        ({"features": [[1]]}, "document 0 has 1 feature, expected 3"),
         ({"features": [[1, 2]], "names": ["bm25"]}, "document 0 has 2 features, expected 1"),
         ({"features": [[1, 2, 3]], "names": ["bm25", 1, "clicks"]}, '"names"[1] is 1, expected a text'),
         ({"features": [[1, 2, 3, 4]], "names": [*NAMES, "bm25"]}, 'the feature "bm25" twice'),

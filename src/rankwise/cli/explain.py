@@ -22,8 +22,8 @@ Documents = Annotated[
     typer.Option(
         "--doc",
         metavar="ID",
-        help="A document, by its id or else by the number of its row from 1: explained against the query's mean. "
-        "Two of them: the first against the second.",
+        help="A document to explain against the query's mean, by its id or, in data without ids, by the number of its "
+        "row from 1. Given twice: the first document against the second.",
     ),
 ]
 Top = Annotated[int | None, typer.Option("--top", "-n", metavar="N", min=1, help="Show this many features.")]

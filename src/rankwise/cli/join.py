@@ -27,10 +27,14 @@ def join(
     judgments: Annotated[str, _option("Judgements; - for stdin.", "FILE")],
     features: Annotated[str, _option("Logged features; - for stdin.", "FILE")],
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help=f"Where to write; by suffix: {suffixes_shown()}.")
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help=f"Where to write; by suffix: {suffixes_shown(on_disk=False)}."
+        ),
     ],
     to: Annotated[
-        str | None, _option(f"The format to write, if the suffix does not tell it: {', '.join(format_names())}.")
+        str | None,
+        _option(f"The format to write, if the suffix does not tell it: {', '.join(format_names(on_disk=False))}."),
     ] = None,
     judgments_format: Annotated[str | None, _option(f"{', '.join(JUDGMENTS)}; by content if not given.")] = None,
     features_format: Annotated[str | None, _option(f"{', '.join(FEATURES)}; by content if not given.")] = None,
@@ -38,8 +42,10 @@ def join(
     doc: Annotated[str | None, _option("In a table of judgements, the column of the document ids.")] = None,
     rating: Annotated[str | None, _option("In a table of judgements, the column of the ratings.")] = None,
     judge_column: Annotated[list[str] | None, _option("A judge whose ratings count; may be repeated.")] = None,
-    combine: Annotated[str, _option("What ratings of several judges become: mean or median.")] = "mean",
-    on_conflict: Annotated[str, _option("Which of different ratings counts: error, first, last, mean, max.")] = "error",
+    combine: Annotated[str, _option("What ratings of several judges become: mean (the default) or median.")] = "mean",
+    on_conflict: Annotated[
+        str, _option("Which of different ratings counts: error (the default), first, last, mean, max.")
+    ] = "error",
     features_query: Annotated[str | None, _option("In a table of features, the column of the queries.")] = None,
     features_doc: Annotated[str | None, _option("The column, or the engine's field, of the document ids.")] = None,
     queries: Annotated[str | None, _option("Queries of the responses, one per line, in order.", "FILE")] = None,
@@ -53,7 +59,10 @@ def join(
         ),
     ] = None,
     on_relogged: Annotated[
-        str, _option("If a document was logged twice with different values, which counts: error, first, last.")
+        str,
+        _option(
+            "If a document was logged twice with different values, which counts: error (the default), first, last."
+        ),
     ] = "error",
     missing: Annotated[
         list[str] | None,
@@ -105,12 +114,13 @@ def join(
 
 def _written(output: str, to: str | None) -> Format:
     written = (
-        checked("--to", get_format, to) if to else checked("--to", lambda one: format_of(one, writing=True), output)
+        checked("--to", get_format, to) if to else checked("--output", lambda one: format_of(one, writing=True), output)
     )
     written.check_installed()
     if written.on_disk is not None:
         raise typer.BadParameter(
-            "chunks are written by `rankwise convert`: write another format first", param_hint="--to"
+            "chunks are written by `rankwise convert`: write another format first",
+            param_hint="--to" if to else "--output",
         )
     return written
 

@@ -167,6 +167,16 @@ def file_hash(path: str | Path) -> str | None:
         return None
 
 
+def trained_on(model: Model, path: str) -> bool:
+    """Whether the file is one that the model learnt from: it has the same name and the same content."""
+    if model.run is None:
+        return False
+    name, files = Path(path).name, model.run["files"]
+    learnt = [one for one in _each(model.run["options"].get("data", [])) if Path(one).name == name]
+    hashes = {files[one] for one in learnt if files.get(one) is not None}
+    return bool(hashes) and file_hash(path) in hashes
+
+
 def _weights(model: Model) -> list[Floats]:
     if isinstance(model, LinearModel):
         return [model.coef]

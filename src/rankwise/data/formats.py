@@ -111,18 +111,20 @@ def register_format(format: Format) -> None:
     _FORMATS[format.name] = format
 
 
-def format_names() -> list[str]:
-    return list(_FORMATS)
+def format_names(on_disk: bool = True) -> list[str]:
+    """The names of all formats, or of those that are not chunks on disk."""
+    return [one.name for one in _FORMATS.values() if on_disk or one.on_disk is None]
 
 
 def known_suffixes() -> list[str]:
     return [suffix for one in _FORMATS.values() for suffix in one.suffixes]
 
 
-def suffixes_shown() -> str:
-    """The formats by suffix, for help texts: first those of text, which may be compressed, then the others."""
+def suffixes_shown(on_disk: bool = True) -> str:
+    """These formats by suffix, for help texts: first those of text, which may be compressed, then the others."""
+    known = [_FORMATS[name] for name in format_names(on_disk)]
     texts, others = (
-        " ".join(one.suffixes[0] for one in _FORMATS.values() if one.is_text == is_text and one.suffixes)
+        " ".join(one.suffixes[0] for one in known if one.is_text == is_text and one.suffixes)
         for is_text in (True, False)
     )
     return f"{texts} (also {' '.join(COMPRESSED)}), {others}"
@@ -150,7 +152,7 @@ def format_of(target: "Source", writing: bool = False) -> Format:
     format = _by_suffix(suffix.lower())
     if format is None and writing and suffix:
         known = " ".join(known_suffixes())
-        cure = "give another name, or format=NAME (--to NAME of `rankwise convert`)"
+        cure = "give another name, or say the format by --to NAME, or format=NAME in Python"
         raise ValueError(f"{target}: {suffix} is the suffix of no known format (known: {known}): {cure}")
     return format or _FORMATS[DEFAULT]
 

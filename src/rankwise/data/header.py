@@ -129,6 +129,12 @@ def _expanded(
     return list(names)
 
 
+def _is_one_side(places: Collection[str]) -> bool:
+    """Whether a table without labels looks like judgements (query, docid, rating) or a search engine's responses."""
+    names = {key(one) for one in places}
+    return names <= {"query", "docid", "rating"} or bool(names & {"response", "responses", "hits", "responseheader"})
+
+
 def _check_is_there(places: dict[str, int], name: str, option: str, where: str) -> None:
     if name in places:
         return
@@ -137,5 +143,7 @@ def _check_is_there(places: dict[str, int], name: str, option: str, where: str) 
     near = get_close_matches(key(name), {key(one): one for one in places}, 1)
     meant = next((one for one in places if near and key(one) == near[0]), None)
     hint = f"did you mean {meant!r}? Name it" if meant is not None else "name the column"
+    if option == "label" and _is_one_side(places):
+        hint = f"if these are judgements or logged features, join both by `rankwise join`; else {hint}"
     cure = f"{hint} by {FLAGS.get(option, f'--{option}')} NAME, or {option}=NAME in Python"
     raise ValueError(f"{where} has no column {name!r} for {_WHAT[option]} (its columns: {shown}{more}): {cure}")

@@ -73,6 +73,11 @@ class Candidates:
         for name, one in (("a", a), ("b", b)):
             if np.ndim(one):  # type: ignore[arg-type]
                 raise ValueError(f"{name} is a row of features: leave out data, or give the id of a document in it")
+            if self.documents is None and isinstance(one, str) and not one.isdecimal():
+                raise ValueError(
+                    f"{name} is the document {_quoted(one)}, and the data have no document ids: give them as "
+                    "documents, or give the number of a row"
+                )
         queries = Queries(self.qid, self.X.shape[0])
         if query is None and len(queries) > 1:
             first, other = (set(queries.codes[self._rows(one)].tolist()) for one in (a, b))

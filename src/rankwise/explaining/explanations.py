@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise.explaining.choosing import as_text, place_of
-from rankwise.explaining.words import bars, heading, number, reasons, signed
+from rankwise.explaining.words import bars, heading, number, reasons, signed, values
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.strict_json import Json
 from rankwise.foundation.texts import counted, table, visible
@@ -96,7 +96,7 @@ class PairExplanation(Explained):
         """A sentence, and a bar per feature that contributes."""
         (names, first, second, parts), more = self._largest()
         rows = [
-            [str(name), number(a), number(b), signed(part)]
+            [str(name), *values(a, b), signed(part)]
             for name, a, b, part in zip(names, first, second, parts, strict=True)
         ]
         header, *lines = table(rows, ["feature", *map(as_text, self.documents), "contribution"]).split("\n")
@@ -125,7 +125,7 @@ class PairExplanation(Explained):
     def _draw(self, ax: "Axes") -> None:
         (names, first, second, parts), more = self._largest()
         labels = [
-            f"{drawn(name)}  ({number(a)} : {number(b)})" for name, a, b in zip(names, first, second, strict=True)
+            f"{drawn(name)}  ({' : '.join(values(a, b))})" for name, a, b in zip(names, first, second, strict=True)
         ]
         signed_bars(ax, labels, parts, "contribution to the difference", more)
         one, two = (drawn(called(one)[:LONGEST_DRAWN]) for one in self.documents)

@@ -73,7 +73,7 @@ def read_records(
             users = ", ".join(repr(one) for one in formats if option in formats[one].options)
             raise ValueError(
                 f"{input.name} is read as {name!r}, to which {option} does not apply (it does to {users}): "
-                f"leave it out, or say {formats.kind}=NAME"
+                f"leave it out, or give {formats.kind}=NAME, or --{formats.kind.replace('_', '-')} NAME"
             )
     return name, formats[name].read(input, given)
 

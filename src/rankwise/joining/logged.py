@@ -123,5 +123,6 @@ def _without_value(columns: list[int], names: list[str], counts: Array, lacking:
     example = f"as {name!r} of document {listed(pairs[row : row + 1])}"
     return (
         f"{found} ({', '.join(told)}{more}), {example}: give the value that the engine uses then, often 0, by "
-        f"missing=0.0, --missing 0, or for one feature by missing_by_name={{{name!r}: 0.0}}, --missing {name}=0"
+        f"--missing 0, or for one feature by --missing {name}=0; in Python missing=0.0 or "
+        f"missing_by_name={{{name!r}: 0.0}}"
     )

@@ -14,6 +14,7 @@ import numpy as np
 from rankwise.data.columns import ModelColumns, names_of
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.strict_json import Json, is_number, shown
+from rankwise.foundation.texts import counted
 from rankwise.serving.requests import Block, Id, Request, RequestError, described
 
 Rows: TypeAlias = Sequence[Collection[Json]] | Floats
@@ -72,7 +73,9 @@ class Features:
         width = n_features if block.names is None else len(block.names)
         for place, row in zip(block.places, rows, strict=True):
             if len(row) != width:
-                raise RequestError(f"document {shown(ids[place])} has {len(row):,} features, expected {width:,}")
+                raise RequestError(
+                    f"document {shown(ids[place])} has {counted(len(row), 'features')}, expected {width:,}"
+                )
         if block.names is None:
             return range(n_features), rows
         document = f"document {shown(ids[block.places[0]])}" if block.places else "the request"
