@@ -97,6 +97,9 @@ class Run:
         """Whether the weights are those of the run that was repeated, to the last bit; said on stderr."""
         if self.before is None:
             return True
+        if model.columns.names != self.before.model.columns.names:
+            say(f"the features are not those of {self.before.path}, in its order: the weights are not compared")
+            return False
         ours, others = _weights(model), _weights(self.before.model)
         if all(map(np.array_equal, ours, others)):
             say(f"the weights are those of {self.before.path}, to the last bit")

@@ -227,6 +227,7 @@ def stream_data(
     of rows done and the number of all rows, None while that is not known.
     """
     from rankwise.data.columns import Reading, finished
+    from rankwise.data.streams import name_of
 
     reading = Reading(**options | {"comments": False})
     sources, chosen = sources_of(source, format)
@@ -239,6 +240,8 @@ def stream_data(
         yield finished(block, reading, ", ".join(map(str, sources)))
         done += len(block)
         progress(done, None)
+    if not done:
+        raise ValueError(f"{', '.join(map(name_of, sources))}: there are no rows to read")
 
 
 def _check_naming(format: Format, reading: "Reading", sources: "list[Source]") -> None:
