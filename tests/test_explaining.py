@@ -481,7 +481,7 @@ def test_values_are_shown_so_that_years_and_small_differences_can_be_read(a, b, 
     ranker = RankSVM().fit([[0.0], [1.0]], [0, 1], [1, 1])
     found = ranker.explain_pair([a], [b])
     assert shown in found.summary()
-    assert shown.strip("()").split(" against ") == found.text().splitlines()[3].split()[1:3]
+    assert shown.strip("()").split(" against ") == found.to_text().splitlines()[3].split()[1:3]
 
 
 def test_documents_by_name_in_data_without_document_ids(sample):
