@@ -43,6 +43,7 @@ from rankwise.data.reading_kernels import byte_runs
 from rankwise.data.records import RankingData
 from rankwise.data.streams import Chunk, Source, name_of, opened, streamed
 from rankwise.foundation.arrays import Array, is_rounded_integer
+from rankwise.foundation.texts import visible
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import id_array
 
@@ -239,7 +240,7 @@ def _decoded(code: bytes, where: str) -> str:
     try:
         return code.decode()
     except UnicodeDecodeError:
-        shown = code[:_SHOWN].decode(errors="backslashreplace")
+        shown = visible(code[:_SHOWN].decode(errors="backslashreplace"))
         raise ValueError(f"{where}: found '{shown}', expected text in UTF-8: convert the file first") from None
 
 
