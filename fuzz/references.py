@@ -135,7 +135,7 @@ def table(data, separator, missing=None, comments=False):
         raise RefusedError
     if any(not name.strip() for name in header):
         raise RefusedError
-    read = Rows()
+    read, codes = Rows(), []
     for i, line in _rows(data.removeprefix(b"\xef\xbb\xbf"), separator.encode()):
         if not line.strip(b" \r"):
             continue
@@ -145,11 +145,12 @@ def table(data, separator, missing=None, comments=False):
             raise RefusedError(i)
         values = _first_bad(found, header, missing, i)
         read.y.append(values.pop("label"))
-        read.ids.append(_text(values.pop("qid")))
+        codes.append(values.pop("qid"))
+        read.ids.append(_text(codes[-1]))
         remark = _text(values.pop("comment", b""))
         read.comments.append(remark if comments else "")
         read.rows.append(list(values.values()))
-    if not read.rows:
+    if not read.rows or not all(map(_is_utf8, codes)):  # ids are looked at when every row is read
         raise RefusedError
     read.n_features = len(set(header) - {"label", "qid", "comment"})
     return read
@@ -239,6 +240,13 @@ def cell_number(cell, missing, is_label, line):
             raise RefusedError(line)
         return missing
     return label_number(cell, line, None) if is_label else number(cell, LARGEST, line, None)
+
+
+def _is_utf8(cell):
+    try:
+        return bool(cell.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def _text(cell):

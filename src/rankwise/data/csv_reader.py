@@ -164,7 +164,7 @@ def _read(chunks: list[Chunk], counts: list[int], layout: _Layout) -> RankingDat
         texts, lengths = _texts(chunks, [arrays.documents[rows] for rows in spans])
         docid = plain_ids(np.repeat(id_array(texts), lengths))
     if columns.comment is not None:
-        texts, lengths = _texts(chunks, [arrays.comments[rows] for rows in spans])
+        texts, lengths = _texts(chunks, [arrays.comments[rows] for rows in spans], are_ids=False)
         comments = np.repeat(np.array(texts, dtype=object), lengths)
     weight = None if columns.weight is None else arrays.weights
     return RankingData(arrays.X, arrays.y, qid, comments, columns.first_index, columns.names, docid, weight)
@@ -225,20 +225,21 @@ def _count_cells(line: str, separator: str) -> int:
         return line.count(separator) + 1
 
 
-def _texts(chunks: list[Chunk], places: list[Array]) -> tuple[list[str], Array]:
-    """One text per run of rows with equal texts, and the lengths of the runs."""
+def _texts(chunks: list[Chunk], places: list[Array], are_ids: bool = True) -> tuple[list[str], Array]:
+    """One text per run of rows with equal texts, and the lengths of the runs; ids must be UTF-8, comments need not."""
     texts: list[str] = []
     lengths: list[Array] = []
     for chunk, of_rows in zip(chunks, places, strict=True):
         codes, first = byte_runs(chunk.load(), of_rows)
-        texts += [_decoded(restored(chunk.text, one), chunk.text.name) for one in codes]
+        texts += [_decoded(restored(chunk.text, one), chunk.text.name if are_ids else None) for one in codes]
         lengths.append(np.diff(first, append=len(of_rows)))
     return [_unquoted(one) if one[:1] == '"' else one for one in texts], np.concatenate(lengths)
 
 
-def _decoded(code: bytes, where: str) -> str:
+def _decoded(code: bytes, where: str | None) -> str:
+    """The text; an error that names the file `where` if it is not UTF-8."""
     try:
-        return code.decode()
+        return code.decode(errors="strict" if where else "backslashreplace")
     except UnicodeDecodeError:
         shown = visible(code[:_SHOWN].decode(errors="backslashreplace"))
         raise ValueError(f"{where}: found '{shown}', expected text in UTF-8: convert the file first") from None
