@@ -142,7 +142,7 @@ def test_query_ids_with_spaces_survive_or_are_refused(shop, tmp_path):
         assert (data.qid[0], data.docid[0]) == ("red tea 0", "A 0")
     told = run("convert", tmp_path / "t.csv", tmp_path / "t.txt", code=1).stderr
     assert "qid 'red tea 0' cannot be written" in told
-    assert "CSV, Parquet and NPZ take such ids" in told
+    assert "CSV, JSON lines, Parquet and NPZ take such ids" in told
 
 
 def test_weights_are_used(shop, tmp_path):

@@ -41,7 +41,7 @@ Rankers = Annotated[
     typer.Argument(
         metavar="RANKER...",
         help="Models, files of scores (one per line, as `rankwise predict` writes), TREC runs or columns of DATA "
-        "(column:bm25, or column:-price for the smallest first); NAME=RANKER names one.",
+        "(column:bm25, or column:-price if small values are better); NAME=RANKER names one.",
         show_default=False,
     ),
 ]

@@ -68,7 +68,7 @@ def comments_with_ids(docid: Array, comments: Sequence[str] | Array | None, qid:
         if not one or _UNFIT.search(one):
             raise ValueError(
                 f"docid[{row}] is {one!r}, which cannot be written: in this text an id is not empty and has no space; "
-                "CSV, Parquet and NPZ take such ids"
+                "CSV, JSON lines, Parquet and NPZ take such ids"
             )
     remarks = [""] * len(ids) if comments is None else [str(one) for one in comments]
     return [f"docid = {one} {remark}".rstrip(" ") for one, remark in zip(ids, remarks, strict=True)]

@@ -135,7 +135,7 @@ def _heads(record: RankingData, has_qid: bool) -> Strings:
         if not one or _NOT_IN_IDS.search(one):
             raise ValueError(
                 f"qid {one!r} cannot be written: in this text an id is not empty and has no space, control character "
-                "or #; CSV, Parquet and NPZ take such ids"
+                "or #; CSV, JSON lines, Parquet and NPZ take such ids"
             )
     return _strings([f" qid:{one}" for one in ids], codes)
 
