@@ -1,0 +1,23 @@
+"""Learning from clicks: logs of what was shown and clicked, the bias of positions, and training data without it.
+
+`reading` and `ubi` read logs into a `ClickLog`; `bias` estimates how often users look at each position, as
+`Propensities`; `training` turns clicks into data for any ranker; `simulation` generates clicks with a known bias. The
+room imports from `foundation`, `pairs`, `data` and `joining`. Public are the names below.
+"""
+
+from typing import TYPE_CHECKING
+
+from rankwise.foundation.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from rankwise.clicks.log import ClickLog
+    from rankwise.clicks.reading import read_clicks
+
+_HOMES = {
+    "ClickLog": "log",
+    "read_clicks": "reading",
+}
+
+__all__ = ["ClickLog", "read_clicks"]
+
+__getattr__ = on_first_use(__name__, _HOMES)
