@@ -10,14 +10,30 @@ from typing import TYPE_CHECKING
 from rankwise.foundation.lazy import on_first_use
 
 if TYPE_CHECKING:
+    from rankwise.clicks.bias import em_bias, harvested_bias, swap_bias
     from rankwise.clicks.log import ClickLog
+    from rankwise.clicks.propensities import Propensities
     from rankwise.clicks.reading import read_clicks
+    from rankwise.clicks.simulation import simulate_clicks
+
+__all__ = [
+    "ClickLog",
+    "Propensities",
+    "em_bias",
+    "harvested_bias",
+    "read_clicks",
+    "simulate_clicks",
+    "swap_bias",
+]
 
 _HOMES = {
     "ClickLog": "log",
+    "Propensities": "propensities",
+    "em_bias": "bias",
+    "harvested_bias": "bias",
     "read_clicks": "reading",
+    "simulate_clicks": "simulation",
+    "swap_bias": "bias",
 }
-
-__all__ = ["ClickLog", "read_clicks"]
 
 __getattr__ = on_first_use(__name__, _HOMES)

@@ -45,17 +45,17 @@ class Columns:
     """Query, document, list, position and click of impressions, with their places in a file."""
 
     def __init__(self) -> None:
-        self._query, self._doc, self._list = Codes(), Codes(), Codes()
+        self._ids = Codes(), Codes(), Codes()
         self._position, self._click = array("q"), array("q")
         self._places = Places()
 
     def __len__(self) -> int:
         return len(self._position)
 
-    def add(self, query: str, doc: str, list_id: str, position: int, click: int, place: str) -> None:
-        self._query.add(query)
-        self._doc.add(doc)
-        self._list.add(list_id)
+    def add(self, ids: tuple[str, str, str], position: int, click: int, place: str) -> None:
+        """`ids` are the query, the document and the list."""
+        for codes, one in zip(self._ids, ids, strict=True):
+            codes.add(one)
         self._position.append(position)
         self._click.append(click)
         self._places.add(place)
@@ -64,6 +64,6 @@ class Columns:
         self._click[row] = 1
 
     def log(self, first_position: int) -> ClickLog:
-        ids = (one.column() for one in (self._query, self._doc, self._list))
+        ids = [codes.column() for codes in self._ids]
         position, click = (np.array(one, dtype=np.int64) for one in (self._position, self._click))
-        return assembled(*ids, position, click, first_position, self._places.of_row)
+        return assembled(ids, position, click, first_position, self._places.of_row)

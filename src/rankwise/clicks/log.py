@@ -1,7 +1,7 @@
 """ClickLog: which documents were shown at which positions of which lists, and which of them were clicked."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -76,7 +76,7 @@ class ClickLog:
         ids = (("query", query), ("doc", doc), ("impression", query if impression is None else impression))
         coded = [Coded.of(one_column(given, n, name)) for name, given in ids]
         places, clicks = _whole(position, n, "position"), _whole(click, n, "click")
-        return assembled(*coded, places, clicks, first_position, place)
+        return assembled(coded, places, clicks, first_position, place)
 
     def __len__(self) -> int:
         """The number of impressions."""
@@ -101,6 +101,12 @@ class ClickLog:
         """The number of the query of each row."""
         return np.repeat(self.query, self.sizes)
 
+    def top(self, depth: int) -> "ClickLog":
+        """The log without positions after `depth`; its lists are the same, and some may be empty."""
+        kept = self.position <= depth
+        starts = np.concatenate(([0], np.cumsum(kept)))[self.starts]
+        return replace(self, starts=starts, doc=self.doc[kept], position=self.position[kept], click=self.click[kept])
+
     def __repr__(self) -> str:
         counts = (
             (self.n_lists, "lists"),
@@ -112,15 +118,14 @@ class ClickLog:
 
 
 def assembled(
-    query: Coded,
-    doc: Coded,
-    lists: Coded,
+    ids: Iterable[Coded],
     position: Ints,
     click: Ints,
     first_position: int,
     place: Callable[[int], str],
 ) -> ClickLog:
-    """The log of coded columns; an error that names the place of the first row that cannot be right."""
+    """The log of columns, with `ids` of queries, documents and lists; an error that names the first row in error."""
+    query, doc, lists = ids
     check_first_position(first_position)
     _check_numbers(position < first_position, position, f"position must be {first_position} or more", place)
     _check_numbers((click != 0) & (click != 1), click, "click must be 0 or 1", place)

@@ -71,10 +71,12 @@ def _json_rows(input: Input) -> tuple[list[str], Iterator[tuple[str, Row]]]:
 
 def _log_of_rows(rows: Iterator[tuple[str, Row]], names: Sequence[str], first_position: int, file: str) -> ClickLog:
     query, doc, position, click, *impression = names
+    list_id = impression[0] if impression else query
     columns = Columns()
     for place, row in rows:
-        ids = [identifier(row.get(name), name, place) for name in (query, doc, *(impression or [query]))]
-        columns.add(*ids, _position(row.get(position), position, place), _click(row.get(click), click, place), place)
+        one, two, three = (identifier(row.get(name), name, place) for name in (query, doc, list_id))
+        where, clicked = _position(row.get(position), position, place), _click(row.get(click), click, place)
+        columns.add((one, two, three), where, clicked, place)
     if not len(columns):
         raise ValueError(f"{file} has a header and no rows: a click log needs a row per document shown")
     return columns.log(first_position)

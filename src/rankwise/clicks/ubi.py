@@ -58,7 +58,7 @@ def _shown(queries: Source, columns: Columns, first_position: int) -> dict[tuple
             for position, hit in enumerate(hits, first_position):
                 doc = identifier(hit, "query_response_hit_ids", place)
                 rows[list_id, doc] = len(columns), position
-                columns.add(text, doc, list_id, position, 0, place)
+                columns.add((text, doc, list_id), position, 0, place)
         if not rows:
             raise ValueError(f"{input.name} has no query with documents in query_response_hit_ids")
     return rows
