@@ -117,8 +117,9 @@ def test_the_simulation_has_the_rates_it_says():
         assert log.click[at].mean() == pytest.approx(expected[at].mean(), abs=0.005)
 
 
+@pytest.mark.filterwarnings("error")
 def test_positions_that_cannot_be_compared_are_an_error():
-    log = noiseless(n=8)
+    log = noiseless()
     alone = ClickLog.of(["q"] * 40, ["d"] * 40, [1, 2] * 20, [1, 0] * 20, np.arange(40), first_position=1)
     with pytest.raises(ValueError, match="at least 10 queries to draw from, the log has 1: give over='lists'"):
         harvested_bias(alone)

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from rankwise.clicks.propensities import Propensities
     from rankwise.clicks.reading import read_clicks
     from rankwise.clicks.simulation import simulate_clicks
+    from rankwise.clicks.training import click_data
 
 __all__ = [
     "ClickLog",
     "Propensities",
+    "click_data",
     "em_bias",
     "harvested_bias",
     "read_clicks",
@@ -29,6 +31,7 @@ __all__ = [
 _HOMES = {
     "ClickLog": "log",
     "Propensities": "propensities",
+    "click_data": "training",
     "em_bias": "bias",
     "harvested_bias": "bias",
     "read_clicks": "reading",

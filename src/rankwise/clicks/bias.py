@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from rankwise.clicks.cells import Cells, sums
+from rankwise.clicks.intervals import interval
 from rankwise.clicks.likelihood import log_linear_propensities
 from rankwise.clicks.log import ClickLog
-from rankwise.clicks.propensities import Propensities, bootstrapped
+from rankwise.clicks.propensities import Propensities
 from rankwise.foundation.arrays import Array, Floats, Ints
 
 Seed = int | np.random.Generator | None
@@ -140,15 +141,16 @@ def _known(
     random_state: Seed,
 ) -> Propensities:
     """The estimate with its intervals; an error if the log does not tell some of the positions."""
-    values, lower, upper = bootstrapped(
-        log, estimate, over=over, confidence=confidence, n_resamples=n_resamples, random_state=random_state
-    )
+    values = estimate(np.ones(log.n_lists))
     unknown = positions[~np.isfinite(values)]
     if unknown.size:
         raise ValueError(
             f"position {unknown[0]} cannot be compared with position 1: there are too few clicks, or no documents that "
             f"were shown at both; log.top({unknown[0] - 1}) leaves out the positions from {unknown[0]} on"
         )
+    lower, upper = interval(
+        log, estimate, over=over, confidence=confidence, n_resamples=n_resamples, random_state=random_state
+    )
     return Propensities.of(positions, values, lower, upper)
 
 

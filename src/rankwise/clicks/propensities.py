@@ -1,21 +1,17 @@
 """Propensities: how often users look at each position, relative to position 1."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwise.clicks.log import ClickLog
 from rankwise.data.streams import Source
-from rankwise.foundation.arrays import Array, Floats, Ints, finite, read_number
+from rankwise.foundation.arrays import Floats, Ints, finite, read_number
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
 from rankwise.joining.inputs import opened_input
 
 COLUMNS = ("position", "propensity", "lower", "upper")  # of the CSV file
-UNITS = ("queries", "lists")  # what the bootstrap draws
-_FEWEST = 10  # units to draw from
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,41 +91,3 @@ def _number(cell: object, name: str, place: str) -> float:
     if not np.isfinite(number):
         raise ValueError(f"{place}: {name} must be a number, found {cell!r}")
     return number
-
-
-def bootstrapped(
-    log: ClickLog,
-    estimate: Callable[[Floats], Floats],
-    *,
-    over: str,
-    confidence: float,
-    n_resamples: int,
-    random_state: int | np.random.Generator | None,
-) -> tuple[Floats, Floats, Floats]:
-    """Values and the ends of their intervals: quantiles of the estimate on units drawn with replacement.
-
-    Resamples of n units vary less than n units do, by the factor sqrt((n - 1) / n), and their quantiles are those of a
-    normal distribution where Student's are due: the quantiles are taken further out by as much.
-
-    estimate  from weights of the lists to one number per position; NaN where the lists do not tell
-    """
-    if over not in UNITS:
-        raise ValueError(f"over must be one of {', '.join(map(repr, UNITS))}; got {over!r}")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}")
-    unit: Array = log.query if over == "queries" else np.arange(log.n_lists)
-    n_units = int(unit.max()) + 1
-    if n_units < _FEWEST:
-        hint = ": give over='lists'" if over == "queries" and log.n_lists >= _FEWEST else ""
-        raise ValueError(f"intervals need at least {_FEWEST} {over} to draw from, the log has {n_units}{hint}")
-    from scipy.special import ndtr, stdtrit
-
-    values = estimate(np.ones(log.n_lists))
-    random = np.random.default_rng(random_state)
-    draws = np.empty((n_resamples, values.size))
-    for i in range(n_resamples):
-        times = np.bincount(random.integers(0, n_units, n_units), minlength=n_units)
-        draws[i] = estimate(times[unit].astype(np.float64))
-    tail = ndtr(np.sqrt(n_units / (n_units - 1)) * stdtrit(n_units - 1, (1 - confidence) / 2))
-    lower, upper = np.nanquantile(draws, [tail, 1 - tail], axis=0)
-    return values, lower, upper
