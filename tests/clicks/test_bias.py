@@ -139,6 +139,24 @@ def test_positions_that_cannot_be_compared_are_an_error():
     assert log.top(2).n_lists == log.n_lists
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("estimator", [harvested_bias, em_bias])
+def test_logs_at_the_limit(estimator):
+    """One document shown ten times at each of two positions, clicked always or never."""
+
+    def values(*clicks):
+        n = 10 * len(clicks)
+        log = ClickLog.of(["q"] * n, ["d"] * n, [1, 2] * 10, clicks * 10, np.arange(n), first_position=1)
+        return estimator(log, over="lists", n_resamples=5, random_state=0).values
+
+    np.testing.assert_allclose(values(1, 1), [1, 1], rtol=1e-3)
+    np.testing.assert_allclose(values(1, 0), [1, 0], atol=1e-3)
+    with pytest.raises(ValueError, match="position 2 cannot be compared with position 1"):
+        values(0, 1)
+    with pytest.raises(ValueError, match="position 2 cannot be compared with position 1"):
+        values(0, 0)
+
+
 def test_propensities_are_saved_and_loaded(tmp_path):
     known = Propensities.of([1, 2, 4], [1, 1 / 3, 0.1], [1, 0.3, 0.05], [1, 0.4, 0.2])
     known.save(tmp_path / "p.csv")

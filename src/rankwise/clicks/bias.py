@@ -5,8 +5,9 @@ depends on query and document alone. Only ratios of the former can be known, so 
 quantiles of the bootstrap over queries, or over lists if the log has few queries.
 
 The regression EM of Wang et al. (2018) shares relevance between documents by a regression on features; here every
-document of a query has a relevance of its own. It needs tens of impressions per document and position: with fewer, its
-relevances are fitted to noise, and the propensities with them. Intervention harvesting has no such limit.
+document of a query has a relevance of its own. It needs several impressions per document and position. With about one,
+relevances are fitted to noise and lower positions come out too high: by 10 to 17 % in simulations with 2,000 queries,
+6,000 lists and three rankers, where intervention harvesting was within 4 %.
 """
 
 from collections.abc import Callable, Mapping
@@ -106,11 +107,13 @@ def em_bias(
     """Expectation maximisation over whether users looked, and whether they found the document relevant."""
     cells = Cells.of(log).informative()
     start = np.full(cells.positions.size, 0.5), np.full(cells.n_items, 0.5)
-    start = _climb(cells, np.ones(log.n_lists), *start)
+    if cells.connected(np.ones(log.n_lists)).all():
+        start = _climb(cells, np.ones(log.n_lists), *start)
 
     def estimate(weights: Floats) -> Floats:
-        looked, _ = _climb(cells, weights, *start)
-        return np.where(cells.connected(weights), looked / looked[0], np.nan)
+        known = cells.connected(weights)
+        looked = _climb(cells, weights, *start)[0] if known[1:].any() else np.ones(known.size)
+        return np.where(known, looked / looked[0], np.nan)
 
     return _known(log, cells.positions, estimate, over, confidence, n_resamples, random_state)
 

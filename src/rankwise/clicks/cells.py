@@ -68,9 +68,10 @@ class Cells:
         return one[one != two], two[one != two]
 
     def connected(self, weights: Floats) -> Array:
-        """Per position, whether clicked items shown at several positions link it to position 1."""
+        """Per position, whether clicked items shown at several positions link it to position 1, which has clicks."""
         shown, clicked = self.counts(weights)
-        used = (shown > 0) & (self.totals(clicked)[1] > 0)[self.item]
+        at_position, of_item = self.totals(clicked)
+        used = (shown > 0) & (of_item > 0)[self.item] & (at_position[0] > 0)
         return linked_to_first(self.position[used], self.item[used], self.positions.size)
 
 

@@ -72,7 +72,7 @@ class ClickLog:
         A list has one query; no document and no position occurs in it twice. Rows that were not shown do not belong
         into a log. Positions may be missing, because some places of a page may show no documents.
         """
-        n = len(np.asarray(position))
+        n = np.size(position)
         ids = (("query", query), ("doc", doc), ("impression", query if impression is None else impression))
         coded = [Coded.of(one_column(given, n, name)) for name, given in ids]
         places, clicks = _whole(position, n, "position"), _whole(click, n, "click")
@@ -148,7 +148,7 @@ def assembled(
 
 
 def check_first_position(first_position: int) -> None:
-    if isinstance(first_position, bool) or first_position not in (0, 1):
+    if not isinstance(first_position, int) or isinstance(first_position, bool) or first_position not in (0, 1):
         raise ValueError(f"first_position must be 0 or 1, the number of the top position; got {first_position!r}")
 
 
@@ -156,7 +156,7 @@ def _whole(column: ArrayLike, n: int, name: str) -> Ints:
     given = np.asarray(column)
     if given.shape != (n,):
         raise ValueError(f"{name} must hold one number for each of the {n} impressions, got the shape {given.shape}")
-    if given.dtype.kind not in "biuf" or (given.dtype.kind == "f" and not (given == np.floor(given)).all()):
+    if given.dtype.kind not in "biuf" or not (np.isfinite(given) & (given == np.floor(given))).all():
         raise ValueError(f"{name} must hold whole numbers, one per impression; got an array of {given.dtype}")
     return given.astype(np.int64)
 

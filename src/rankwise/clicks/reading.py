@@ -59,14 +59,14 @@ def read_clicks(
 
 
 def _json_rows(input: Input) -> tuple[list[str], Iterator[tuple[str, Row]]]:
-    def rows() -> Iterator[tuple[str, Row]]:
-        for place, value in input.values():
-            if not isinstance(value, dict):
-                raise ValueError(f"{place}: expected an object, one per document shown, found {shown(value)}")
-            yield place, value
+    header = _object(input.first_value(), input.name)
+    return list(header), ((place, _object(value, place)) for place, value in input.values())
 
-    first = input.first_value()
-    return list(first) if isinstance(first, dict) else [], rows()
+
+def _object(value: object, place: str) -> Row:
+    if not isinstance(value, dict):
+        raise ValueError(f"{place}: expected an object, one per document shown, found {shown(value)}")
+    return value
 
 
 def _log_of_rows(rows: Iterator[tuple[str, Row]], names: Sequence[str], first_position: int, file: str) -> ClickLog:
