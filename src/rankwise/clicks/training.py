@@ -16,6 +16,8 @@ document are a run of the whole list, so that counts and sums of scores in it su
 would do with one level.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from rankwise.clicks.cells import sums
@@ -68,7 +70,7 @@ def _different(log: ClickLog, clicked: Ints, weights: Floats) -> tuple[Ints, Flo
     problem = np.array(
         [
             numbers.setdefault((query, sorted_docs[start:end].tobytes()), len(numbers))
-            for query, start, end in zip(log.query.tolist(), log.starts[:-1], log.starts[1:], strict=True)
+            for query, (start, end) in zip(log.query.tolist(), pairwise(log.starts.tolist()), strict=True)
         ]
     )
     key = problem[of_row[clicked]] * len(log.docs) + log.doc[clicked]
