@@ -99,10 +99,10 @@ def test_intervals_hold_the_truth():
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth_in_19_of_20_simulations():
-    held = np.array([estimates(seed, n_lists=20_000, n_queries=150) for seed in range(20)])
-    share = held.mean(axis=(0, 2))
+    held = np.array([estimates(seed, n_lists=10_000, n_queries=100) for seed in range(40)])
+    share = held.mean(axis=(0, 2))  # of 200 intervals; 0.95 with a standard deviation of 0.015
     assert (share >= 0.9).all(), share
-    assert (held.mean(axis=0) >= 0.75).all(), held.mean(axis=0)  # every position
+    assert (held.mean(axis=0) >= 0.8).all(), held.mean(axis=0)  # every position
 
 
 def test_the_simulation_has_the_rates_it_says():
