@@ -386,7 +386,7 @@ def test_the_sentence_says_what_adds_and_what_takes_off():
     ranker.coef_ = np.array([0.5, -0.25])
     found = ranker.explain_pair([2.0, 1.0], [0.0, 0.5])
     assert found.summary() == "A is above B by 0.875: title adds 1 (2 against 0), price takes off 0.125 (1 against 0.5)"
-    assert found.text().splitlines()[2:5] == [
+    assert found.to_text().splitlines()[2:5] == [
         "feature  A    B  contribution",
         "title    2    0            +1  ++++++++++++++++++++",
         "price    1  0.5        -0.125  --",
@@ -463,3 +463,28 @@ def test_pictures_show_the_largest_contributions(sample, tmp_path):
     np.testing.assert_array_equal(ax.images[0].get_array(), query.contributions[:20, query.order[:5]])
     query.save(tmp_path / "query.svg")
     assert (tmp_path / "query.svg").read_bytes().startswith(b"<?xml")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "shown"),
+    [
+        (1956.0, 1976.0, "(1956 against 1976)"),
+        (1956.0, 1981.21, "(1956 against 1981)"),
+        (999.7, 5.25, "(1000 against 5.25)"),
+        (1.7e9 + 60, 1.7e9, "(1700000060 against 1700000000)"),
+        (0.12341, 0.12346, "(0.12341 against 0.12346)"),
+        (-2500.25, 2.5e-7, "(-2500 against 2.5e-07)"),
+        (1e300, -1e308, "(1e+300 against -1e+308)"),
+    ],
+)
+def test_values_are_shown_so_that_years_and_small_differences_can_be_read(a, b, shown):
+    ranker = RankSVM().fit([[0.0], [1.0]], [0, 1], [1, 1])
+    found = ranker.explain_pair([a], [b])
+    assert shown in found.summary()
+    assert shown.strip("()").split(" against ") == found.text().splitlines()[3].split()[1:3]
+
+
+def test_documents_by_name_in_data_without_document_ids(sample):
+    ranker = RankSVM(C=0.01).fit(sample)
+    with pytest.raises(ValueError, match="'book-122', and the data have no document ids: give them as documents, or"):
+        ranker.explain_pair("book-122", "book-464", data=sample.X)

@@ -332,3 +332,9 @@ def test_the_document_lists_every_code():
 def test_every_code_is_used():
     source = "".join(path.read_text() for path in Path(leaks.__file__).parent.glob("*.py"))
     assert [code for code in CODES if source.count(f'"{code}"') != 2] == []  # in the table, and where it is found
+
+
+def test_advice_is_for_python_and_for_the_command_line():
+    source = "".join(path.read_text() for path in Path(leaks.__file__).parent.glob("*.py"))
+    assert re.findall(r"\w+ \(--[\w-]+", source)
+    assert re.findall(r"[^(]--[\w-]+", source) == []  # a flag stands in brackets after the name in Python

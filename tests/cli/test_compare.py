@@ -295,3 +295,15 @@ def test_a_picture_that_cannot_be_is_refused_before_any_work(files):
     assert "w.bmp is not a picture" in told
     gone = run("plot", "weights", files / "svm.json", "-o", files / "no" / "w.png", code=1).stderr
     assert "there is no folder" in gone
+
+
+def test_data_that_the_model_was_trained_on_are_noticed(files, tmp_path):
+    model, train, test = tmp_path / "model.json", tmp_path / "train.txt", files / "test.txt"
+    train.write_bytes((files / "train.txt").read_bytes())
+    run("train", train, "--valid", test, "-o", model, "--C", "0.01")
+    note = f"note: {model} was trained on {train}: expect lower values on queries that it has not seen\n"
+    assert note in run("evaluate", model, train).stderr
+    assert note in run("compare", model, "--baseline-column", "5", "--data", train).stderr
+    assert "trained on" not in run("evaluate", model, test).stderr
+    train.write_bytes(test.read_bytes())  # other content under the same name
+    assert "trained on" not in run("evaluate", model, train).stderr

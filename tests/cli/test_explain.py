@@ -52,6 +52,17 @@ def test_the_sum_of_a_table_is_the_difference_of_scores(files, tmp_path):
     assert told["scores"] == scores[places].tolist()
 
 
+def test_ids_in_comments_of_a_table_are_found_as_in_python(files, tmp_path):
+    test = load_sample("test").select(slice(0, 30))
+    comments = [f"docid = {one}" for one in test.docid]
+    write_data(tmp_path / "commented.csv", type(test)(test.X, test.y, test.qid, comments))
+    data, query = read_data(tmp_path / "commented.csv", comments=True), test.qid[0]
+    expected = load_model(files / "model.json").explain(data, query=query)
+    shown = run("explain", files / "model.json", tmp_path / "commented.csv", "--query", query).stdout
+    assert shown == f"{expected}\n"
+    assert str(test.docid[0]) in shown
+
+
 def test_documents_without_ids_are_numbered_from_1_as_in_a_run(files, tmp_path):
     test = load_sample("test").select(slice(0, 30))
     write_data(tmp_path / "plain.txt", type(test)(test.X, test.y, test.qid, names=None))

@@ -82,8 +82,8 @@ def test_the_feature_map(files, tmp_path):
     ("args", "code", "message"),
     [
         (["--to", "lucene"], 2, "target must be one of"),
-        (["--to", "solr", "--scaling", "x"], 1, "scaling must be one of 'fold', 'engine'; got 'x'"),
-        (["--to", "solr", "--precision", "float64"], 1, "precision must be 'float32'; got 'float64'"),
+        (["--to", "solr", "--scaling", "x"], 2, "scaling must be one of 'fold', 'engine'; got 'x'"),
+        (["--to", "solr", "--precision", "float64"], 2, "precision must be 'float32'; got 'float64'"),
         (["--to", "ranklib", "--scaling", "engine"], 1, "ranklib cannot scale features"),
         (["--to", "solr", "--name", ""], 1, "name must be a text of printable characters"),
         (["--to", "vespa", "--name", "a b"], 1, "cannot name a rank profile"),
@@ -115,7 +115,7 @@ def test_what_is_no_model(files, tmp_path):
 def test_a_package_that_is_missing(files, monkeypatch):
     monkeypatch.setattr("rankwise.exporting.targets.find_spec", lambda name: None)
     done = run("export", files / "named.json", "--to", "onnx", code=1)
-    assert done.stderr == "rankwise: onnx needs a package: pip install 'rankwise[onnx]'\n"
+    assert done.stderr == "rankwise: onnx needs a package: pip install onnx onnxruntime\n"
 
 
 def test_a_closed_pipe(files):
@@ -124,3 +124,15 @@ def test_a_closed_pipe(files):
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("sql", "next: SELECT ..., (EXPRESSION) AS score"),
+        ("python", "score(features)"),
+        ("onnx", "'features' (float32,"),
+    ],
+)
+def test_what_to_do_next_is_said(files, tmp_path, target, words):
+    assert words in run("export", files / "named.json", "--to", target, "-o", tmp_path / "out").stderr

@@ -93,10 +93,11 @@ def test_letor_text_has_no_names_and_no_spaces(files):
         ((*BOTH, "-o", "t.chunks"), 2, "chunks are written by `rankwise convert`"),
         ((*BOTH, "-o", "case.csv"), 1, "case.csv is both read and written"),
         ((*BOTH, "-o", "t.csv", "--unmatched", "t.csv"), 1, "t.csv would be written twice"),
-        ((*BOTH, "-o", "t.csv", "--on-conflict", "worst"), 1, "on_conflict must be one of"),
-        ((*BOTH, "-o", "t.csv", "--judgments-format", "quepit"), 1, "Did you mean 'quepid'?"),
+        ((*BOTH, "-o", "t.csv", "--on-conflict", "worst"), 2, "--on-conflict: on_conflict must be one of"),
+        ((*BOTH, "-o", "t.csv", "--judgments-format", "quepit"), 2, "Did you mean 'quepid'?"),
         ((*BOTH, "-o", "t.csv", "--log-name", "x"), 1, "has no log 'x'; it has 'log'"),
         ((*BOTH, "-o", "t.csv", "--solr-field", "x"), 1, "to which solr_field does not apply (it does to 'solr')"),
+        ((*BOTH, "-o", "t.csv", "--solr-field", "x"), 1, "say features_format=NAME, or --features-format NAME"),
         (("join", "--judgments", "-", "--features", "-", "-o", "t.csv"), 2, "standard input can be only one"),
         (("join", "--judgments", "no.csv", "--features", "log.json", "-o", "t.csv"), 1, "no.csv: No such file"),
     ],
@@ -105,3 +106,23 @@ def test_what_cannot_be_joined(files, args, code, words):
     before = sorted(files.iterdir())
     assert words in " ".join(run(*args, code=code).stderr.split())
     assert sorted(files.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("ratings.csv", "query,docid,rating\nrambo,1,4\n"),
+        ("log.jsonl", '{"query": "rambo", "response": {"hits": {}}}\n'),
+        ("solr.jsonl", '{"responseHeader": {}, "response": {}}\n'),
+    ],
+)
+def test_training_on_one_side_alone_says_how_to_join(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    done = run("train", tmp_path / name, "-o", tmp_path / "model.json", code=1)
+    assert "if these are judgements or logged features, join both by `rankwise join`; else name the" in done.stderr
+
+
+def test_the_help_offers_what_can_be_written(files):
+    assert "chunks" not in run("join", "--help").stdout
+    assert "Invalid value for --output: chunks are written by" in run(*BOTH, "-o", "train.chunks", code=2).stderr
+    assert "Invalid value for --output: train.xlsx: .xlsx is the" in run(*BOTH, "-o", "train.xlsx", code=2).stderr

@@ -91,3 +91,13 @@ def test_a_wide_model_takes_sparse_rows(tmp_path, small_blocks):
     scores = np.array(run("predict", tmp_path / "m.json", "-", stdin="\n".join(lines)).stdout.split(), float)
     expected = load_model(tmp_path / "m.json").predict(read_letor(tmp_path / "wide.txt").X)
     np.testing.assert_array_equal(scores, expected)
+
+
+@pytest.mark.parametrize("content", ["", "qid,f1,f2\n"])
+def test_a_table_without_rows_is_an_error_from_a_file_and_a_pipe(files, tmp_path, content):
+    """The command ended well, with a note that all features were 0."""
+    table = tmp_path / "none.csv"
+    table.write_text(content)
+    assert f"{table}: there are no rows to read" in run("predict", files / "model.json", table, code=1).stderr
+    told = run("predict", files / "model.json", "-", stdin=content, code=1).stderr
+    assert "standard input: there are no rows to read" in told

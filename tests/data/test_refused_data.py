@@ -1,10 +1,13 @@
 """What must not come in by a file or a frame: ids that are missing, columns without a name, numbers that do not fit."""
 
 import warnings
+from io import BytesIO
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+import zstandard
 
 from rankwise import RankingData, from_frame, load_sample, read_data, write_data
 from rankwise.data.letor import read_letor
@@ -174,3 +177,43 @@ def test_a_table_without_labels_is_read_where_none_are_needed(tmp_path, suffix):
     found = read_data(path, needs_labels=False)
     assert found.y.tolist() == [0, 0, 0, 0]
     assert found.X.tolist() == data.X.tolist()
+
+
+@pytest.mark.parametrize("ids", ["9007199254740995.0, 9007199254740996.0", '9007199254740993.0, "x"', '1e400, "x"'])
+def test_json_ids_that_float64_rounds_are_refused(tmp_path, ids):
+    """Two queries became one, and 1e400 was a query called inf."""
+    path = tmp_path / "ids.jsonl"
+    path.write_text("".join(f'{{"label": 1, "qid": {one}, "a": 2}}\n' for one in ids.split(", ")))
+    with pytest.raises(ValueError, match=r"ids\.jsonl, column 'qid': qid holds the floating-point number"):
+        read_data(path)
+
+
+def test_a_table_whose_ids_are_not_in_utf_8_is_refused(tmp_path):
+    r"""The byte E9 came out as the four letters \xe9, the id of another document perhaps."""
+    path = tmp_path / "latin.csv"
+    path.write_bytes("label,qid,docid,a\n1,1,café,2\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"latin\.csv: found 'caf\\xe9', expected text in UTF-8"):
+        read_data(path)
+
+
+def test_bytes_in_parquet_are_texts(tmp_path):
+    """Ids were b'tea', with the quotes."""
+    path = tmp_path / "bytes.parquet"
+    frame = pd.DataFrame({"label": [1, 0], "qid": ["café".encode(), b"tea"], "a": [1.0, 2.0]})
+    frame.to_parquet(path)
+    assert read_data(path).qid.tolist() == ["café", "tea"]
+    frame.assign(qid=[b"\xff", b"tea"]).to_parquet(path)
+    with pytest.raises(ValueError, match="the column 'qid' holds bytes that are no text in UTF-8"):
+        read_data(path)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt.zst", "-"])
+def test_what_is_no_text_is_named(tmp_path, monkeypatch, name):
+    """A line of JSON in UTF-16 was read from a file, and refused from a pipe as a table with odd columns."""
+    content = b"\x1f\x8b\x08" if name == "-" else '{"label": 1, "qid": 1, "a": 2}\n'.encode("utf-16")
+    path = tmp_path / name
+    with (zstandard.open if name.endswith("zst") else open)(path, "wb") as file:
+        file.write(content)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=BytesIO(content)))
+    with pytest.raises(ValueError, match=r"it is (text in UTF-16|compressed by gzip), expected text in UTF-8"):
+        read_data("-" if name == "-" else path)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise import RankSVM, evaluate, load_sample, read_letor
+from rankwise.data.document_ids import document_ids
 from rankwise.data.records import RankingData
 from rankwise.data.trec import (
-    document_ids,
     join,
     read_qrels,
     read_run,

@@ -1,5 +1,7 @@
 """fit(data), fit(frame, y="label", qid="query"), predictions by column name, rank and top_k, for every ranker."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -308,3 +310,13 @@ def test_the_short_check_of_predict_refuses_what_scikit_learn_refuses(monkeypatc
     assert [ranker._is_plain(rows) for rows in plain + others] == [not named] * len(plain) + [False] * len(others)
     monkeypatch.setattr(RankSVM, "_is_plain", lambda self, rows: False)
     assert short == [outcome(rows) for rows in plain + others]
+
+
+def test_a_frame_or_a_path_alone_says_what_to_give():
+    frame = pd.DataFrame({"label": [0, 1], "qid": ["a", "a"], "bm25": [1.0, 2.0]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=r"y is not given: .* as in fit\(frame, y='label', qid='qid'\)"):
+            RankSVM().fit(frame)
+    with pytest.raises(TypeError, match=r"'train\.csv': read files by rankwise\.read_data"):
+        RankSVM().fit("train.csv")

@@ -19,7 +19,7 @@ from rankwise import (
     load_sample,
     save_model,
 )
-from rankwise.exporting.targets import TARGETS
+from rankwise.exporting.targets import TARGETS, Target, register_export
 from rankwise.model_io.conversion import model_of
 
 TEST = load_sample("test")
@@ -308,6 +308,13 @@ def test_requests(rankers):
     assert (json.loads(done.text)["store"], json.loads(done.text)["name"]) == ("shop", "m")
 
 
+@pytest.mark.usefixtures("registries_as_before")
+def test_a_target_that_needs_a_package(rankers):
+    register_export(Target("needy", lambda model, request: "", requires=("no_such_module", "no-such-package")))
+    with pytest.raises(ImportError, match="needy needs a package: pip install no-such-package"):
+        export(rankers["none"], "needy")
+
+
 def test_many_features():
     """Databases limit the depth of an expression; SQLite to 1,000."""
     weights = np.random.default_rng(0).normal(size=20_301)
@@ -392,3 +399,12 @@ def test_real_data(name, read_parts, tmp_path):
         after = evaluate(test.y, scores, test.qid, ["ndcg@10", "map"])
         for measure in ("ndcg@10", "map"):
             assert np.isclose(before[measure], after[measure], rtol=0, atol=1e-4)
+
+
+def test_an_export_prints_as_its_content(rankers):
+    as_sql = export(rankers["none"], "sql")
+    assert str(as_sql) == as_sql.text
+    assert repr(as_sql) == f"<Export to sql: {len(as_sql.content):,} bytes>"
+    pytest.importorskip("onnx")
+    as_graph = export(rankers["none"], "onnx")
+    assert str(as_graph) == repr(as_graph)

@@ -89,6 +89,13 @@ def test_every_format_is_recognised_and_read(name):
     assert [values for *_, values in without] == [{"body": 1e-7}, {"body": -2.0}, {"body": 3.0}]
 
 
+def test_features_beside_an_object_of_features_are_not_lost():
+    row = {"query": "rambo", "docid": "7555", "votes": 3, "features": {"title": 9.5}}
+    assert plain(read(lines([row]))[1]) == [("rambo", "7555", {"votes": 3.0, "title": 9.5})]
+    with pytest.raises(ValueError, match="line 1: 'votes' is both a member of the row and of its features"):
+        read(lines([row | {"features": {"votes": 1}}]))
+
+
 def test_ranklib():
     text = "# qid:1: rambo*1\n4 qid:1 1:9.5 3:1e-7 # 7555 x\n0 qid:1 3:-2 # 1370\n"
     format, records = read(text)

@@ -165,7 +165,7 @@ def test_judged_is_the_share_of_documents_with_a_label(rows):
 def test_labels_that_are_missing(data):
     y = data.y.copy()
     y[5] = math.nan
-    with pytest.raises(ValueError, match=r"y\[5\] is nan; unjudged=0 gives documents without a label the label 0"):
+    with pytest.raises(ValueError, match=r"y\[5\] is nan; unjudged=0 \(--unjudged 0\) gives documents without"):
         evaluate(y, data.X[:, 0], data.qid)
     with pytest.raises(ValueError, match="unjudged must be a finite number; got nan"):
         evaluate(y, data.X[:, 0], data.qid, unjudged=math.nan)

@@ -255,4 +255,4 @@ def test_the_extra_is_named_if_it_is_not_installed(package):
     done = subprocess.run([sys.executable, "-c", code, "serve", "m.json"], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith("rankwise: serving needs ")
-    assert done.stderr.endswith('pip install "rankwise[serve]"\n')
+    assert done.stderr.endswith("pip install starlette uvicorn\n")

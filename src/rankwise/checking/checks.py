@@ -9,8 +9,9 @@ from rankwise.checking.findings import Finding, Report, Size
 from rankwise.checking.labels import check_labels, check_queries
 from rankwise.checking.leaks import check_leaks
 from rankwise.checking.overlap import Side, check_overlap
-from rankwise.checking.rows import check_rows, document_ids
+from rankwise.checking.rows import check_rows
 from rankwise.checking.values import check_values
+from rankwise.data.document_ids import known_ids
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.texts import counted
@@ -68,7 +69,7 @@ def _inside(train: Side) -> list[Finding]:
     pairs = int(pairs_per_query.sum())
     found = check_features(features) + check_values(features) + check_labels(y)
     found += check_queries(train.queries, pairs_per_query)
-    found += check_rows(train.queries, y, features.row_hashes(), document_ids(train.data), pairs)
+    found += check_rows(train.queries, y, features.row_hashes(), known_ids(train.data), pairs)
     return found + check_leaks(features, y, pairs)
 
 

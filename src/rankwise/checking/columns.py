@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise.checking import kernels
+from rankwise.data.columns import names_of
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.foundation.names import feature_names
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import Queries
 
@@ -29,7 +29,7 @@ class Features:
     def __init__(self, data: RankingData, queries: Queries, n_jobs: int | None = None) -> None:
         X = data.X if isinstance(data.X, np.ndarray) else data.canonical
         self.X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-        self.names = feature_names(data.n_features, data.first_index) if data.names is None else list(data.names)
+        self.names = names_of(data)
         self.queries = queries
         self.n_threads = thread_count(n_jobs)
         self.n_rows, self.n_features = len(data), data.n_features

@@ -27,7 +27,7 @@ def _missing(features: Features) -> list[Finding]:
             "missing-values",
             kernels.MISSING,
             "no value",
-            "Fill them in where they come from, or state one by --missing X",
+            "Fill them in where they come from, or state one by missing (--missing X)",
         ),
         ("infinite-values", kernels.INFINITE, "infinite values", "Find out where they come from"),
     ):

@@ -64,7 +64,7 @@ def _few(queries: Queries, pairs_per_query: Floats, pairs: int) -> list[Finding]
     share, n_documents = float(pairs_per_query[largest] / pairs), int(queries.sizes[largest])
     if len(queries) == 1:
         message = f"All {counted(n_documents, 'documents')} belong to one query: each is compared with every other."
-        advice = "If there are several queries, name the column of their ids by --qid."
+        advice = "If there are several queries, name the column of their ids by qid (--qid)."
         found.append(Finding("one-query", message, advice))
     elif share > 0.5 and np.count_nonzero(pairs_per_query) >= SEVERAL:
         ids = queries.ids[[largest]].tolist()
@@ -72,6 +72,6 @@ def _few(queries: Queries, pairs_per_query: Floats, pairs: int) -> list[Finding]
             f"Query {listed(ids)} has {100 * share:.3g} % of all pairs, with {counted(n_documents, 'documents')} of "
             f"{int(queries.sizes.sum()):,}."
         )
-        advice = "It decides what is learnt: train with --normalize-pairs query, so that queries count alike."
+        advice = "It decides what is learnt: let queries count alike by normalize_pairs (--normalize-pairs query)."
         found.append(Finding("dominant-query", message, advice, queries=ids, numbers={"share": share}))
     return found

@@ -7,6 +7,7 @@ import numpy as np
 from rankwise.checking.columns import Features
 from rankwise.checking.features import are_proportional
 from rankwise.checking.findings import Finding, listed, these
+from rankwise.checking.rows import groups
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.threads import share
 from rankwise.metrics.rankings import SMALLEST
@@ -83,7 +84,7 @@ def _leaking(features: Features, y: Floats, columns: Ints, strength: Floats) -> 
         if chosen.any():
             names = features.named(columns[chosen])
             message = f"{these(len(names), 'features', 'is', 'are')} {what}: {listed(names)}."
-            advice = "If it is made from the label, or known only after it, as clicks are, leave it out by --ignore."
+            advice = "If it is made from the label, or known only after it (clicks), leave it out by ignore (--ignore)."
             numbers = {"pairwise_accuracy": float(strength[chosen].min())}
             found.append(Finding(code, message, advice, names, numbers=numbers))
     return found
@@ -120,11 +121,7 @@ def _is_telling(features: Features, y: Floats) -> bool:
 
     A random order of n documents with n_1, n_2, ... of each label is right with probability n_1! n_2! ... / n!.
     """
-    codes = features.queries.codes
-    order = np.lexsort((y, codes))
-    new = np.ones(len(y), bool)
-    new[1:] = (y[order][1:] != y[order][:-1]) | (codes[order][1:] != codes[order][:-1])
-    sizes = np.diff(np.flatnonzero(new), append=len(y))
+    sizes = np.diff(groups(features.queries.codes, y)[1])
     bits = sum(map(math.lgamma, features.queries.sizes + 1.0)) - sum(map(math.lgamma, sizes + 1.0))
     return bits / math.log(2) >= LEAST_BITS + math.log2(2 * max(features.n_features, 1))
 

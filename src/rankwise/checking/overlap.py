@@ -8,7 +8,7 @@ import numpy as np
 from rankwise.checking import kernels
 from rankwise.checking.columns import Features
 from rankwise.checking.findings import Finding, listed, these
-from rankwise.checking.rows import document_ids
+from rankwise.data.document_ids import known_ids
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array, Ints
 from rankwise.foundation.texts import counted
@@ -124,7 +124,7 @@ def _same_rows(train: Side, test: Side, places: Ints) -> Array:
 def _same_documents(train: Side, test: Side) -> Array:
     """A mask of the test rows whose query id and document id are those of a training row."""
     sides = (train, test)
-    documents = [document_ids(one.data) for one in sides]
+    documents = [known_ids(one.data) for one in sides]
     if documents[0] is None or documents[1] is None:
         return np.zeros(len(test.data), bool)
     both = [

@@ -3,8 +3,6 @@
 import numpy as np
 
 from rankwise.checking.findings import LISTED, Finding, listed
-from rankwise.data.document_ids import ids_in_comments
-from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.texts import counted
 from rankwise.pairs.queries import Queries
@@ -18,15 +16,8 @@ def check_rows(queries: Queries, y: Floats, hashes: Array, documents: Array | No
     return found + _equal_rows(queries, y, hashes, pairs)
 
 
-def document_ids(data: RankingData) -> Array | None:
-    """The ids of the documents, also from comments such as `docid = GX000-00-0000000`; None unless all have one."""
-    if data.docid is not None or data.comments is None:
-        return data.docid
-    return ids_in_comments(data.comments, data.qid)
-
-
-def _groups(codes: Ints, keys: Array) -> tuple[Ints, Ints]:
-    """The rows sorted by query and key, and where groups of equal ones begin, with the end."""
+def groups(codes: Ints, keys: Array) -> tuple[Ints, Ints]:
+    """The rows sorted by code and key, and where groups of equal ones begin, with the end."""
     order = np.lexsort((keys, codes))
     new = np.ones(order.size, bool)
     new[1:] = (keys[order][1:] != keys[order][:-1]) | (codes[order][1:] != codes[order][:-1])
@@ -35,7 +26,7 @@ def _groups(codes: Ints, keys: Array) -> tuple[Ints, Ints]:
 
 def _repeated_documents(queries: Queries, y: Floats, documents: Array) -> list[Finding]:
     _, keys = np.unique(documents, return_inverse=True)
-    order, starts = _groups(queries.codes, keys)
+    order, starts = groups(queries.codes, keys)
     repeated = np.flatnonzero(np.diff(starts) > 1)
     if not repeated.size:
         return []
@@ -54,14 +45,14 @@ def _repeated_documents(queries: Queries, y: Floats, documents: Array) -> list[F
 
 
 def _equal_rows(queries: Queries, y: Floats, hashes: Array, pairs: int) -> list[Finding]:
-    order, starts = _groups(queries.codes, hashes)
+    order, starts = groups(queries.codes, hashes)
     sizes = np.diff(starts)
     labels = y[order]
     low, high = np.minimum.reduceat(labels, starts[:-1]), np.maximum.reduceat(labels, starts[:-1])
     found = []
     contradicting = low < high
     if contradicting.any():
-        tied = _pairs_between(queries, y, order, starts)
+        tied = _pairs_between(labels, starts)
         share = tied / pairs
         n = int(sizes[contradicting].sum())
         where = np.unique(queries.codes[order[starts[:-1][contradicting]]])
@@ -86,15 +77,11 @@ def _equal_rows(queries: Queries, y: Floats, hashes: Array, pairs: int) -> list[
     return found
 
 
-def _pairs_between(queries: Queries, y: Floats, order: Ints, starts: Ints) -> int:
+def _pairs_between(labels: Floats, starts: Ints) -> int:
     """The number of pairs of equal rows with different labels: all pairs of a group, less those of one label."""
-    groups = np.repeat(np.arange(starts.size - 1), np.diff(starts))
-    labels = y[order]
-    by_label = np.lexsort((labels, groups))
-    new = np.ones(order.size, bool)
-    groups, labels = groups[by_label], labels[by_label]
-    new[1:] = (groups[1:] != groups[:-1]) | (labels[1:] != labels[:-1])
-    return _chosen_pairs(np.diff(starts)) - _chosen_pairs(np.diff(np.flatnonzero(new), append=order.size))
+    sizes = np.diff(starts)
+    _, label_starts = groups(np.repeat(np.arange(sizes.size), sizes), labels)
+    return _chosen_pairs(sizes) - _chosen_pairs(np.diff(label_starts))
 
 
 def _chosen_pairs(sizes: Ints) -> int:

@@ -52,7 +52,7 @@ def _placeholders(features: Features) -> list[Finding]:
     if not names:
         return []
     message = f"{these(len(names), 'values', 'looks', 'look')} like a placeholder for a missing one: {listed(texts)}."
-    advice = "A ranker takes it for a number. Leave the cells empty, and state by --missing X what replaces them."
+    advice = "A ranker takes it for a number. Leave the cells empty, and state another value by missing (--missing X)."
     return [Finding("placeholder-values", message, advice, names, numbers={"values": rows})]
 
 
@@ -109,7 +109,7 @@ def _scales(features: Features, extreme: set[str]) -> list[Finding]:
         f"The features have very different scales: {listed(names[:1])} has a range of {ranges.max():.3g}, "
         f"{listed(names[1:])} one of {ranges.min():.3g}."
     )
-    advice = "Regularisation affects those of small scale far more: train with --normalize, zscore for example."
+    advice = "Regularisation affects those of small scale far more: train a ScaledRanker (--normalize zscore)."
     numbers = {"largest_range": float(ranges.max()), "smallest_range": float(ranges.min())}
     return [Finding("different-scales", message, advice, names, numbers=numbers)]
 
@@ -122,5 +122,5 @@ def _offsets(features: Features) -> list[Finding]:
         return []
     texts = [f"{features.names[j]} is {mean[j]:.4g} with a range of {features.ranges[j]:.3g}" for j in columns]
     message = f"{these(columns.size, 'features', 'is', 'are')} large, with small differences: {listed(texts)}."
-    advice = "Large numbers have fewer digits for the differences: subtract the mean, or train with --normalize."
+    advice = "Large numbers have few digits for differences: subtract the mean, or train a ScaledRanker (--normalize)."
     return [Finding("large-offset", message, advice, features.named(columns))]

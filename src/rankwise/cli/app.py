@@ -1,4 +1,6 @@
-"""The commands and their options; their work is done in `rankwise.cli.work`."""
+"""The commands and their options: some are defined here, their work is done in `rankwise.cli.work`; others in modules
+of their names.
+"""
 
 from typing import Annotated, Any
 

@@ -115,7 +115,7 @@ def compare(
 def _reference(files: dict[str, str], baseline: str | None) -> str:
     """The name of the ranker that the others are compared with; `baseline` may also be its file."""
     if len(files) < 2:
-        raise typer.BadParameter("a comparison needs two rankers or more", param_hint="RANKER")
+        raise typer.BadParameter("a comparison needs two rankers or more, or --baseline-column", param_hint="RANKER")
     by_file = {file: name for name, file in files.items()}
     reference = next(iter(files)) if baseline is None else by_file.get(baseline, baseline)
     if reference not in files:

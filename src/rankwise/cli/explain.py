@@ -22,8 +22,8 @@ Documents = Annotated[
     typer.Option(
         "--doc",
         metavar="ID",
-        help="A document, by its id or else by the number of its row from 1: explained against the query's mean. "
-        "Two of them: the first against the second.",
+        help="A document to explain against the query's mean, by its id or, in data without ids, by the number of its "
+        "row from 1. Given twice: the first document against the second.",
     ),
 ]
 Top = Annotated[int | None, typer.Option("--top", "-n", metavar="N", min=1, help="Show this many features.")]
@@ -88,6 +88,7 @@ def _explained(
     import numpy as np
 
     from rankwise.cli.inputs import check_order, read_data
+    from rankwise.data.document_ids import known_ids
     from rankwise.explaining import contributions
     from rankwise.explaining.choosing import Candidates
     from rankwise.model_io.files import read_model
@@ -95,7 +96,8 @@ def _explained(
     check_order(model_file, data_file)
     model = read_model(model_file)
     rows = read_data(data_file, model.columns, columns, comments=True, needs_labels=False)
-    ids = np.arange(1, len(rows) + 1) if rows.docid is None else rows.docid
+    ids = known_ids(rows)
+    ids = np.arange(1, len(rows) + 1) if ids is None else ids
     candidates, formula = Candidates(rows.X, rows.qid, ids), _formula_of(model)
     with doing("explaining"):
         if len(documents) == 2:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwise.cli.options import Force, Model, Naming, naming_columns
-from rankwise.cli.speech import checked, command, doing, say
+from rankwise.cli.speech import checked, chosen, command, doing, say
 from rankwise.exporting.targets import TARGETS
 
 if TYPE_CHECKING:
@@ -67,10 +67,13 @@ def export(
     """
     from rankwise.cli.inputs import read_names
     from rankwise.cli.targets import check_target
+    from rankwise.exporting.exports import SCALINGS
     from rankwise.exporting.exports import export as exported
     from rankwise.exporting.parts import model_to_export
 
     target = checked("--to", TARGETS.spelling, to)
+    scaling = chosen("scaling", scaling, SCALINGS)
+    precision = chosen("precision", precision, TARGETS[target].arithmetic)
     check_target(output, [model, names, feature_map, check], force)
     known = model_to_export(model, None if names is None else read_names(names))
     mapped = None if feature_map is None else _feature_map(feature_map)

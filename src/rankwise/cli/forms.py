@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from rankwise.cli.speech import checked
-from rankwise.foundation.compression import COMPRESSED
+from rankwise.foundation.compression import plain_suffix
 from rankwise.foundation.names import spelled
 from rankwise.foundation.tabular import FORMS, write_text
 
@@ -23,8 +23,7 @@ def chosen_form(form: str | None, output: str, **flags: bool) -> str:
 
 def form_of(file: str, otherwise: str | None = None) -> str:
     """The form by the suffix of a file; for one without a known suffix `otherwise`."""
-    path = Path(file)
-    suffix = (path.with_suffix("") if path.suffix in COMPRESSED else path).suffix.lower()
+    suffix = plain_suffix(Path(file))
     form = next((form for form, its_suffix in FORMS.items() if suffix == its_suffix), otherwise)
     if form is None:
         raise ValueError(f"{file} must end in {', '.join(FORMS.values())}, or --format must say how it is written")

@@ -21,6 +21,7 @@ from rankwise.foundation.arrays import Floats, is_rounded_integer, read_number
 from rankwise.foundation.compression import open_bytes
 from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.outputs import naming
+from rankwise.foundation.texts import first_few
 from rankwise.model_io.conversion import estimator_of
 from rankwise.model_io.files import is_model_file
 from rankwise.rankers.models import LinearModel, Model
@@ -66,12 +67,12 @@ def read_data(
 
 def options_for(known: Known, format: Format, name: str) -> dict[str, Any]:
     """The options of `rankwise.read_data` for data that a model is to score."""
-    told: list[None] = []
+    noted: list[None] = []
 
     def note_once(ignored: list[str]) -> None:
-        if not told:
+        if not noted:
             note_ignored(ignored, name)
-        told.append(None)
+        noted.append(None)
 
     options: dict[str, Any] = {"known": known, "on_unknown": note_once}
     if format.is_indexed:
@@ -81,7 +82,7 @@ def options_for(known: Known, format: Format, name: str) -> dict[str, Any]:
 
 def note_ignored(ignored: list[str], name: str) -> None:
     if ignored:
-        say(f"note: {name} has columns that the model does not know, which are ignored: {', '.join(ignored[:8])}")
+        say(f"note: {name} has columns that the model does not know, which are ignored: {first_few(ignored, 8, str)}")
 
 
 def first_unused(data: RankingData) -> int:

@@ -1,13 +1,13 @@
 """`rankwise join`: judgements and feature logs into ranking data."""
 
-import json
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankwise.cli.options import Force, Json, listed_names
-from rankwise.cli.speech import answer, checked, command, doing, say
+from rankwise.cli.speech import answer, answer_json, checked, chosen, command, doing, say
 from rankwise.data.formats import Format, format_names, format_of, get_format, suffixes_shown, write_data
 from rankwise.joining.formats import FEATURES, JUDGMENTS
 
@@ -27,19 +27,25 @@ def join(
     judgments: Annotated[str, _option("Judgements; - for stdin.", "FILE")],
     features: Annotated[str, _option("Logged features; - for stdin.", "FILE")],
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help=f"Where to write; by suffix: {suffixes_shown()}.")
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help=f"Where to write; by suffix: {suffixes_shown(on_disk=False)}."
+        ),
     ],
     to: Annotated[
-        str | None, _option(f"The format to write, if the suffix does not tell it: {', '.join(format_names())}.")
+        str | None,
+        _option(f"The format to write, if the suffix does not tell it: {', '.join(format_names(on_disk=False))}."),
     ] = None,
     judgments_format: Annotated[str | None, _option(f"{', '.join(JUDGMENTS)}; by content if not given.")] = None,
     features_format: Annotated[str | None, _option(f"{', '.join(FEATURES)}; by content if not given.")] = None,
     query: Annotated[str | None, _option("In a table of judgements, the column of the queries.")] = None,
     doc: Annotated[str | None, _option("In a table of judgements, the column of the document ids.")] = None,
     rating: Annotated[str | None, _option("In a table of judgements, the column of the ratings.")] = None,
-    judge_column: Annotated[list[str] | None, _option("A judge whose ratings count; may be repeated.")] = None,
-    combine: Annotated[str, _option("What ratings of several judges become: mean or median.")] = "mean",
-    on_conflict: Annotated[str, _option("Which of different ratings counts: error, first, last, mean, max.")] = "error",
+    judge: Annotated[list[str] | None, _option("A judge whose ratings count; may be repeated.")] = None,
+    combine: Annotated[str, _option("What ratings of several judges become: mean (the default) or median.")] = "mean",
+    on_conflict: Annotated[
+        str, _option("Which of different ratings counts: error (the default), first, last, mean, max.")
+    ] = "error",
     features_query: Annotated[str | None, _option("In a table of features, the column of the queries.")] = None,
     features_doc: Annotated[str | None, _option("The column, or the engine's field, of the document ids.")] = None,
     queries: Annotated[str | None, _option("Queries of the responses, one per line, in order.", "FILE")] = None,
@@ -53,7 +59,10 @@ def join(
         ),
     ] = None,
     on_relogged: Annotated[
-        str, _option("If a document was logged twice with different values, which counts: error, first, last.")
+        str,
+        _option(
+            "If a document was logged twice with different values, which counts: error (the default), first, last."
+        ),
     ] = "error",
     missing: Annotated[
         list[str] | None,
@@ -84,12 +93,13 @@ def join(
         if target is not None:
             check_target(target, reads, force)
     default, by_name = checked("--missing", _missing_values, missing or [])
-    options: dict[str, Any] = {"query": query, "doc": doc, "rating": rating, "judges": judge_column, "combine": combine}
+    options: dict[str, Any] = {"query": query, "doc": doc, "rating": rating, "judges": judge, "combine": combine}
     options |= {"features_query": features_query, "features_doc": features_doc, "log_name": log_name}
     options["ignore"] = checked("--ignore", listed_names, ignore or ()) or None
     options |= {"solr_field": solr_field, "solr_separators": solr_separators, "strip": strip, "casefold": casefold}
     options |= {"on_conflict": on_conflict, "on_relogged": on_relogged, "unjudged": unjudged}
     options |= {"judgments_format": judgments_format, "features_format": features_format}
+    _check_choices(options)
     options |= {"missing": default, "missing_by_name": by_name, "queries": _queries(queries)}
     with doing(f"joining {judgments} and {features}"):
         joined = matching.join(judgments, features, **options)
@@ -99,20 +109,33 @@ def join(
         say(f"note: {written.name} text numbers its features: write CSV or Parquet to keep their names")
     if unmatched is not None:
         _unmatched(joined.report).to_csv(unmatched)
-    report = joined.report
-    answer(json.dumps(report.to_dict(), indent=1) if as_json else report.to_text(), aside=output == "-")
+    if as_json:
+        answer_json(joined.report.to_dict(), aside=output == "-")
+    else:
+        answer(joined.report.to_text(), aside=output == "-")
 
 
 def _written(output: str, to: str | None) -> Format:
     written = (
-        checked("--to", get_format, to) if to else checked("--to", lambda one: format_of(one, writing=True), output)
+        checked("--to", get_format, to) if to else checked("--output", lambda one: format_of(one, writing=True), output)
     )
     written.check_installed()
     if written.on_disk is not None:
         raise typer.BadParameter(
-            "chunks are written by `rankwise convert`: write another format first", param_hint="--to"
+            "chunks are written by `rankwise convert`: write another format first",
+            param_hint="--to" if to else "--output",
         )
     return written
+
+
+def _check_choices(options: dict[str, Any]) -> None:
+    from rankwise.joining.judged import COMBINE, ON_CONFLICT
+    from rankwise.joining.logged import ON_RELOGGED
+
+    choices: dict[str, Iterable[str]] = {"combine": COMBINE, "on_conflict": ON_CONFLICT, "on_relogged": ON_RELOGGED}
+    choices |= {"judgments_format": JUDGMENTS, "features_format": FEATURES}
+    for name, known in choices.items():
+        options[name] = chosen(name, options[name], known)
 
 
 def _missing_values(given: list[str]) -> tuple[float | None, dict[str, float]]:

@@ -22,12 +22,15 @@ from rankwise.cli.inputs import (
     read_scores,
 )
 from rankwise.cli.options import Naming
+from rankwise.cli.runs import trained_on
+from rankwise.cli.speech import say
 from rankwise.data import formats
 from rankwise.data.column_scores import column_scores
 from rankwise.data.columns import Known
+from rankwise.data.document_ids import document_ids
 from rankwise.data.records import RankingData
 from rankwise.data.score_table import SCORE, TABLES
-from rankwise.data.trec import RUN, TrecRows, document_ids, join, read_qrels, read_run, scores_for
+from rankwise.data.trec import RUN, TrecRows, join, read_qrels, read_run, scores_for
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.compression import open_bytes
 from rankwise.metrics import Evaluation, Measure, default_measures, evaluate, parse
@@ -77,6 +80,8 @@ class Judge:
         elif is_model(ranker):
             self._needs_data(ranker, "a model")
             model = read_model(ranker)
+            if trained_on(model, str(self.data)):
+                say(f"note: {ranker} was trained on {self.data}: expect lower values on queries that it has not seen")
             stored = left_on_disk(model, [str(self.data)], model.columns, self.columns)
             data = self._data(known=model.columns) if stored is None else stored
             return Scored(data.y, finite_scores(model, data, ranker, str(self.data)), data.qid)

@@ -63,7 +63,8 @@ def write_table(model_file: str, data_file: str, columns: Naming, output: str) -
 
 
 def write_trec(model_file: str, data_file: str, columns: Naming, output: str, tag: str, qrels: str | None) -> None:
-    from rankwise.data.trec import document_ids, write_qrels, write_run
+    from rankwise.data.document_ids import document_ids
+    from rankwise.data.trec import write_qrels, write_run
 
     check_order(model_file, data_file)
     model = read_model(model_file)

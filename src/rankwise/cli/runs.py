@@ -7,6 +7,7 @@ and trains.
 import hashlib
 import os
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
@@ -17,6 +18,7 @@ import typer
 
 from rankwise.cli.settings import OF_THE_RUN, READ, UNRECORDED, option_name
 from rankwise.cli.speech import counted, say
+from rankwise.data.streams import status_of
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.strict_json import Json
 from rankwise.model_io.files import versions
@@ -95,6 +97,9 @@ class Run:
         """Whether the weights are those of the run that was repeated, to the last bit; said on stderr."""
         if self.before is None:
             return True
+        if model.columns.names != self.before.model.columns.names:
+            say(f"the features are not those of {self.before.path}, in its order: the weights are not compared")
+            return False
         ours, others = _weights(model), _weights(self.before.model)
         if all(map(np.array_equal, ours, others)):
             say(f"the weights are those of {self.before.path}, to the last bit")
@@ -138,11 +143,9 @@ def _plain(value: Any) -> Any:
 
 def _state(path: str) -> tuple[int, int] | None:
     """Size and time of modification: what shows that a file was changed while it was read."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_size, found.st_mtime_ns
+    with suppress(OSError):
+        return status_of(Path(path))
+    return None
 
 
 def file_hash(path: str | Path) -> str | None:
@@ -162,6 +165,16 @@ def file_hash(path: str | Path) -> str | None:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None
+
+
+def trained_on(model: Model, path: str) -> bool:
+    """Whether the file is one that the model learnt from: it has the same name and the same content."""
+    if model.run is None:
+        return False
+    name, files = Path(path).name, model.run["files"]
+    learnt = [one for one in _each(model.run["options"].get("data", [])) if Path(one).name == name]
+    hashes = {files[one] for one in learnt if files.get(one) is not None}
+    return bool(hashes) and file_hash(path) in hashes
 
 
 def _weights(model: Model) -> list[Floats]:

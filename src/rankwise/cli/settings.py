@@ -6,13 +6,12 @@ They become defaults of the command: what is typed on the command line has prece
 import os
 import tomllib
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
 
 from rankwise.cli.speech import one_sentence
-from rankwise.foundation.names import key
+from rankwise.foundation.names import key, nearest
 
 READ = ("data", "valid", "names")  # options that name files to read
 WRITTEN = ("output", "journal")  # and files to write
@@ -55,8 +54,8 @@ def preset(ctx: typer.Context, settings: Mapping[str, Any], where: str, folder: 
     for name, value in settings.items():
         param = params.get(key(name))
         if param is None or param.name is None:
-            near = get_close_matches(key(name), params, 1)
-            hint = f": did you mean {option_name(params[near[0]])!r}?" if near else ""
+            near = nearest(name, params)
+            hint = f": did you mean {option_name(params[near])!r}?" if near is not None else ""
             raise ValueError(f"{where}: `rankwise {ctx.info_name}` has no option {name!r}{hint}")
         if param.name in defaults:
             raise ValueError(f"{where}: {option_name(param)} is set twice")

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 from types import FrameType
@@ -17,6 +17,7 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
+from rankwise.foundation.names import spelled
 from rankwise.foundation.strict_json import Json
 from rankwise.foundation.texts import counted as counted
 from rankwise.foundation.texts import table as table
@@ -45,8 +46,8 @@ def answer(text: str, *, aside: bool = False) -> None:
         raise
 
 
-def answer_json(result: Json) -> None:
-    answer(json.dumps(result, indent=1))
+def answer_json(result: Json, *, aside: bool = False) -> None:
+    answer(json.dumps(result, indent=1), aside=aside)
 
 
 def command(function: Callable[Options, None], bad_data: int = BAD_DATA) -> Callable[Options, None]:
@@ -183,6 +184,12 @@ def checked(option: str, read: Callable[[Given], Value], given: Given) -> Value:
         return read(given)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=option) from None
+
+
+def chosen(name: str, given: str | None, known: Iterable[str]) -> str | None:
+    """The known name that the option of this name gives, in any spelling; None if it is not given."""
+    option = f"--{name.replace('_', '-')}"
+    return None if given is None else checked(option, lambda one: spelled(name, one, known), given)
 
 
 @contextmanager

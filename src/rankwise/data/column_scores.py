@@ -1,12 +1,13 @@
 """A column of the data as a ranker: by a field such as bm25 the largest value first, by -price the smallest."""
 
 import re
-from difflib import get_close_matches
 
 import numpy as np
 
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.names import nearest
+from rankwise.foundation.texts import first_few
 
 ASCENDING = ":ascending"
 _SHOWN = 8  # names of columns in a message
@@ -43,9 +44,8 @@ def _place(data: RankingData, name: str) -> int | None:
 def _unknown(data: RankingData, spelled: str, where: str) -> str:
     if data.names is None:
         cure = f"its features are f{data.first_index} to f{data.first_index + data.n_features - 1}"
-    elif near := get_close_matches(spelled.removeprefix("-").removesuffix(ASCENDING), data.names, 1):
-        cure = f"did you mean {str(near[0])!r}?"
+    elif near := nearest(spelled.removeprefix("-").removesuffix(ASCENDING), data.names):
+        cure = f"did you mean {str(near)!r}?"
     else:
-        shown = ", ".join(repr(str(name)) for name in data.names[:_SHOWN])
-        cure = f"its columns are {shown}{', ...' if data.n_features > _SHOWN else ''}"
+        cure = f"its columns are {first_few(data.names, _SHOWN, lambda name: repr(str(name)))}"
     return f"no column {spelled!r} in {where}: {cure}"

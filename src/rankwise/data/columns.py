@@ -18,6 +18,7 @@ from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.memory import check_dense_room
 from rankwise.foundation.names import by_number, feature_names
+from rankwise.foundation.texts import first_few
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -285,4 +286,4 @@ def _other_numbers(data: Known, known: Known, where: str) -> ValueError:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(str(name)) for name in names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")
+    return first_few(names, _NAMES_SHOWN, lambda name: repr(str(name)))

@@ -230,9 +230,17 @@ def _texts(chunks: list[Chunk], places: list[Array]) -> tuple[list[str], Array]:
     lengths: list[Array] = []
     for chunk, of_rows in zip(chunks, places, strict=True):
         codes, first = byte_runs(chunk.load(), of_rows)
-        texts += [restored(chunk.text, one).decode(errors="backslashreplace") for one in codes]
+        texts += [_decoded(restored(chunk.text, one), chunk.text.name) for one in codes]
         lengths.append(np.diff(first, append=len(of_rows)))
     return [_unquoted(one) if one[:1] == '"' else one for one in texts], np.concatenate(lengths)
+
+
+def _decoded(code: bytes, where: str) -> str:
+    try:
+        return code.decode()
+    except UnicodeDecodeError:
+        shown = code[:_SHOWN].decode(errors="backslashreplace")
+        raise ValueError(f"{where}: found '{shown}', expected text in UTF-8: convert the file first") from None
 
 
 def _unquoted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Ids of documents in comments, the only place that LETOR text has for them.
+"""Ids of documents: a column of their own or, in LETOR text, which has no other place for them, comments.
 
 docid = GX000-00-0000000 inc = 1    LETOR's own data sets, and what `write_letor` writes
 7555 rambo                          Elasticsearch's examples: the id, then the query's words
@@ -7,7 +7,10 @@ docid = GX000-00-0000000 inc = 1    LETOR's own data sets, and what `write_letor
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from rankwise.data.columns import plain_ids
+from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array
 from rankwise.pairs.queries import id_array
 
@@ -25,6 +28,33 @@ def ids_in_comments(comments: Sequence[str] | Array, qid: Array) -> Array | None
     words = [one.split(maxsplit=1)[0] for one in texts if one.strip()]
     is_each_once = len(words) == len(texts) == len(set(zip(qid.tolist(), words, strict=False)))
     return plain_ids(id_array(words)) if is_each_once and words else None
+
+
+def known_ids(data: RankingData) -> Array | None:
+    """The ids of the documents, also from comments such as `docid = GX000-00-0000000`; None unless all have one."""
+    if data.docid is not None or data.comments is None:
+        return data.docid
+    return ids_in_comments(data.comments, data.qid)
+
+
+def document_ids(data: RankingData) -> Array:
+    """The ids of the documents, which comments such as `docid = GX000-00` may hold; without any, row numbers from 1."""
+    docid = data.docid
+    if docid is None and data.comments is not None:
+        docid = documents_named(data.comments, data.qid)
+    if docid is None:
+        return np.arange(1, len(data) + 1)
+    check_once(docid, data.qid)
+    return docid
+
+
+def documents_named(comments: Sequence[str] | Array, qid: Array) -> Array | None:
+    """The ids of documents in their comments; None if no comment has one."""
+    docid = ids_in_comments(comments, qid)
+    if docid is None and any(names := [DOCID.search(str(one)) for one in comments]):
+        row = names.index(None)
+        raise ValueError(f"row {row + 1} has no `docid = NAME` in its comment, as others have: name all or none")
+    return docid
 
 
 def comments_with_ids(docid: Array, comments: Sequence[str] | Array | None, qid: Array) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankwise.data.first_bytes import begun_as, first_bytes
-from rankwise.foundation.compression import COMPRESSED
+from rankwise.foundation.compression import COMPRESSED, plain_suffix
 from rankwise.foundation.names import one_of
 from rankwise.foundation.outputs import FileName
 
@@ -111,18 +111,20 @@ def register_format(format: Format) -> None:
     _FORMATS[format.name] = format
 
 
-def format_names() -> list[str]:
-    return list(_FORMATS)
+def format_names(on_disk: bool = True) -> list[str]:
+    """The names of all formats, or of those that are not chunks on disk."""
+    return [one.name for one in _FORMATS.values() if on_disk or one.on_disk is None]
 
 
 def known_suffixes() -> list[str]:
     return [suffix for one in _FORMATS.values() for suffix in one.suffixes]
 
 
-def suffixes_shown() -> str:
-    """The formats by suffix, for help texts: first those of text, which may be compressed, then the others."""
+def suffixes_shown(on_disk: bool = True) -> str:
+    """These formats by suffix, for help texts: first those of text, which may be compressed, then the others."""
+    known = [_FORMATS[name] for name in format_names(on_disk)]
     texts, others = (
-        " ".join(one.suffixes[0] for one in _FORMATS.values() if one.is_text == is_text and one.suffixes)
+        " ".join(one.suffixes[0] for one in known if one.is_text == is_text and one.suffixes)
         for is_text in (True, False)
     )
     return f"{texts} (also {' '.join(COMPRESSED)}), {others}"
@@ -146,11 +148,11 @@ def format_of(target: "Source", writing: bool = False) -> Format:
     path = Path(target)
     if path.is_dir():  # a format that was registered later is more special
         return next(one for one in reversed(_FORMATS.values()) if one.is_folder is not None and one.is_folder(path))
-    suffix = (path.with_suffix("") if path.suffix in COMPRESSED else path).suffix
-    format = _by_suffix(suffix.lower())
+    suffix = plain_suffix(path)
+    format = _by_suffix(suffix)
     if format is None and writing and suffix:
         known = " ".join(known_suffixes())
-        cure = "give another name, or format=NAME (--to NAME of `rankwise convert`)"
+        cure = "give another name, or say the format by --to NAME, or format=NAME in Python"
         raise ValueError(f"{target}: {suffix} is the suffix of no known format (known: {known}): {cure}")
     return format or _FORMATS[DEFAULT]
 
@@ -225,6 +227,7 @@ def stream_data(
     of rows done and the number of all rows, None while that is not known.
     """
     from rankwise.data.columns import Reading, finished
+    from rankwise.data.streams import name_of
 
     reading = Reading(**options | {"comments": False})
     sources, chosen = sources_of(source, format)
@@ -237,6 +240,8 @@ def stream_data(
         yield finished(block, reading, ", ".join(map(str, sources)))
         done += len(block)
         progress(done, None)
+    if not done:
+        raise ValueError(f"{', '.join(map(name_of, sources))}: there are no rows to read")
 
 
 def _check_naming(format: Format, reading: "Reading", sources: "list[Source]") -> None:

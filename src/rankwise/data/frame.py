@@ -141,6 +141,8 @@ class ArrowTable:
             return [], _mask(column)
         if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
             return column.to_numpy(), None
+        if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+            column = _as_texts(column, self.header[i])
         coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
         distinct = id_array([str(one) for one in coded.dictionary.to_pylist()] or [""])
@@ -177,6 +179,16 @@ def _arrow_numbers(column: "pa.Array | pa.ChunkedArray") -> Numbers:
     plain = column if missing is None else column.fill_null(0)
     is_chunked = isinstance(plain, pa.ChunkedArray)
     return Numbers(plain.to_numpy() if is_chunked else plain.to_numpy(zero_copy_only=False), missing, str(kind))
+
+
+def _as_texts(column: "pa.ChunkedArray", name: str) -> "pa.ChunkedArray":
+    """Bytes, which some writers store in place of texts."""
+    import pyarrow as pa
+
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowInvalid:
+        raise ValueError(f"the column {name!r} holds bytes that are no text in UTF-8, expected ids") from None
 
 
 def _mask(column: "pa.Array | pa.ChunkedArray") -> Array | None:

@@ -1,14 +1,15 @@
 """Which column of a table is what, by its header and the names that the caller gives."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from shlex import quote
 
 from rankwise.data.columns import Known, Reading, names_of
 from rankwise.data.records import COMMENT, DOCUMENT, WEIGHT
-from rankwise.foundation.names import Patterns, by_number, key, numbered
+from rankwise.foundation.names import Patterns, by_number, key, nearest, numbered
+from rankwise.foundation.texts import first_few
 
 FLAGS = {"docid": "--doc"}  # where an option of `read_data` has another name on the command line
 _WHAT = {
@@ -46,12 +47,17 @@ def no_numbers(name: str) -> str:
     )
 
 
+def check_once(header: Sequence[str], where: str) -> None:
+    """Raise an error if two columns have the same name."""
+    if len(set(header)) < len(header):
+        twice = next(name for name, times in Counter(header).items() if times > 1)
+        raise ValueError(f"{where} has two columns called {twice!r}: every column needs a name of its own")
+
+
 def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns:
     """Which column of a table is what."""
+    check_once(header, where)
     places = {name: i for i, name in enumerate(header)}
-    if len(places) < len(header):
-        twice = next(name for name in header if list(header).count(name) > 1)
-        raise ValueError(f"{where} has two columns called {twice!r}: every column needs a name of its own")
     for name in _ignored(places, reading, where):
         places.pop(name)
     wanted = _known_to_model(places, reading.known) if reading.features is None else reading.features
@@ -129,13 +135,19 @@ def _expanded(
     return list(names)
 
 
+def _is_one_side(places: Collection[str]) -> bool:
+    """Whether a table without labels looks like judgements (query, docid, rating) or a search engine's responses."""
+    names = {key(one) for one in places}
+    return names <= {"query", "docid", "rating"} or bool(names & {"response", "responses", "hits", "responseheader"})
+
+
 def _check_is_there(places: dict[str, int], name: str, option: str, where: str) -> None:
     if name in places:
         return
-    shown = ", ".join(repr(one[:_LONGEST]) for one in list(places)[:_COLUMNS_SHOWN])
-    more = ", ..." if len(places) > _COLUMNS_SHOWN else ""
-    near = get_close_matches(key(name), {key(one): one for one in places}, 1)
-    meant = next((one for one in places if near and key(one) == near[0]), None)
+    shown = first_few(list(places), _COLUMNS_SHOWN, lambda one: repr(one[:_LONGEST]))
+    meant = nearest(name, places)
     hint = f"did you mean {meant!r}? Name it" if meant is not None else "name the column"
+    if option == "label" and _is_one_side(places):
+        hint = f"if these are judgements or logged features, join both by `rankwise join`; else {hint}"
     cure = f"{hint} by {FLAGS.get(option, f'--{option}')} NAME, or {option}=NAME in Python"
-    raise ValueError(f"{where} has no column {name!r} for {_WHAT[option]} (its columns: {shown}{more}): {cure}")
+    raise ValueError(f"{where} has no column {name!r} for {_WHAT[option]} (its columns: {shown}): {cure}")

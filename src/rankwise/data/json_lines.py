@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -30,7 +30,7 @@ class JsonTable:
     """Rows as objects with their numbers of lines; a member that a row lacks is missing."""
 
     header: list[str]
-    rows: list[dict[str, Json]]
+    rows: list[Mapping[str, Json]]
     lines: list[int]
     known: bytes = b"{}"
 
@@ -117,7 +117,7 @@ def _lines(text: Text) -> Iterator[tuple[int, bytes]]:
     return ((number, line) for number, line in enumerate(lines, text.first_line) if line.strip())
 
 
-def _row(line: bytes, where: str) -> dict[str, Json]:
+def _row(line: bytes, where: str) -> Mapping[str, Json]:
     try:
         row = parse_json(line)
     except ValueError as error:
@@ -125,12 +125,17 @@ def _row(line: bytes, where: str) -> dict[str, Json]:
     if not isinstance(row, dict):
         shown = line.strip()[:_SHOWN].decode(errors="replace")
         raise ValueError(f"{where}: found {shown!r}, expected an object of JSON on every line, as in {{...}}")
+    return flat(row, where)
+
+
+def flat(row: Mapping[str, Json], where: str) -> Mapping[str, Json]:
+    """The row with the members of an object `features` in it among its own."""
     features = row.get(FEATURES)
-    if not isinstance(features, dict):
+    if not isinstance(features, Mapping):
         return row
     if twice := [name for name in features if name in row]:
         raise ValueError(f"{where}: {twice[0]!r} is both a member of the row and of its {FEATURES}: rename one of them")
-    return {name: one for name, one in row.items() if name != FEATURES} | features
+    return {name: one for name, one in row.items() if name != FEATURES} | dict(features)
 
 
 def write_json(target: Target, data: RankingData) -> None:

@@ -5,6 +5,7 @@ plain file is read chunk by chunk by the thread that works on it. It is never ma
 truncates ends the process, and one that is rewritten changes under a kernel.
 """
 
+import codecs
 import lzma
 import os
 import stat
@@ -32,6 +33,15 @@ PIECE = 1 << 23  # bytes read from a stream at a time, after pieces of twice the
 _LOOK = 1 << 13  # bytes looked through at a time for a line end
 _BOM = b"\xef\xbb\xbf"
 _NEWLINE = ord("\n")
+_NO_TEXT = {  # first bytes of what is often taken for text
+    codecs.BOM_UTF16_LE: "text in UTF-16",
+    codecs.BOM_UTF16_BE: "text in UTF-16",
+    b"\x1f\x8b": "compressed by gzip",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd",
+    b"\xfd7zXZ\x00": "compressed by xz",
+    b"PAR1\x15": "a Parquet file",
+    b"PK\x03\x04": "a ZIP archive, as NPZ and Excel files are",
+}
 
 
 class LetorError(ValueError):
@@ -223,6 +233,8 @@ def streamed(file: IO[bytes] | IO[str], name: str) -> Iterator[Text]:
     line, size = 1, min(FIRST_PIECE, PIECE)
     while piece := _whole_lines(file, name, size):
         data = piece.encode() if isinstance(piece, str) else piece
+        if line == 1:
+            _check_text(data, name)
         yield Text(name, data, len(_BOM) if line == 1 and data.startswith(_BOM) else 0, line)
         line += data.count(b"\n")
         size = min(2 * size, PIECE)
@@ -234,3 +246,9 @@ def _whole_lines(file: IO[bytes] | IO[str], name: str, size: int) -> bytes | str
         return piece
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
         raise LetorError(f"the file cannot be read to its end: {error}", name) from error
+
+
+def _check_text(data: bytes, name: str) -> None:
+    if what := next((what for sign, what in _NO_TEXT.items() if data.startswith(sign)), None):
+        cure = "convert it first, or give a file whose suffix says what it is"
+        raise LetorError(f"it is {what}, expected text in UTF-8: {cure}", name)

@@ -69,7 +69,7 @@ def from_table(table: Table, reading: Reading, where: str) -> RankingData:
     header = table.header
     sparse = all(name in header and table.is_lists(header.index(name)) for name in (INDICES, VALUES))
     if sparse and reading.features is not None:
-        raise ValueError(f"{where} holds sparse rows, whose features cannot be chosen: leave out --features")
+        raise ValueError(f"{where} holds sparse rows, whose features cannot be chosen: leave out features (--features)")
     columns = find_columns(header, replace(reading, features=()) if sparse else reading, where)
     y = np.zeros(table.n_rows)
     if columns.label is not None:

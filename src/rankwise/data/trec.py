@@ -5,15 +5,13 @@ in trec_eval: scores decide.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwise.data.document_ids import DOCID, check_once, ids_in_comments
-from rankwise.data.records import RankingData
 from rankwise.data.streams import name_of, opened, streamed
 from rankwise.foundation.arrays import Array, Floats, finite, is_rounded_integer, read_number
 from rankwise.foundation.outputs import FileName, written_beside
@@ -22,7 +20,7 @@ from rankwise.pairs.queries import Queries, id_array
 RUN = ("qid", "Q0", "docid", "rank", "score", "tag")
 QRELS = ("qid", "0", "docid", "label")
 _BLANK = " \t\r\v\f"  # other scripts' blanks are letters of an id
-_BLANKS = re.compile(f"[{_BLANK}]+")
+_FIELD = re.compile(f"[^{_BLANK}]+")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -96,26 +94,6 @@ def write_qrels(target: FileName, y: ArrayLike, qid: ArrayLike, docid: ArrayLike
     _write(target, (f"{q} 0 {d} {label}\n" for q, d, label in zip(query_ids, names, texts, strict=True)))
 
 
-def document_ids(data: RankingData) -> Array:
-    """The ids of the documents, which comments such as `docid = GX000-00` may hold; without any, row numbers from 1."""
-    docid = data.docid
-    if docid is None and data.comments is not None:
-        docid = documents_named(data.comments, data.qid)
-    if docid is None:
-        return np.arange(1, len(data) + 1)
-    check_once(docid, data.qid)
-    return docid
-
-
-def documents_named(comments: Sequence[str] | Array, qid: Array) -> Array | None:
-    """The ids of documents in their comments; None if no comment has one."""
-    docid = ids_in_comments(comments, qid)
-    if docid is None and any(names := [DOCID.search(str(one)) for one in comments]):
-        row = names.index(None)
-        raise ValueError(f"row {row + 1} has no `docid = NAME` in its comment, as others have: name all or none")
-    return docid
-
-
 def scores_for(run: TrecRows, qid: ArrayLike, docid: ArrayLike) -> Floats:
     """The run's scores of these documents, in their order. The run must rank each of them, and no other documents of
     their queries.
@@ -174,7 +152,7 @@ def _read(source: FileName, fields: tuple[str, ...], value: str) -> TrecRows:
     lines: list[int] = []
     values: list[float] = []
     for number, line in _lines(source, name):
-        parts = _BLANKS.split(line.strip(_BLANK))
+        parts = fields_of(line)
         if len(parts) != len(fields):
             expected = f"{len(fields)} fields, `{' '.join(fields)}`"
             raise ValueError(f"{name}, line {number}: expected {expected}, found {len(parts)}")
@@ -188,6 +166,11 @@ def _read(source: FileName, fields: tuple[str, ...], value: str) -> TrecRows:
         raise ValueError(f"{name} is empty: expected lines `{' '.join(fields)}`")
     qid, docid = (id_array(list(column)) for column in zip(*places, strict=True))
     return TrecRows(qid, docid, np.array(values), places, name)
+
+
+def fields_of(line: str) -> list[str]:
+    """What blanks separate in a line."""
+    return _FIELD.findall(line)
 
 
 def _number(text: str, what: str, name: str, line: int) -> float:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from rankwise.explaining.functions import Formula, LinearFunction, ScoreFunction
 from rankwise.explaining.kernel_sums import KernelSum
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import HostMatrix, is_sparse, library_of, to_host
+from rankwise.foundation.names import nearest
 
 
 def formula_of(ranker: BaseEstimator, data: "Data | None" = None) -> Formula:
@@ -107,6 +107,6 @@ def _by_name(columns: ModelColumns, argument: str, given: dict[str, object]) -> 
     missing = next((name for name in known if name not in given), None)
     if missing is None:
         return [given[name] for name in known]
-    near = get_close_matches(missing, given, 1)
-    hint = f"; it has {near[0]!r}" if near else ""
+    near = nearest(missing, given)
+    hint = f"; it has {near!r}" if near is not None else ""
     raise ValueError(f"{argument} has no value of the feature {missing!r}{hint}")

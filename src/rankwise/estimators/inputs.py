@@ -8,6 +8,7 @@ Features are matched by name wherever both the ranker and the rows have names.
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -68,6 +69,15 @@ def documents(X: Data, y: Column = None, qid: Ids = None, sample_weight: Column 
         return Documents(X.X if isinstance(X, RankingData) else X, X.y, X.qid, sample_weight, columns)
     given: dict[str, Column | Ids] = {"y": y, "qid": qid, "sample_weight": sample_weight}
     named = {argument: name for argument, name in given.items() if isinstance(name, str)}
+    if isinstance(X, str | PathLike):
+        raise TypeError(
+            f"X is a text or a path, {str(X)!r}: read files by rankwise.read_data, and fit to what it returns"
+        )
+    if y is None and frame_columns(X) is not None:
+        raise ValueError(
+            "X is a frame, and y is not given: give labels and query ids, or the names of their columns, "
+            "as in fit(frame, y='label', qid='qid')"
+        )
     if not named:
         return Documents(X, y, qid, sample_weight)
     known = frame_columns(X)

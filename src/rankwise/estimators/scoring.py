@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from rankwise.data.document_ids import check_once
+from rankwise.data.document_ids import check_once, documents_named
 from rankwise.data.records import COMMENT, DOCUMENT, RankingData
-from rankwise.data.trec import documents_named
 from rankwise.estimators.explained import candidates_of, formula_of, two_rows
 from rankwise.estimators.inputs import column, documents, frame_columns, has_columns_of
 from rankwise.estimators.ranked import RankedDocuments

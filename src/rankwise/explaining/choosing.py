@@ -73,6 +73,11 @@ class Candidates:
         for name, one in (("a", a), ("b", b)):
             if np.ndim(one):  # type: ignore[arg-type]
                 raise ValueError(f"{name} is a row of features: leave out data, or give the id of a document in it")
+            if self.documents is None and isinstance(one, str) and not one.isdecimal():
+                raise ValueError(
+                    f"{name} is the document {_quoted(one)}, and the data have no document ids: give them as "
+                    "documents, or give the number of a row"
+                )
         queries = Queries(self.qid, self.X.shape[0])
         if query is None and len(queries) > 1:
             first, other = (set(queries.codes[self._rows(one)].tolist()) for one in (a, b))
@@ -88,11 +93,7 @@ class Candidates:
     def _rows(self, document: object) -> Ints:
         everything = np.arange(self.X.shape[0])
         documents = everything if self.documents is None else as_array(self.documents)
-        found = matches(documents, everything, document)
-        if not found.size:
-            known = [as_text(one) for one in documents]
-            raise ValueError(f"document {_quoted(document)} is not in the data: {_nearest(document, known)}")
-        return found
+        return matches(documents, everything, document, "the data")
 
     def _chosen(self, queries: Queries, code: int) -> QueryRows:
         rows = np.flatnonzero(queries.codes == code)
@@ -104,22 +105,25 @@ class Candidates:
 def place_of(document: object, documents: Array, rows: Ints, query: object) -> int:
     """The place of a document among those of a query; ValueError if there is not exactly one."""
     where = "the data" if query is None else f"query {_quoted(query)}"
-    found = matches(documents, rows, document)
-    if not found.size:
-        known = [as_text(one) for one in documents]
-        raise ValueError(f"document {_quoted(document)} is not in {where}: {_nearest(document, known)}")
-    if found.size > 1:
+    places = matches(documents, rows, document, where)
+    if places.size > 1:
         cure = "give each document an id of its own"
-        raise ValueError(f"document {_quoted(document)} occurs {found.size} times in {where}: {cure}")
-    return int(found[0])
+        raise ValueError(f"document {_quoted(document)} occurs {places.size} times in {where}: {cure}")
+    return int(places[0])
 
 
-def matches(documents: Array, rows: Ints, document: object) -> Ints:
-    """The places of a document: by its id or, given as an int that is no id, by the number of its row."""
-    wanted = as_text(document)
-    found = np.flatnonzero([as_text(one) == wanted for one in documents])
-    is_number = isinstance(document, int | np.integer) and not isinstance(document, bool)
-    return np.flatnonzero(rows == document) if is_number and not found.size else found
+def matches(documents: Array, rows: Ints, document: object, where: str) -> Ints:
+    """The places of a document: by its id or, given as an int that is no id, by the number of its row.
+
+    ValueError if there are none; `where` names the documents in its message.
+    """
+    wanted, known = as_text(document), [as_text(one) for one in documents]
+    places = np.flatnonzero([one == wanted for one in known])
+    if not places.size and isinstance(document, int | np.integer) and not isinstance(document, bool):
+        places = np.flatnonzero(rows == document)
+    if not places.size:
+        raise ValueError(f"document {_quoted(document)} is not in {where}: {_nearest(document, known)}")
+    return places
 
 
 def as_text(one: object) -> str:

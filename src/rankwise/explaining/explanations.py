@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise.explaining.choosing import as_text, place_of
-from rankwise.explaining.words import bars, heading, number, reasons, signed
+from rankwise.explaining.words import bars, heading, number, reasons, signed, values
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.strict_json import Json
 from rankwise.foundation.texts import counted, table, visible
@@ -43,10 +43,10 @@ class Explained(Display):
     top: int = 10
 
     @abstractmethod
-    def text(self) -> str: ...
+    def to_text(self) -> str: ...
 
     def __str__(self) -> str:
-        return self.text()
+        return self.to_text()
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(visible(self.summary()))}</p>{super()._repr_html_()}<p>{escape(self._footnote())}</p>"
@@ -92,11 +92,11 @@ class PairExplanation(Explained):
         shown = min(self.top, n)
         return [column[:shown] for column in self.data.values()], n - shown
 
-    def text(self) -> str:
+    def to_text(self) -> str:
         """A sentence, and a bar per feature that contributes."""
         (names, first, second, parts), more = self._largest()
         rows = [
-            [str(name), number(a), number(b), signed(part)]
+            [str(name), *values(a, b), signed(part)]
             for name, a, b, part in zip(names, first, second, parts, strict=True)
         ]
         header, *lines = table(rows, ["feature", *map(as_text, self.documents), "contribution"]).split("\n")
@@ -125,7 +125,7 @@ class PairExplanation(Explained):
     def _draw(self, ax: "Axes") -> None:
         (names, first, second, parts), more = self._largest()
         labels = [
-            f"{drawn(name)}  ({number(a)} : {number(b)})" for name, a, b in zip(names, first, second, strict=True)
+            f"{drawn(name)}  ({' : '.join(values(a, b))})" for name, a, b in zip(names, first, second, strict=True)
         ]
         signed_bars(ax, labels, parts, "contribution to the difference", more)
         one, two = (drawn(called(one)[:LONGEST_DRAWN]) for one in self.documents)
@@ -186,7 +186,7 @@ class Explanation(Explained):
         size = f"{counted(self.scores.size, 'documents')}, mean score {number(float(self.scores.mean()))}"
         return f"{self._name()}: {size}"
 
-    def text(self) -> str:
+    def to_text(self) -> str:
         """A line per document: its score, and what the most important features add to the query's mean score."""
         order = self.order
         shown, others = order[: self.top], order[self.top :]

@@ -7,12 +7,33 @@ import numpy as np
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.texts import counted, visible
 
-TOLD = 5  # features in a sentence
+SHOWN = 5  # features in a sentence
 WIDTH = 20  # characters of the longest bar
+DIGITS, MOST_DIGITS = 3, 17  # of a number
+WHOLE = 1e15  # from 999 up to this, values have all digits before the point
+CLOSE = 0.05  # by which share the difference of two rounded values may differ from the exact one
 
 
 def number(value: float) -> str:
     return f"{value:.3g}"
+
+
+def values(one: float, two: float) -> tuple[str, str]:
+    """Two values of a feature, with enough digits to show their difference."""
+    one, two = float(one), float(two)
+    for digits in range(DIGITS, MOST_DIGITS + 1):
+        texts = _value(one, digits), _value(two, digits)
+        shown = float(texts[0]) - float(texts[1])
+        if abs(shown - (one - two)) <= CLOSE * abs(one - two):
+            break
+    return texts
+
+
+def _value(value: float, digits: int) -> str:
+    """1956 rather than 1.96e+03: years, prices and counts keep all digits before the point."""
+    if not 999 < abs(value) < WHOLE:
+        return f"{value:.{digits}g}"
+    return f"{value:.{max(0, digits - len(str(int(abs(value)))))}f}"
 
 
 def signed(value: float) -> str:
@@ -27,15 +48,15 @@ def heading(one: str, two: str, difference: float) -> str:
 
 def reasons(names: Array, first: Floats, second: Floats, parts: Floats) -> str:
     """: title adds 0.61 (3.2 against 0.1), price takes off 0.19 (12 against 7). The largest parts come first."""
-    told = [
-        f"{visible(str(name))} {_verb(part)} ({number(a)} against {number(b)})"
-        for name, a, b, part in zip(names[:TOLD], first, second, parts, strict=False)
+    clauses = [
+        f"{visible(str(name))} {_verb(part)} ({' against '.join(values(a, b))})"
+        for name, a, b, part in zip(names[:SHOWN], first, second, parts, strict=False)
         if part
     ]
-    left_out = int(np.count_nonzero(parts[TOLD:]))
+    left_out = int(np.count_nonzero(parts[SHOWN:]))
     if left_out:
-        told.append(f"{counted(left_out, 'others')} {_verb(float(parts[TOLD:].sum()), many=left_out > 1)}")
-    return f": {', '.join(told)}" if told else ", as no feature tells them apart"
+        clauses.append(f"{counted(left_out, 'others')} {_verb(float(parts[SHOWN:].sum()), many=left_out > 1)}")
+    return f": {', '.join(clauses)}" if clauses else ", as no feature tells them apart"
 
 
 def _verb(part: float, many: bool = False) -> str:
@@ -48,4 +69,4 @@ def _verb(part: float, many: bool = False) -> str:
 def bars(parts: Floats) -> Sequence[str]:
     """A bar of + or - per number, as long as it is large."""
     far = float(np.abs(parts).max(initial=0.0)) or 1.0
-    return [("+" if part > 0 else "-") * round(WIDTH * abs(part) / far) for part in parts.tolist()]
+    return [("+" if part > 0 else "-") * round(WIDTH * (abs(part) / far)) for part in parts.tolist()]

@@ -18,7 +18,7 @@ from rankwise.rankers.models import Model
 SCALINGS = (FOLD, ENGINE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Export:
     """A model in the format of another system.
 
@@ -36,6 +36,16 @@ class Export:
     def text(self) -> str:
         """The content, of a target that is text."""
         return self.content.decode()
+
+    def __repr__(self) -> str:
+        return f"<Export to {self.target}: {len(self.content):,} bytes>"
+
+    def __str__(self) -> str:
+        """The content, or of a target that is no text, what it is."""
+        try:
+            return self.text
+        except UnicodeDecodeError:
+            return repr(self)
 
 
 def export(

@@ -157,7 +157,7 @@ def scores(content: bytes, X: Array) -> Floats:
     try:
         from onnxruntime import InferenceSession
     except ImportError:
-        raise ImportError("to check an ONNX model needs onnxruntime: pip install 'rankwise[onnx]'") from None
+        raise ImportError("to check an ONNX model needs onnxruntime: pip install onnxruntime") from None
     session = InferenceSession(content, providers=["CPUExecutionProvider"])
     (given,) = session.get_inputs()
     dtype = np.float32 if given.type == "tensor(float)" else np.float64
@@ -166,11 +166,16 @@ def scores(content: bytes, X: Array) -> Floats:
     return np.asarray(found, dtype=np.float64)
 
 
+def _next_step(request: Request) -> str:
+    return f"run it with input 'features' ({request.precision}, documents x features); the output is 'scores'"
+
+
 ONNX = Target(
     "onnx",
     linear,
     kernel,
     arithmetic={SINGLE: Arithmetic(SINGLE, SINGLE, SINGLE), DOUBLE: Arithmetic()},
-    requires=("onnx", "onnx"),
+    requires=("onnx", "onnx onnxruntime"),
+    next_step=_next_step,
     scores=scores,
 )

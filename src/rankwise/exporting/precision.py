@@ -35,7 +35,7 @@ def check_range(parts: Linear, arithmetic: Arithmetic, target: str) -> None:
     if 0 < sizes.max(initial=0) < limits.tiny:
         raise ValueError(
             f"every weight is below {limits.tiny:.3g}, the smallest number that {target} keeps in {limits.dtype}: "
-            "divide the features by a large number and train again"
+            "bring the features to sizes near 1 and train again"
         )
     vanish = (sizes > 0) & (sizes < limits.tiny)
     if vanish.any():

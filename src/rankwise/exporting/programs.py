@@ -56,6 +56,15 @@ _FUNCTION = '''def score(features):
     return fsum([INTERCEPT, *(weight * VALUE for name, weight, value in named)])
 '''
 
+
+def _to_sql(request: Request) -> str:
+    return "SELECT ..., (EXPRESSION) AS score FROM ... ORDER BY score DESC, with the file as EXPRESSION"
+
+
+def _to_python(request: Request) -> str:
+    return "import the file as a module and call its score(features), with a dict by feature name"
+
+
 JSON = Target("json", json)
-SQL = Target("sql", sql)
-PYTHON = Target("python", python)
+SQL = Target("sql", sql, next_step=_to_sql)
+PYTHON = Target("python", python, next_step=_to_python)

@@ -54,7 +54,7 @@ class Target:
     has_names  whether features are known by name; if not, by their position, counted from 1
     maps_features  whether it takes a feature map
     has_intercept  whether a constant is added to the score; if not, it is dropped, which changes no ranking
-    requires   (module, extra of rankwise that installs it)
+    requires   (module, what pip installs to have it), if the target needs a package
     next_step  (request) -> what to do with the file, in one line
     scores     (content, dense rows) -> scores as the target computes them; None: `arithmetic` is simulated
     """
@@ -74,7 +74,7 @@ class Target:
     def check_installed(self) -> None:
         """Raise an error if a package that the target requires is not installed."""
         if self.requires and find_spec(self.requires[0]) is None:
-            raise ImportError(f"{self.name} needs a package: pip install 'rankwise[{self.requires[1]}]'")
+            raise ImportError(f"{self.name} needs a package: pip install {self.requires[1]}")
 
     def content(self, parts: "Parts", request: Request) -> bytes:
         """The model as the bytes of a file."""

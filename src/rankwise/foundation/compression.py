@@ -17,6 +17,11 @@ def open_bytes(path: Path, mode: str) -> BinaryIO:
     return cast(BinaryIO, _OPENERS.get(path.suffix, open)(path, mode))
 
 
+def plain_suffix(path: Path) -> str:
+    """The suffix in lower case, without that of a compression: .csv of train.CSV.gz."""
+    return (path.with_suffix("") if path.suffix in COMPRESSED else path).suffix.lower()
+
+
 class _ZstandardReader(io.RawIOBase):
     """Decompress a file; raise EOFError if it is truncated, which zstandard's own reader does not notice."""
 

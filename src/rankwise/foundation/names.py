@@ -33,11 +33,16 @@ def one_of(name: str, value: object, known: Iterable[str | None], also: str = ""
 def none_of(name: str, value: object, known: Iterable[str | None], also: str = "") -> str:
     """The sentence about a value that is not known, with the nearest name."""
     known = list(known)
-    spellings = {key(one): one for one in known if one is not None}
-    near = get_close_matches(key(str(value)), spellings, 1)
-    hint = f" Did you mean {spellings[near[0]]!r}?" if near else ""
+    near = nearest(str(value), [one for one in known if one is not None])
+    hint = f" Did you mean {near!r}?" if near is not None else ""
     few, others = "one of " if len(known) > 1 else "", f", or {also}" if also else ""
     return f"{name} must be {few}{', '.join(map(repr, known))}{others}; got {value!r}.{hint}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant; None if none is similar."""
+    spellings = {key(one): one for one in known}
+    return next((spellings[one] for one in get_close_matches(key(name), spellings, 1)), None)
 
 
 class Patterns:

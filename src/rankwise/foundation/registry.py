@@ -1,4 +1,4 @@
-"""Registries: losses, solvers, measures and schemes are looked up by name, in one `Registry` each.
+"""Registries: losses, solvers, measures, schemes, exports and others are looked up by name, in one `Registry` each.
 
 An entry is an object, or the place where it is defined ("package.module:name"), which is imported on first use.
 """

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from rankwise.foundation.compression import open_bytes
+from rankwise.foundation.texts import visible
 
 Json: TypeAlias = Any  # what json.loads returns
 Rule: TypeAlias = tuple[Callable[[Json], bool], str]  # whether a value is valid for a field, and what is expected
@@ -110,7 +111,7 @@ def check_object(
 
 def shown(value: object) -> str:
     """The value as a message shows it: in JSON, cut off if it is long."""
-    text = json.dumps(value)  # escapes control characters
+    text = visible(json.dumps(value, ensure_ascii=False))
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 

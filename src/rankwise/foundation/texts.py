@@ -6,8 +6,10 @@ In a table the first column is aligned to the left, the others to the right.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 Rows = Sequence[Sequence[str]]
+Thing = TypeVar("Thing")
 
 
 def visible(text: str) -> str:
@@ -26,6 +28,11 @@ def counted(n: int, what: str) -> str:
     """1 query, 2 queries."""
     one = what[:-3] + "y" if what.endswith("ies") else what[:-1]
     return f"{n:,} {one if n == 1 else what}"
+
+
+def first_few(things: Sequence[Thing], most: int, show: Callable[[Thing], str] = repr) -> str:
+    """'a', 'b', 'c', ...: for a message, in which all of them could be too many."""
+    return ", ".join(map(show, things[:most])) + (", ..." if len(things) > most else "")
 
 
 def decimals(value: float, sign: str = "") -> str:

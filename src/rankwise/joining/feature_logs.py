@@ -5,15 +5,12 @@ The query of a response is, in this order: the one at its place in `queries`; a 
 response; what the response itself says, a name in `matched_queries` or Solr's parameter q.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 from rankwise.foundation.strict_json import Json, is_text
-from rankwise.joining.formats import LogFormat
+from rankwise.joining.formats import Options, RecordFormat
 from rankwise.joining.inputs import Input
 from rankwise.joining.records import GIVE_QUERIES, Logged, feature, identifier, shown
-
-Options = Mapping[str, Any]
 
 EXTRA = "extra_logging"  # what a script of a feature logs besides its value: an object among the features
 
@@ -190,5 +187,5 @@ def _fits(is_response: Callable[[Json], bool]) -> Callable[[Input], bool]:
 
 
 COMMON = ("features_doc", "queries", "ignore")
-ELASTICSEARCH = LogFormat(True, _fits(_has_hits), _elasticsearch, (*COMMON, "log_name"))
-SOLR = LogFormat(True, _fits(_has_docs), _solr, (*COMMON, "solr_field", "solr_separators"))
+ELASTICSEARCH = RecordFormat(True, _fits(_has_hits), _elasticsearch, (*COMMON, "log_name"))
+SOLR = RecordFormat(True, _fits(_has_docs), _solr, (*COMMON, "solr_field", "solr_separators"))

@@ -1,18 +1,15 @@
 """Readers of features in tables, with a row per document: CSV, Vespa's CSV, JSON lines."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
+from rankwise.data.json_lines import flat
 from rankwise.foundation.names import Patterns
-from rankwise.joining.formats import LogFormat
+from rankwise.joining.formats import Options, RecordFormat
 from rankwise.joining.inputs import DOCUMENT, QUERY, Input, Row, Values, find_column
 from rankwise.joining.records import Logged, feature, identifier, shown
 
-Options = Mapping[str, Any]
-
 OPTIONS = ("features_query", "features_doc", "ignore")
 VESPA_COLUMNS = ("query_id", "doc_id", "relevance_label", "relevance_score")
-NESTED = "features"  # a JSON object may hold its features in an object of this name
 
 
 def of_rows(rows: Iterable[tuple[str, Row]], header: Sequence[str], name: str, options: Options) -> Iterator[Logged]:
@@ -34,9 +31,6 @@ def of_rows(rows: Iterable[tuple[str, Row]], header: Sequence[str], name: str, o
 
 
 def _values(row: Row, ids: tuple[str, str], skipped: Patterns, place: str) -> dict[str, float | None]:
-    nested = row.get(NESTED)
-    if isinstance(nested, Mapping):
-        row = nested
     values = {}
     for name, value in row.items():
         if name not in ids and name not in skipped:
@@ -69,14 +63,13 @@ def _objects(input: Values) -> Iterator[tuple[str, Row]]:
     for place, value in input.values():
         if not isinstance(value, dict):
             raise ValueError(f"{place}: found {shown(value)}, expected an object with a query, a document and features")
-        yield place, value
+        yield place, flat(value, place)
 
 
 def _is_vespa(input: Input) -> bool:
-    header = [name.strip().strip('"') for name in input.first_line.split(",")]
-    return set(VESPA_COLUMNS) <= set(header)
+    return set(VESPA_COLUMNS) <= set(input.first_cells)
 
 
-VESPA = LogFormat(False, _is_vespa, _vespa, ("ignore",))
-CSV = LogFormat(False, lambda input: any(sign in input.first_line for sign in ",\t;"), _csv, OPTIONS)
-JSONL = LogFormat(True, lambda input: isinstance(input.first_value(), dict), _jsonl, OPTIONS)
+VESPA = RecordFormat(False, _is_vespa, _vespa, ("ignore",))
+CSV = RecordFormat(False, lambda input: input.is_table, _csv, OPTIONS)
+JSONL = RecordFormat(True, lambda input: isinstance(input.first_value(), dict), _jsonl, OPTIONS)

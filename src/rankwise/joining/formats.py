@@ -5,7 +5,7 @@ This module is imported for help texts: it must not import NumPy.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 from rankwise.foundation.registry import Registry
 
@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from rankwise.joining.records import Judgment, Logged
 
 Record = TypeVar("Record")
+Options: TypeAlias = Mapping[str, Any]  # of `join`, for one of the two files
 
 
 @dataclass(frozen=True)
-class LogFormat(Generic[Record]):
+class RecordFormat(Generic[Record]):
     """A format of judgements or of features.
 
     is_json  whether its files are JSON, of one value or several
@@ -28,12 +29,12 @@ class LogFormat(Generic[Record]):
 
     is_json: bool
     fits: "Callable[[Input], bool]"
-    read: "Callable[[Any, Mapping[str, Any]], Iterator[Record]]"
+    read: "Callable[[Any, Options], Iterator[Record]]"
     options: tuple[str, ...] = ()
 
 
 # a file is read by the first format that fits: special ones come before general ones
-JUDGMENTS: "Registry[LogFormat[Judgment]]" = Registry(
+JUDGMENTS: "Registry[RecordFormat[Judgment]]" = Registry(
     "judgments_format",
     {
         "ranklib": "rankwise.joining.ranklib:JUDGMENTS",
@@ -48,7 +49,7 @@ JUDGMENTS: "Registry[LogFormat[Judgment]]" = Registry(
         "jsonl": "rankwise.joining.judgments:JSONL",
     },
 )
-FEATURES: "Registry[LogFormat[Logged]]" = Registry(
+FEATURES: "Registry[RecordFormat[Logged]]" = Registry(
     "features_format",
     {
         "ranklib": "rankwise.joining.ranklib:FEATURES",
@@ -63,7 +64,7 @@ FEATURES: "Registry[LogFormat[Logged]]" = Registry(
 
 
 def read_records(
-    input: "Values", formats: Registry[LogFormat[Record]], name: str | None, options: Mapping[str, Any]
+    input: "Values", formats: Registry[RecordFormat[Record]], name: str | None, options: Options
 ) -> tuple[str, Iterator[Record]]:
     """The name of the format, and the records of a file; options that are None are not given."""
     name = formats.spelling(name) if name is not None else _fitting(cast("Input", input), formats)
@@ -73,17 +74,20 @@ def read_records(
             users = ", ".join(repr(one) for one in formats if option in formats[one].options)
             raise ValueError(
                 f"{input.name} is read as {name!r}, to which {option} does not apply (it does to {users}): "
-                f"leave it out, or say {formats.kind}=NAME"
+                f"leave it out, or say {_given_by(formats)}"
             )
     return name, formats[name].read(input, given)
 
 
-def _fitting(input: "Input", formats: Registry[LogFormat[Record]]) -> str:
+def _fitting(input: "Input", formats: Registry[RecordFormat[Record]]) -> str:
     for name in formats:
         if formats[name].is_json == input.is_json and formats[name].fits(input):
             return name
-    spelled = formats.kind.replace("_", "-")
     raise ValueError(
         f"{input.name} begins with {input.first_line[:40]!r}, which is none of the formats known: "
-        f"give {formats.kind}=NAME, or --{spelled} NAME ({', '.join(formats)})"
+        f"give {_given_by(formats)} ({', '.join(formats)})"
     )
+
+
+def _given_by(formats: Registry[RecordFormat[Record]]) -> str:
+    return f"{formats.kind}=NAME, or --{formats.kind.replace('_', '-')} NAME"

@@ -10,9 +10,11 @@ from contextlib import ExitStack, contextmanager
 from itertools import chain
 from typing import TypeAlias
 
+from rankwise.data.header import check_once
 from rankwise.data.streams import Source, Text, name_of, opened, streamed
 from rankwise.foundation.names import key
 from rankwise.foundation.strict_json import Json, parse_sequence
+from rankwise.foundation.texts import first_few
 from rankwise.joining.records import shown
 
 Row: TypeAlias = Mapping[str, object]  # the cells of a row by column
@@ -62,6 +64,15 @@ class Input(Values):
         return self.head.strip().partition("\n")[0].strip()
 
     @property
+    def first_cells(self) -> list[str]:
+        """Those of a header with commas."""
+        return [name.strip().strip('"') for name in self.first_line.split(",")]
+
+    @property
+    def is_table(self) -> bool:
+        return any(sign in self.first_line for sign in _SEPARATORS)
+
+    @property
     def is_json(self) -> bool:
         return self.head.lstrip()[0] in "{["
 
@@ -100,9 +111,7 @@ class Input(Values):
         separator = max(_SEPARATORS, key=self.first_line.count)
         cells = self._cells(separator)
         header = [name.strip() for name in next(cells, (1, []))[1]]
-        if len(set(header)) < len(header):
-            twice = max(header, key=header.count)
-            raise ValueError(f"{self.name} has two columns called {twice!r}: every column needs a name of its own")
+        check_once(header, self.name)
         return header, self._rows(header, cells)
 
     def _cells(self, separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -154,7 +163,7 @@ def find_column(header: Sequence[str], given: str | None, usual: Sequence[str], 
     found = [one for one in header if one == given] if given is not None else usual_columns(header, usual)
     if len(found) == 1:
         return found[0]
-    columns = ", ".join(map(shown, header[:_COLUMNS_SHOWN])) + (", ..." if len(header) > _COLUMNS_SHOWN else "")
+    columns = first_few(header, _COLUMNS_SHOWN, shown)
     what = f"no column {given!r}" if given is not None else f"no column with a usual name ({', '.join(usual)})"
     if len(found) > 1:
         what = f"several columns that could be meant ({', '.join(map(shown, found))})"

@@ -1,4 +1,4 @@
-"""Judgements brought together: one label per document of a query, out of repeated and contradicting ratings."""
+"""Judgements combined: one label per document of a query, out of repeated and contradicting ratings."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from math import isfinite
 from statistics import fmean, median
 
 from rankwise.foundation.names import one_of
-from rankwise.foundation.texts import counted
+from rankwise.foundation.texts import counted, first_few
 from rankwise.joining.records import Judgment
 from rankwise.joining.report import Conflict, Pair, listed
 
@@ -14,6 +14,7 @@ Choice = Callable[[list[float]], float]
 
 RULES: dict[str, Choice] = {"first": lambda ratings: ratings[0], "last": lambda ratings: ratings[-1]}
 RULES |= {"mean": fmean, "max": max}
+ON_CONFLICT = ("error", *RULES)
 COMBINE: dict[str, Choice] = {"mean": fmean, "median": median}
 _JUDGES_SHOWN = 8
 
@@ -43,7 +44,7 @@ class Settling:
     judges: Collection[str] | None = None
 
     def __post_init__(self) -> None:
-        one_of("on_conflict", self.on_conflict, ["error", *RULES])
+        one_of("on_conflict", self.on_conflict, ON_CONFLICT)
         one_of("combine", self.combine, COMBINE)
 
     def __call__(self, records: Iterable[Judgment], pair_of: Callable[[str, str], Pair], name: str) -> Judged:
@@ -72,7 +73,7 @@ class Settling:
     def _check_judges(self, seen: list[str], name: str) -> None:
         for judge in self.judges or ():
             if judge not in seen:
-                known = f"its judges: {', '.join(map(repr, seen[:_JUDGES_SHOWN]))}" if seen else "it names no judges"
+                known = f"its judges: {first_few(seen, _JUDGES_SHOWN)}" if seen else "it names no judges"
                 raise ValueError(f"{name} has no ratings by {judge!r} ({known})")
 
     def _conflicts(

@@ -1,17 +1,15 @@
 """Readers of judgements: Quepid's exports, RRE, OpenSearch's Search Relevance Workbench, TREC qrels, plain tables."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from typing import Any
 
+from rankwise.data.trec import fields_of
 from rankwise.foundation.arrays import read_number
 from rankwise.foundation.strict_json import Json
-from rankwise.joining.formats import LogFormat
+from rankwise.joining.formats import Options, RecordFormat
 from rankwise.joining.inputs import DOCUMENT, QUERY, RATING, Input, Row, Values, find_column, usual_columns
 from rankwise.joining.records import Judgment, identifier, rating, shown
-
-Options = Mapping[str, Any]
 
 COLUMNS = ("query", "doc", "rating")  # options that name columns
 _TREC = ("query", "0", "docid", "rating")
@@ -118,16 +116,11 @@ def _opensearch_ratings(given: Json, place: str) -> Iterable[tuple[Json, Json]]:
 
 def _trec(input: Input, options: Options) -> Iterator[Judgment]:
     for line, text in input.lines():
-        fields, place = _trec_fields(text), f"{input.name}, line {line}"
+        fields, place = fields_of(text), f"{input.name}, line {line}"
         if fields and len(fields) != len(_TREC):
             raise ValueError(f"{place}: found {len(fields)} fields, expected {len(_TREC)}, `{' '.join(_TREC)}`")
         if fields:
             yield _judgment(fields[0], fields[2], fields[3], place)
-
-
-def _trec_fields(line: str) -> list[str]:
-    """What blanks separate; those of other scripts are letters of an id."""
-    return re.findall(r"[^ \t\r\v\f]+", line)
 
 
 def _object(value: Json, place: str) -> dict[str, Json]:
@@ -149,20 +142,17 @@ def _items_or_itself(value: dict[str, Json], field: str, place: str) -> Iterable
 
 
 def _is_trec(input: Input) -> bool:
-    fields = _trec_fields(input.first_line)
+    fields = fields_of(input.first_line)
     return len(fields) == len(_TREC) and isfinite(read_number(fields[3].encode(errors="replace")))
 
 
 def _header(input: Input) -> list[str]:
-    return [name.strip().strip('"').lower() for name in input.first_line.split(",")]
+    return [name.lower() for name in input.first_cells]
 
 
 def _is_book(input: Input) -> bool:
-    return (
-        len(_header(input)) > 2
-        and _header(input)[:2] == ["query", "docid"]
-        and not usual_columns(_header(input), RATING)
-    )
+    header = _header(input)
+    return len(header) > 2 and header[:2] == ["query", "docid"] and not usual_columns(header, RATING)
 
 
 def _has(*fields: str) -> Any:
@@ -178,12 +168,12 @@ def _is_rre(input: Input) -> bool:
     )
 
 
-TREC = LogFormat(False, _is_trec, _trec)
-QUEPID = LogFormat(False, lambda input: _header(input) == ["query", "docid", "rating"], _quepid)
-QUEPID_BOOK = LogFormat(False, _is_book, _quepid_book)
-CSV = LogFormat(False, lambda input: any(sign in input.first_line for sign in ",\t;"), _csv, COLUMNS)
-RRE = LogFormat(True, _is_rre, _rre)
-QUEPID_JSON = LogFormat(True, _has("queries"), _quepid_json)
-QUEPID_BOOK_JSON = LogFormat(True, _has("query_doc_pairs"), _quepid_book_json)
-OPENSEARCH = LogFormat(True, _has("judgmentRatings", "hits"), _opensearch)
-JSONL = LogFormat(True, lambda input: isinstance(input.first_value(), dict), _jsonl, COLUMNS)
+TREC = RecordFormat(False, _is_trec, _trec)
+QUEPID = RecordFormat(False, lambda input: _header(input) == ["query", "docid", "rating"], _quepid)
+QUEPID_BOOK = RecordFormat(False, _is_book, _quepid_book)
+CSV = RecordFormat(False, lambda input: input.is_table, _csv, COLUMNS)
+RRE = RecordFormat(True, _is_rre, _rre)
+QUEPID_JSON = RecordFormat(True, _has("queries"), _quepid_json)
+QUEPID_BOOK_JSON = RecordFormat(True, _has("query_doc_pairs"), _quepid_book_json)
+OPENSEARCH = RecordFormat(True, _has("judgmentRatings", "hits"), _opensearch)
+JSONL = RecordFormat(True, lambda input: isinstance(input.first_value(), dict), _jsonl, COLUMNS)

@@ -1,4 +1,4 @@
-"""Features brought together: one row per document of a query, with NaN where a feature has no value."""
+"""Features collected: one row per document of a query, with NaN where a feature has no value."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from rankwise.data.columns import check_missing
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.memory import check_room
 from rankwise.foundation.names import one_of
-from rankwise.foundation.texts import counted
+from rankwise.foundation.texts import counted, first_few
 from rankwise.joining.report import Filled, Pair, listed
 
 ON_RELOGGED = ("error", "first", "last")
@@ -99,7 +99,7 @@ class Filling:
         """Fill X in place."""
         by_name = self.by_name or {}
         if unknown := [name for name in by_name if name not in names]:
-            known = ", ".join(map(repr, names[:_FEATURES_SHOWN]))
+            known = first_few(names, _FEATURES_SHOWN)
             raise ValueError(f"missing names the feature {unknown[0]!r}, which is not logged (logged: {known})")
         lacking = np.isnan(X)
         counts = lacking.sum(axis=0)
@@ -116,12 +116,12 @@ class Filling:
 
 
 def _without_value(columns: list[int], names: list[str], counts: Array, lacking: Array, pairs: list[Pair]) -> str:
-    told = [f"{names[i]!r} in {counts[i]:,}" for i in columns[:_FEATURES_SHOWN]]
-    more = ", ..." if len(columns) > _FEATURES_SHOWN else ""
+    which = first_few(columns, _FEATURES_SHOWN, lambda i: f"{names[i]!r} in {counts[i]:,}")
     name, row = names[columns[0]], int(np.flatnonzero(lacking[:, columns[0]])[0])
     found = f"{counted(len(columns), 'features')} without a value in some of {len(pairs):,} rows"
     example = f"as {name!r} of document {listed(pairs[row : row + 1])}"
     return (
-        f"{found} ({', '.join(told)}{more}), {example}: give the value that the engine uses then, often 0, by "
-        f"missing=0.0, --missing 0, or for one feature by missing_by_name={{{name!r}: 0.0}}, --missing {name}=0"
+        f"{found} ({which}), {example}: give the value that the engine uses then, often 0, by "
+        f"--missing 0, or for one feature by --missing {name}=0; in Python missing=0.0 or "
+        f"missing_by_name={{{name!r}: 0.0}}"
     )

@@ -17,7 +17,8 @@ from rankwise.data.streams import Source
 from rankwise.foundation.names import Patterns, numbered
 from rankwise.foundation.registry import Registry
 from rankwise.foundation.strict_json import is_number
-from rankwise.joining.formats import FEATURES, JUDGMENTS, LogFormat, Record, read_records
+from rankwise.foundation.texts import first_few
+from rankwise.joining.formats import FEATURES, JUDGMENTS, Options, Record, RecordFormat, read_records
 from rankwise.joining.inputs import Row, Values, opened_input
 from rankwise.joining.judged import Judged, Settling
 from rankwise.joining.logged import FeatureRows, Filling
@@ -133,7 +134,7 @@ class _File(NamedTuple, Generic[Record]):
 
 @contextmanager
 def _opened(
-    given: Given, known: Registry[LogFormat[Record]], format: str | None, options: Mapping[str, Any]
+    given: Given, known: Registry[RecordFormat[Record]], format: str | None, options: Options
 ) -> Iterator[_File[Record]]:
     """The records of a file, or of rows that are given in Python."""
     if isinstance(given, str | os.PathLike) or hasattr(given, "read"):
@@ -242,7 +243,7 @@ def _nothing_matches(judged: Judged, logged: list[Pair], file: _File[Logged]) ->
     else:
         sides = [list(dict.fromkeys(one.query for one in side)) for side in (judged.labels, logged)]
         text = "no query matches"
-    judged_ids, logged_ids = (", ".join(map(repr, side[:_IDS_SHOWN])) for side in sides)
+    judged_ids, logged_ids = (first_few(side, _IDS_SHOWN) for side in sides)
     return f"{text}: judgements have {judged_ids}, features have {logged_ids}{_cure(sides, common is None, file)}"
 
 

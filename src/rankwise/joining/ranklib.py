@@ -6,11 +6,11 @@ the document is named.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from rankwise.data.document_ids import DOCID
-from rankwise.joining.formats import LogFormat
+from rankwise.joining.formats import Options, RecordFormat
 from rankwise.joining.inputs import Input
 from rankwise.joining.records import Judgment, Logged, feature, identifier, rating
 
@@ -62,13 +62,13 @@ def _comment(comment: str, qid: str) -> tuple[str, str]:
     return docid, query.strip() or qid
 
 
-def _judgments(input: Input, options: Mapping[str, Any]) -> Iterator[Judgment]:
+def _judgments(input: Input, options: Options) -> Iterator[Judgment]:
     for line in _lines(input):
         docid = identifier(line.docid, "the document in the comment", line.place)
         yield Judgment(line.query, docid, rating(line.grade, line.place), None, line.place)
 
 
-def _features(input: Input, options: Mapping[str, Any]) -> Iterator[Logged]:
+def _features(input: Input, options: Options) -> Iterator[Logged]:
     ignored = options.get("ignore", ())
     for line in _lines(input):
         values: dict[str, float | None] = {}
@@ -86,5 +86,5 @@ def _fits(input: Input) -> bool:
     return bool(_HEADER.fullmatch(input.first_line) or re.match(r"\S+\s+qid:", input.first_line))
 
 
-JUDGMENTS = LogFormat(False, _fits, _judgments)
-FEATURES = LogFormat(False, _fits, _features, ("ignore",))
+JUDGMENTS = RecordFormat(False, _fits, _judgments)
+FEATURES = RecordFormat(False, _fits, _features, ("ignore",))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rankwise.foundation.texts import counted, visible
+from rankwise.foundation.texts import counted, first_few, visible
 
 _SHOWN = 3  # examples in a sentence
 _LISTED = 10  # examples in JSON
@@ -157,8 +157,7 @@ def _first(pairs: Sequence[Pair | Conflict]) -> dict[str, Any]:
 
 def listed(found: Sequence[Pair | Conflict]) -> str:
     """The first few, for a sentence."""
-    shown = [f"{one.docid!r} of {one.query!r}{_ratings(one)}" for one in found[:_SHOWN]]
-    return visible(", ".join(shown)) + (", ..." if len(found) > _SHOWN else "")
+    return visible(first_few(found, _SHOWN, lambda one: f"{one.docid!r} of {one.query!r}{_ratings(one)}"))
 
 
 def _ratings(one: Pair | Conflict) -> str:

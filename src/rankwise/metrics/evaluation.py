@@ -180,7 +180,8 @@ def with_unjudged(y: object, unjudged: float | None) -> tuple[Floats, Array | No
         return finite(y, "y"), None
     if unjudged is None:
         row = int(np.flatnonzero(~judged)[0])
-        raise ValueError(f"y must be finite: y[{row}] is nan; unjudged=0 gives documents without a label the label 0")
+        cure = "unjudged=0 (--unjudged 0) gives documents without a label the label 0"
+        raise ValueError(f"y must be finite: y[{row}] is nan; {cure}")
     return finite(np.where(judged, labels, unjudged), "y"), judged
 
 

@@ -137,10 +137,7 @@ def one_column(queries: QueryIds, n_rows: int, name: str = "qid") -> Array:
         row = int(np.flatnonzero(lacking)[0])
         raise _missing(row, str(given[row]), name)
     if kind == "f" and given.size and (large := float(np.abs(given).max())) >= LARGEST_EXACT:
-        raise ValueError(
-            f"{name} holds the floating-point number {large!r}, and floats beyond 2^53 are rounded, so that different "
-            f"ids become equal: pass {name} as integers or strings"
-        )
+        raise _rounded(large, name)
     return given
 
 
@@ -157,6 +154,13 @@ def _missing(row: int, value: str, name: str = "qid") -> ValueError:
     return ValueError(f"{name} of row {row} is missing ({value}): every row needs an id")
 
 
+def _rounded(value: float, name: str) -> ValueError:
+    return ValueError(
+        f"{name} holds the floating-point number {value!r}, and floats beyond 2^53 are rounded, so that different "
+        f"ids become equal: pass {name} as integers or strings"
+    )
+
+
 def _text(one: object, row: int, name: str = "qid") -> str:
     """An id as a string; 7, 7.0 and "7" are the same query, as in a file."""
     try:
@@ -165,6 +169,8 @@ def _text(one: object, row: int, name: str = "qid") -> str:
         is_missing = True
     if is_missing:
         raise _missing(row, str(one), name)
+    if isinstance(one, float) and abs(one) >= LARGEST_EXACT:
+        raise _rounded(float(one), name)
     return str(int(one)) if isinstance(one, float) and one.is_integer() else str(one)
 
 

@@ -27,7 +27,7 @@ try:
     from starlette.routing import Route
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 except ImportError as error:
-    raise ImportError(f'serving needs Starlette and uvicorn ({error}): pip install "rankwise[serve]"') from None
+    raise ImportError(f"serving needs Starlette and uvicorn ({error}): pip install starlette uvicorn") from None
 
 LOOKS = 1.0  # seconds between two looks at the model file
 TIMED_OUT, UNSUPPORTED, FAILED = 408, 415, 500

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import chain
 from math import isfinite
@@ -13,7 +12,9 @@ import numpy as np
 
 from rankwise.data.columns import ModelColumns, names_of
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.names import nearest
 from rankwise.foundation.strict_json import Json, is_number, shown
+from rankwise.foundation.texts import counted, first_few
 from rankwise.serving.requests import Block, Id, Request, RequestError, described
 
 Rows: TypeAlias = Sequence[Collection[Json]] | Floats
@@ -72,7 +73,9 @@ class Features:
         width = n_features if block.names is None else len(block.names)
         for place, row in zip(block.places, rows, strict=True):
             if len(row) != width:
-                raise RequestError(f"document {shown(ids[place])} has {len(row):,} features, expected {width:,}")
+                raise RequestError(
+                    f"document {shown(ids[place])} has {counted(len(row), 'features')}, expected {width:,}"
+                )
         if block.names is None:
             return range(n_features), rows
         document = f"document {shown(ids[block.places[0]])}" if block.places else "the request"
@@ -97,17 +100,16 @@ class Features:
             raise RequestError(f"{document} has the feature {shown(self.names[twice])} twice")
         if self.missing is None and len(given) < len(self.names):
             lacking = [name for place, name in enumerate(self.names) if place not in given]
-            more = ", …" if len(lacking) > NAMES_SHOWN else ""
-            listed = ", ".join(map(shown, lacking[:NAMES_SHOWN])) + more
-            count = "a feature" if len(lacking) == 1 else f"{len(lacking):,} features"
+            listed = first_few(lacking, NAMES_SHOWN, shown)
+            count = counted(len(lacking), "features")
             raise RequestError(f"{document} lacks {count}: {listed}; send all, or serve the model with --missing VALUE")
 
     def _unknown(self, document: str, names: Sequence[str]) -> str:
         name = next(one for one in names if one not in self.columns_by_name)
         most_names, longest = COMPARED
         few = len(self.names) <= most_names and len(name) <= longest
-        near = get_close_matches(name, self.names, 1) if few else []
-        hint = f"; did you mean {shown(near[0])}?" if near else ""
+        near = nearest(name, self.names) if few else None
+        hint = f"; did you mean {shown(near)}?" if near is not None else ""
         return f"{document} has the feature {shown(name)}, which the model does not have{hint}"
 
     def _numbers(self, columns: Sequence[int], rows: Rows, ids: list[Id]) -> Floats:

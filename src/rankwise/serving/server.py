@@ -24,7 +24,7 @@ try:
     import uvicorn
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 except ImportError as error:
-    raise ImportError(f'serving needs uvicorn ({error}): pip install "rankwise[serve]"') from None
+    raise ImportError(f"serving needs uvicorn ({error}): pip install starlette uvicorn") from None
 
 KEPT_ALIVE = 5  # seconds that an idle connection stays open
 GRACE = 30  # seconds that requests in flight have when the server stops

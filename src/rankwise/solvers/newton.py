@@ -168,9 +168,13 @@ class Model:
 
     @property
     def written_out(self) -> bool:
-        """Whether the Hessian is formed: always, or because products have taken as long as `patience` allows."""
+        """Whether the Hessian is formed: always, or because products have taken as long as `patience` allows.
+
+        They have if there is a Hessian from a nearby problem, whose solver formed it.
+        """
         patience = self.options.patience
-        return self.options.inner == "cholesky" or (patience is not None and self.products >= patience)
+        patient = patience is None or (self.products < patience and self.hessian is None)
+        return self.options.inner == "cholesky" or not patient
 
     def matrix(self, current: Expansion) -> AnyFloats:
         """The Hessian at `current`, not computed twice in a row."""
