@@ -22,6 +22,7 @@ ROOMS = [  # docs/tour.md tells what each is for
     "pairs",
     "data",
     "joining",
+    "clicks",
     "objective",
     "solvers",
     "least_squares",

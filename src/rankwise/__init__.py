@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankwise import distributed, metrics, model_selection, preprocessing, report, solvers
+    from rankwise import clicks, distributed, metrics, model_selection, preprocessing, report, solvers
     from rankwise.checking import check
     from rankwise.data.chunk_writer import write_chunks
     from rankwise.data.chunks import open_chunks
@@ -51,6 +51,7 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "RankingData": "data.records",
     "ScaledRanker": "estimators.scaled",
     "check": "checking",
+    "clicks": "",
     "compare": "metrics",
     "distributed": "",
     "evaluate": "metrics",
@@ -98,6 +99,7 @@ __all__ = [
     "ScaledRanker",
     "__version__",
     "check",
+    "clicks",
     "compare",
     "distributed",
     "evaluate",

@@ -1,0 +1,42 @@
+"""Learning from clicks: logs of what was shown and clicked, the bias of positions, and training data without it.
+
+`reading` and `ubi` read logs into a `ClickLog`; `bias` estimates how often users look at each position, as
+`Propensities`; `training` turns clicks into data for any ranker; `simulation` generates clicks with a known bias. The
+room imports from `foundation`, `pairs`, `data` and `joining`. Public are the names below.
+"""
+
+from typing import TYPE_CHECKING
+
+from rankwise.foundation.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from rankwise.clicks.bias import em_bias, harvested_bias, swap_bias
+    from rankwise.clicks.log import ClickLog
+    from rankwise.clicks.propensities import Propensities
+    from rankwise.clicks.reading import read_clicks
+    from rankwise.clicks.simulation import simulate_clicks
+    from rankwise.clicks.training import click_data
+
+__all__ = [
+    "ClickLog",
+    "Propensities",
+    "click_data",
+    "em_bias",
+    "harvested_bias",
+    "read_clicks",
+    "simulate_clicks",
+    "swap_bias",
+]
+
+_HOMES = {
+    "ClickLog": "log",
+    "Propensities": "propensities",
+    "click_data": "training",
+    "em_bias": "bias",
+    "harvested_bias": "bias",
+    "read_clicks": "reading",
+    "simulate_clicks": "simulation",
+    "swap_bias": "bias",
+}
+
+__getattr__ = on_first_use(__name__, _HOMES)

@@ -1,0 +1,96 @@
+"""`read_clicks`: tables and JSON lines with one row per impression, and UBI's events with its queries."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rankwise.clicks.columns import Columns
+from rankwise.clicks.log import ClickLog, check_first_position
+from rankwise.clicks.ubi import read_ubi
+from rankwise.data.streams import Source
+from rankwise.joining.inputs import DOCUMENT, QUERY, Input, Row, find_column, opened_input, usual_columns
+from rankwise.joining.records import identifier, shown
+
+_POSITION = ("position", "rank", "ordinal", "pos")  # usual names of columns
+_CLICK = ("click", "clicked", "clicks", "is_click")
+_IMPRESSION = ("impression", "impression_id", "list", "list_id", "serp_id", "search_id")
+_CLICKS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
+_WHOLE = re.compile(r"-?[0-9]{1,9}(\.0+)?")  # pandas writes 3.0 where a cell of the column is empty
+
+
+def read_clicks(
+    log: Source,
+    *,
+    first_position: int,
+    queries: Source | None = None,
+    query: str | None = None,
+    doc: str | None = None,
+    position: str | None = None,
+    click: str | None = None,
+    impression: str | None = None,
+) -> ClickLog:
+    """Read a click log: a path, whose suffix may tell a compression, "-" for standard input, or an open file.
+
+    log             a table (commas, tabs or semicolons, with a header) or JSON lines with one row per document shown:
+                    its query, its id, its position, whether it was clicked, and an id of the list it was shown in; or,
+                    with `queries`, events of User Behavior Insights (UBI 1.3) as JSON lines
+    first_position  the number of the top position in this log, 0 or 1: logs differ, so it is not guessed
+    queries         UBI's queries as JSON lines, with the documents shown for each (`query_response_hit_ids`)
+    query, doc, position, click, impression
+                    names of the columns, if they are not usual ones
+
+    Without a column for the list, each query is one list. A document or a position twice in a list is an error.
+    Documents that were not shown need no rows.
+    """
+    check_first_position(first_position)
+    columns = {"query": query, "doc": doc, "position": position, "click": click, "impression": impression}
+    if queries is not None:
+        if given := [name for name, column in columns.items() if column is not None]:
+            raise ValueError(f"{given[0]} names a column of a table, but with queries= the log has UBI events")
+        return read_ubi(log, queries, first_position)
+    with opened_input(log) as input:
+        header, rows = _json_rows(input) if input.is_json else input.table()
+        names = [
+            find_column(header, columns[option], usual, option, input.name)
+            for option, usual in (("query", QUERY), ("doc", DOCUMENT), ("position", _POSITION), ("click", _CLICK))
+        ]
+        if impression is not None or usual_columns(header, _IMPRESSION):
+            names.append(find_column(header, impression, _IMPRESSION, "impression", input.name))
+        return _log_of_rows(rows, names, first_position, input.name)
+
+
+def _json_rows(input: Input) -> tuple[list[str], Iterator[tuple[str, Row]]]:
+    header = _object(input.first_value(), input.name)
+    return list(header), ((place, _object(value, place)) for place, value in input.values())
+
+
+def _object(value: object, place: str) -> Row:
+    if not isinstance(value, dict):
+        raise ValueError(f"{place}: expected an object, one per document shown, found {shown(value)}")
+    return value
+
+
+def _log_of_rows(rows: Iterator[tuple[str, Row]], names: Sequence[str], first_position: int, file: str) -> ClickLog:
+    query, doc, position, click, *impression = names
+    list_id = impression[0] if impression else query
+    columns = Columns()
+    for place, row in rows:
+        one, two, three = (identifier(row.get(name), name, place) for name in (query, doc, list_id))
+        where, clicked = _position(row.get(position), position, place), _click(row.get(click), click, place)
+        columns.add((one, two, three), where, clicked, place)
+    if not len(columns):
+        raise ValueError(f"{file} has a header and no rows: a click log needs a row per document shown")
+    return columns.log(first_position)
+
+
+def _position(value: object, name: str, place: str) -> int:
+    text = str(value).strip()
+    if isinstance(value, bool) or not _WHOLE.fullmatch(text):
+        raise ValueError(f"{place}: {name} must be a whole number, found {shown(value)}")
+    return int(float(text))
+
+
+def _click(value: object, name: str, place: str) -> int:
+    click = _CLICKS.get(str(value).strip().lower())
+    if click is None:
+        raise ValueError(f"{place}: {name} must be 0 or 1, true or false, found {shown(value)}")
+    return click

@@ -1,0 +1,114 @@
+"""Training data from clicks: the objective is that of the listed pairs, and it corrects the bias of positions."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rankwise import RankSVM, losses, make_ranking
+from rankwise.clicks import ClickLog, Propensities, click_data, simulate_clicks
+from rankwise.objective.building import build
+
+LOSSES = {  # by name, its formula of the margin
+    "squared_hinge": lambda margin: np.maximum(0, 1 - margin) ** 2,
+    "hinge": lambda margin: np.maximum(0, 1 - margin),
+    "squared": lambda margin: (1 - margin) ** 2,
+}
+
+
+@pytest.fixture(scope="module")
+def ranking():
+    data = make_ranking(n_queries=12, docs_per_query=7, n_features=4, random_state=0)
+    first = np.searchsorted(data.qid, data.qid)
+    return replace(data, docid=np.array([f"d{row}" for row in np.arange(len(data)) - first]))  # ids repeat over queries
+
+
+@pytest.fixture(scope="module")
+def simulated(ranking):
+    scores = np.random.default_rng(0).normal(size=(2, len(ranking)))
+    return simulate_clicks(ranking, scores, 400, depth=5, noise=0.4, random_state=0)
+
+
+def listed(log, data, propensities, clip):
+    """(better row of X, worse row of X, weight) of every click, one by one."""
+    row_of = {(str(q), str(d)): row for row, (q, d) in enumerate(zip(data.qid, data.docid, strict=True))}
+    pairs = []
+    for i in range(log.n_lists):
+        rows = range(log.starts[i], log.starts[i + 1])
+        of_list = {row: row_of[str(log.queries[log.query[i]]), str(log.docs[log.doc[row]])] for row in rows}
+        for row in rows:
+            if log.click[row]:
+                weight = 1 / max(propensities.values[log.position[row] - 1], clip)
+                pairs += [(of_list[row], of_list[other], weight) for other in rows if other != row]
+    return np.array(pairs)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("clip", [0.01, 0.3])
+def test_the_objective_is_that_of_the_listed_pairs(ranking, simulated, loss, clip):
+    log, _, propensities = simulated
+    data = click_data(log, ranking, propensities, clip=clip)
+    pairs = listed(log, ranking, propensities, clip)
+    assert len(data) < log.click.sum() * 5  # equal problems became one
+    better, worse = pairs[:, :2].astype(int).T
+    objective = build(data.X, data.y, data.qid, data.weight, loss=losses.parse(loss), C=0.1)
+    for w in np.random.default_rng(1).normal(size=(3, 4)):
+        margins = (ranking.X[better] - ranking.X[worse]) @ w
+        expected = 0.5 * w @ w + 0.1 * pairs[:, 2] @ LOSSES[loss](margins)
+        assert float(objective.at(w).value) == pytest.approx(expected, rel=1e-10)
+
+
+def test_the_fit_is_that_of_the_listed_pairs(ranking, simulated):
+    log, _, propensities = simulated
+    pairs = listed(log, ranking, propensities, 0.01)
+    referee = RankSVM(C=0.01, tol=1e-10).fit(ranking.X, pairs=pairs[:, :2].astype(int), pair_weight=pairs[:, 2])
+    ranker = RankSVM(C=0.01, tol=1e-10).fit(click_data(log, ranking, propensities))
+    np.testing.assert_allclose(ranker.coef_, referee.coef_, rtol=1e-6, atol=1e-9)
+
+
+def test_weights_correct_the_bias_of_positions():
+    """A bad ranker shows bad documents first; without weights its order is learned, with weights that of the users."""
+    data = make_ranking(n_queries=40, docs_per_query=10, n_features=5, noise=0.1, random_state=0)
+    data = replace(data, docid=np.arange(len(data)))
+    best = RankSVM(C=1.0).fit(data).coef_
+    log, _, propensities = simulate_clicks(data, -data.X @ best, 20_000, eta=2, noise=0, random_state=0)
+
+    def cosine(given):
+        coef = RankSVM().fit(click_data(log, data, given, clip=0.001)).coef_
+        return coef @ best / np.linalg.norm(coef) / np.linalg.norm(best)
+
+    assert cosine(propensities) > 0.8
+    assert cosine(propensities) > cosine(None) + 0.3
+
+
+def test_lists_without_clicks_or_of_one_document_are_left_out(ranking):
+    docs = ranking.docid[ranking.qid == ranking.qid[0]]
+    query = str(ranking.qid[0])  # a number in the data, a text in the log
+    log = ClickLog.of(
+        [query] * 6, docs[[0, 1, 2, 2, 0, 1]], [1, 2, 1, 1, 1, 2], [1, 1, 1, 0, 0, 0], list("aabcdd"), first_position=1
+    )
+    data = click_data(log, ranking, None)
+    assert data.qid.tolist() == [0, 0, 1, 1]  # two clicks in one list
+    assert sorted(zip(data.qid, data.docid, data.y, strict=True)) == sorted(
+        [(0, docs[0], 1.0), (0, docs[1], 0.0), (1, docs[0], 0.0), (1, docs[1], 1.0)]
+    )
+    assert (data.weight == 1).all()
+
+
+def test_errors(ranking, simulated):
+    log, _, propensities = simulated
+    with pytest.raises(ValueError, match="clip must be above 0"):
+        click_data(log, ranking, propensities, clip=0)
+    with pytest.raises(ValueError, match="features must have docid"):
+        click_data(log, replace(ranking, docid=None), propensities)
+    with pytest.raises(
+        ValueError, match=r"features lacks \d+ of \d+ documents of lists with clicks, first the document"
+    ):
+        click_data(log, ranking.select(slice(10, None)), propensities)
+    twice = np.append(np.arange(len(ranking)), 3)
+    with pytest.raises(ValueError, match=r"features has the document 'd3' .* twice, in the rows 3 and 84"):
+        click_data(log, ranking.select(twice), propensities)
+    with pytest.raises(ValueError, match="no propensity is known for position"):
+        click_data(log, ranking, Propensities.of([1, 2], [1, 0.5]))
+    with pytest.raises(ValueError, match="no click in a list of several documents"):
+        click_data(ClickLog.of(["q"], ["d"], [1], [1], first_position=1), ranking, propensities)
