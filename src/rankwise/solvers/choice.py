@@ -2,6 +2,7 @@
 
 A solver is anything called with (objective, start, callback) that returns a `Result`. Its attribute `needs` lists what
 it requires of the problem, as keys of `NEEDS`; a solver without that attribute is assumed to need NumPy arrays.
+A true attribute `takes_penalties` says that it minimises objectives with any penalty, not only ½|w|².
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from rankwise.foundation.registry import Registry, can_take
 from rankwise.objective.losses import Loss, hinge
 from rankwise.objective.objective import Objective
 from rankwise.objective.stored import Features, is_stored
-from rankwise.solvers.automatic import automatic, automatic_name, smoothing
+from rankwise.solvers.automatic import automatic, automatic_name, proximal, smoothing
 from rankwise.solvers.base import Callback, Result, Start
 from rankwise.solvers.dual import DualCoordinateAscent, has_dual
 from rankwise.solvers.newton import Newton
@@ -41,6 +42,7 @@ SOLVERS: Registry[Entry] = Registry(
         "trust-region": TrustRegion,
         "trust-region-diagonal": partial(TrustRegion, precondition="diagonal"),
         "trust-region-sampled": partial(TrustRegion, precondition="sampled"),
+        "proximal-newton": proximal,
         "smoothing": smoothing,
         "sgd": Stochastic,
         "sgd-queries": partial(Stochastic, over="queries"),
@@ -105,25 +107,40 @@ def make_solver(
     max_iter: int | None = None,
     random_state: int = 0,
     stopping: str = "gap",
+    corners: bool = False,
 ) -> Solver:
     """The solver of that name with these options; an object has its own options and is returned as it is.
 
-    An error, before anything is computed, if the solver cannot handle the loss or X.
+    corners  whether the penalty has corners, as one that fixes signs or makes weights 0 has
+
+    An error, before anything is computed, if the solver cannot handle the loss, the penalty or X.
     """
     if isinstance(solver, str):
         name = SOLVERS.spelling(solver)
-        name = automatic_name(loss) if name == "auto" else name
+        name = automatic_name(loss, corners) if name == "auto" else name
         given = {"tol": tol, "random_state": random_state, "stopping": stopping, "loss": loss, "X": X}
         made = _made(name, given | ({} if max_iter is None else {"max_iter": max_iter}))
     elif callable(solver):
         name, made = name_of(solver), solver
     else:
         raise TypeError(f"solver must be a name or be called with (objective, start, callback); got {solver!r}")
+    if corners:
+        _check_corners(name, made, loss)
     for need in needs_of(made):
         is_met, complaint = NEEDS[need]
         if not is_met(loss, X):
             raise ValueError(f"solver {name!r} " + complaint.format(loss=loss))
     return made
+
+
+def _check_corners(name: str, made: Solver, loss: Loss) -> None:
+    """Raise ValueError if a solver cannot handle a penalty with corners; one that can has `takes_penalties`."""
+    if not getattr(made, "takes_penalties", False):
+        raise ValueError(f"solver {name!r} takes neither monotonic_cst nor l1_ratio: use 'auto'")
+    if not loss.smooth:
+        raise ValueError(
+            f"monotonic_cst and l1_ratio need a smooth loss, and {loss} has a corner: use 'huber:0.1' or another"
+        )
 
 
 def _made(name: str, given: dict[str, object]) -> Solver:
