@@ -12,7 +12,7 @@ from scipy import optimize, sparse
 from rankwise.objective import losses
 from rankwise.objective.building import build
 from rankwise.objective.penalties import L2, ElasticNet
-from rankwise.solvers import Newton, ProximalNewton
+from rankwise.solvers import Newton, ProximalNewton, ProximalSmoothing, Smoothing
 
 LOSSES = ("squared_hinge", "huber:0.5", "squared", "logistic:0.01")
 
@@ -153,3 +153,32 @@ def test_steps_are_about_as_many_as_without_corners():
     plain = Newton(tol=1e-6)(ranking(L2()))
     for penalty in (ElasticNet(signs=np.array([1.0, 1.0] + 10 * [0.0])), ElasticNet(0.5), ElasticNet(1.0)):
         assert ProximalNewton(tol=1e-6)(ranking(penalty)).iterations <= plain.iterations + 2
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(-2, 2))
+@settings(deadline=None, max_examples=40)
+def test_the_hinge_with_l1_is_a_linear_program(seed, power):
+    rng = np.random.default_rng(seed)
+    X, y, qid = rng.integers(-3, 4, (15, 4)).astype(float), rng.integers(0, 3, 15), rng.integers(0, 2, 15)
+    signs, C, listed = rng.integers(-1, 2, 4).astype(float), 10.0**power, pairs(y, qid)
+    D = np.array([X[i] - X[j] for i, j in listed]).reshape(-1, 4)
+    n = len(D)
+    bounds = [(0, 0 if one < 0 else None) for one in signs] + [(0, 0 if one > 0 else None) for one in signs]
+    best = optimize.linprog(
+        np.append(np.ones(8), np.full(n, C)),
+        np.hstack((-D, D, -np.eye(n))),
+        -np.ones(n),
+        bounds=bounds + n * [(0, None)],
+    ).fun
+    objective = replace(build(X, y, qid, loss=losses.hinge(), C=C), penalty=ElasticNet(1.0, signs))
+    result = ProximalSmoothing(tol=1e-5)(objective)
+    assert result.converged
+    assert result.value <= best * (1 + 1.1e-5)
+    assert result.value - best <= result.gap + 1e-6 * best  # the tolerance of the linear program
+
+
+def test_the_hinge_without_corners_is_that_of_smoothing():
+    objective = ranking(L2(), loss="hinge")
+    plain, same = Smoothing(tol=1e-6)(objective), ProximalSmoothing(tol=1e-6)(objective)
+    assert same.converged
+    assert same.value == pytest.approx(plain.value, rel=2e-6)

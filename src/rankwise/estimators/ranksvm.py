@@ -67,8 +67,8 @@ class RankSVM(Ranker):
         "newton" forms the Hessian; "newton-cg", "newton-minres" and "trust-region" only multiply by it (with -diagonal
         or -sampled: preconditioned); "smoothing" is for the hinge; "bundle" (cutting planes with a line search), "bmrm"
         (without), "sgd" and "sgd-queries" accept every loss; "dual" enumerates all pairs (hinge, squared hinge, huber)
-        and sets `dual_coef_`; "proximal-newton" takes `monotonic_cst` and `l1_ratio`, and "auto" uses it for them. All
-        find the same optimum. "auto": the cheapest second-order solver
+        and sets `dual_coef_`; "proximal-newton" and, for the hinge, "proximal-smoothing" take `monotonic_cst` and
+        `l1_ratio`. All find the same optimum. "auto": the cheapest second-order solver
         (`rankwise.solvers.cheapest`), and the dual if that one stalls near separability. Or a solver of your own
         (docs/extending.md); `tol`, `max_iter`, `stopping` and `random_state` apply to names only, not to objects.
     tol : float, default=1e-3
@@ -112,7 +112,7 @@ class RankSVM(Ranker):
         be positive; 0 or not named: free.
     l1_ratio : float, default=0.0
         From 0 to 1. The penalty is l1_ratio · |w|₁ + (1 - l1_ratio)/2 · |w|² instead of ½|w|²: the larger, the fewer
-        features have a weight other than 0. For smooth losses, as is `monotonic_cst`.
+        features have a weight other than 0.
     pairs : deprecated
         The former name of `scheme`.
 

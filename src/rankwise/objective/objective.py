@@ -195,6 +195,16 @@ def hinge_slack(smooth: ObjectiveExpansion, value: float) -> float:
     return value - smooth.penalty.value(smooth.point) - smooth.C * smooth.sum.moment
 
 
+def hinge_gap(smooth: ObjectiveExpansion, value: float, error: float = 0.0) -> float:
+    """A bound on the distance of `value` to the optimum with the hinge; arguments as of `hinge_slack`.
+
+    The conjugate of the hinge is linear, so a share of the slopes has that share of C Σ huber'(u) u, not of the risk.
+    """
+    at, C = smooth.sum, smooth.C
+    young = smooth.penalty.gap(smooth.point, C * at.gradient, C * at.moment, error)
+    return max(hinge_slack(smooth, value), 0.0) + young
+
+
 @dataclass(frozen=True)
 class ObjectiveRay:
     """f(start + t · direction) as a function of t."""

@@ -12,6 +12,7 @@ from rankwise.solvers.choice import NEEDS, SOLVERS, Solver, make_solver, name_of
 from rankwise.solvers.dual import DualCoordinateAscent
 from rankwise.solvers.newton import Newton
 from rankwise.solvers.proximal import ProximalNewton
+from rankwise.solvers.proximal_smoothing import ProximalSmoothing
 from rankwise.solvers.smoothing import Smoothing
 from rankwise.solvers.stochastic import Stochastic
 from rankwise.solvers.trust_region import TrustRegion
@@ -26,6 +27,7 @@ __all__ = [
     "Function",
     "Newton",
     "ProximalNewton",
+    "ProximalSmoothing",
     "Result",
     "Smoothing",
     "Solver",

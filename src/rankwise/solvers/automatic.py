@@ -12,6 +12,7 @@ from rankwise.solvers.conjugate import sample_size
 from rankwise.solvers.dual import DualCoordinateAscent, has_dual
 from rankwise.solvers.newton import Newton
 from rankwise.solvers.proximal import ProximalNewton
+from rankwise.solvers.proximal_smoothing import ProximalSmoothing
 from rankwise.solvers.smoothing import Smoothing
 from rankwise.solvers.span import InSpan
 from rankwise.solvers.trust_region import TrustRegion
@@ -58,7 +59,7 @@ def _hessian_time(n_rows: int, n_features: int) -> float:
 def automatic_name(loss: Loss, corners: bool = False) -> str:
     """The solver that "auto" uses if the loss or the penalty has corners; "auto" if they have none."""
     if corners:
-        return "proximal-newton"
+        return "proximal-newton" if loss.smooth else "proximal-smoothing"
     if loss.smooth:
         return "auto"
     return "smoothing" if loss.pieces == hinge().pieces else "bundle"
@@ -83,6 +84,11 @@ def proximal(X: Features, tol: float, stopping: str = "gap", max_iter: int = Pro
     product = PER_VALUE * stored(X) + PER_ROW * n_rows
     quick = _hessian_time(n_rows, n_features) <= FACES * product
     return ProximalNewton(tol, max_iter, "cholesky" if quick and _hessians_fit(n_features) else "cg", stopping)
+
+
+def proximal_smoothing(X: Features, tol: float, max_iter: int = ProximalSmoothing.max_iter) -> ProximalSmoothing:
+    """The same for the hinge."""
+    return ProximalSmoothing(tol, max_iter, proximal(X, tol).inner)
 
 
 def smoothing(

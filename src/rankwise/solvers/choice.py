@@ -15,7 +15,7 @@ from rankwise.foundation.registry import Registry, can_take
 from rankwise.objective.losses import Loss, hinge
 from rankwise.objective.objective import Objective
 from rankwise.objective.stored import Features, is_stored
-from rankwise.solvers.automatic import automatic, automatic_name, proximal, smoothing
+from rankwise.solvers.automatic import automatic, automatic_name, proximal, proximal_smoothing, smoothing
 from rankwise.solvers.base import Callback, Result, Start
 from rankwise.solvers.dual import DualCoordinateAscent, has_dual
 from rankwise.solvers.newton import Newton
@@ -43,6 +43,7 @@ SOLVERS: Registry[Entry] = Registry(
         "trust-region-diagonal": partial(TrustRegion, precondition="diagonal"),
         "trust-region-sampled": partial(TrustRegion, precondition="sampled"),
         "proximal-newton": proximal,
+        "proximal-smoothing": proximal_smoothing,
         "smoothing": smoothing,
         "sgd": Stochastic,
         "sgd-queries": partial(Stochastic, over="queries"),
@@ -124,23 +125,13 @@ def make_solver(
         name, made = name_of(solver), solver
     else:
         raise TypeError(f"solver must be a name or be called with (objective, start, callback); got {solver!r}")
-    if corners:
-        _check_corners(name, made, loss)
+    if corners and not getattr(made, "takes_penalties", False):
+        raise ValueError(f"solver {name!r} takes neither monotonic_cst nor l1_ratio: use 'auto'")
     for need in needs_of(made):
         is_met, complaint = NEEDS[need]
         if not is_met(loss, X):
             raise ValueError(f"solver {name!r} " + complaint.format(loss=loss))
     return made
-
-
-def _check_corners(name: str, made: Solver, loss: Loss) -> None:
-    """Raise ValueError if a solver cannot handle a penalty with corners; one that can has `takes_penalties`."""
-    if not getattr(made, "takes_penalties", False):
-        raise ValueError(f"solver {name!r} takes neither monotonic_cst nor l1_ratio: use 'auto'")
-    if not loss.smooth:
-        raise ValueError(
-            f"monotonic_cst and l1_ratio need a smooth loss, and {loss} has a corner: use 'huber:0.1' or another"
-        )
 
 
 def _made(name: str, given: dict[str, object]) -> Solver:
