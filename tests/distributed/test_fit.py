@@ -93,6 +93,7 @@ def test_objectives_agree_within_tol_on_badly_scaled_data(client, data, solver):
         {"normalize_pairs": "svm-rank", "C": 1.0},
         {"costs": "ndcg", "rescaling": "margin"},
         {"costs": "dcg", "scope": "adjacent"},
+        {"l1_ratio": 0.5, "monotonic_cst": [1, -1, *[0] * 11]},
     ],
     ids=str,
 )

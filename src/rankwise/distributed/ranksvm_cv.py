@@ -94,6 +94,7 @@ class ClusterFold:
         contents = held_out.partitions.state(itself)
         normalize = self.ranker.options.pairing().normalize
         unit = distributed_objective(train, losses.parse(self.ranker.loss), 1.0, normalize)
+        unit = self.ranker.options.penalised(unit)
         for result in follow(self.ranker.options.solver_for(train), unit, strengths, start, self.ranker.callback):
             total, weight = contents.ask(judge, result.point, self.measure)
             yield Judged(total / weight if weight else np.nan, np.nan, result.point)

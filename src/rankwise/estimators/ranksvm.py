@@ -33,7 +33,7 @@ from rankwise.pairs.costs import Costs
 from rankwise.pairs.queries import Queries
 from rankwise.pairs.schemes import Scheme
 from rankwise.rankers.fitted import Fitted
-from rankwise.rankers.ranksvm import AUTO, AUTO_STRENGTH, QueryWeights, RankSVMOptions
+from rankwise.rankers.ranksvm import AUTO, AUTO_STRENGTH, QueryWeights, RankSVMOptions, Signs, named_signs
 from rankwise.solvers import Callback, Solver
 from rankwise.solvers.stochastic import StochasticState, update
 
@@ -67,7 +67,8 @@ class RankSVM(Ranker):
         "newton" forms the Hessian; "newton-cg", "newton-minres" and "trust-region" only multiply by it (with -diagonal
         or -sampled: preconditioned); "smoothing" is for the hinge; "bundle" (cutting planes with a line search), "bmrm"
         (without), "sgd" and "sgd-queries" accept every loss; "dual" enumerates all pairs (hinge, squared hinge, huber)
-        and sets `dual_coef_`. All find the same optimum. "auto": the cheapest second-order solver
+        and sets `dual_coef_`; "proximal-newton" and, for the hinge, "proximal-smoothing" take `monotonic_cst` and
+        `l1_ratio`. All find the same optimum. "auto": the cheapest second-order solver
         (`rankwise.solvers.cheapest`), and the dual if that one stalls near separability. Or a solver of your own
         (docs/extending.md); `tol`, `max_iter`, `stopping` and `random_state` apply to names only, not to objects.
     tol : float, default=1e-3
@@ -106,6 +107,12 @@ class RankSVM(Ranker):
     stopping : {"gap", "gradient"}, default="gap"
         "gap": the rule given at `tol`; "gradient": |∇f(w)| ≤ tol · |∇f(0)|, the rule of the papers, for solvers of
         smooth losses.
+    monotonic_cst : array of shape (n_features,) or dict by feature name, default=None
+        1: the weight of this feature must not be negative, so that the score never falls where it rises; -1: must not
+        be positive; 0 or not named: free.
+    l1_ratio : float, default=0.0
+        From 0 to 1. The penalty is l1_ratio · |w|₁ + (1 - l1_ratio)/2 · |w|² instead of ½|w|²: the larger, the fewer
+        features have a weight other than 0.
     pairs : deprecated
         The former name of `scheme`.
 
@@ -158,6 +165,8 @@ class RankSVM(Ranker):
         random_state: Seed = None,
         device: str | None = None,
         stopping: str = "gap",
+        monotonic_cst: Signs | None = None,
+        l1_ratio: float = 0.0,
         pairs: str = "deprecated",
     ) -> None:
         if not _is_default(pairs):
@@ -179,6 +188,8 @@ class RankSVM(Ranker):
         self.random_state = random_state
         self.device = device
         self.stopping = stopping
+        self.monotonic_cst = monotonic_cst
+        self.l1_ratio = l1_ratio
         self.pairs = pairs
 
     def fit(
@@ -224,9 +235,10 @@ class RankSVM(Ranker):
             if pair_weight is not None:
                 raise ValueError("pair_weight needs pairs: give both, or sample_weight instead")
             given = self._checked(documents(X, y, qid, sample_weight))
-            fitted = options.fit(*given[:4], query_weight=query_weight, start=start, callback=callback)
+            fitted = self.options.fit(*given[:4], query_weight=query_weight, start=start, callback=callback)
         else:
             rows = self._check_fit_to_pairs(X, y, qid, sample_weight, query_weight)
+            options = self.options  # with the names of the columns
             solver = options.solver_for(rows)
             fitted = options.solve(solver, options.objective_of_pairs(rows, pairs, pair_weight), start, callback)
         self._keep(fitted.at_host() if at_host else fitted, level=4)
@@ -237,6 +249,8 @@ class RankSVM(Ranker):
         """The parameters as a value that trains without scikit-learn."""
         check_random_state(self.random_state)
         own = {field.name: getattr(self, field.name) for field in fields(RankSVMOptions)}
+        if isinstance(self.monotonic_cst, dict) and hasattr(self, "feature_names_in_"):
+            own["monotonic_cst"] = named_signs(self.monotonic_cst, list(self.feature_names_in_))
         if _is_default(self.pairs):
             return RankSVMOptions(**own)
         if self.scheme != "auto":
@@ -259,6 +273,8 @@ class RankSVM(Ranker):
             raise ValueError(
                 "partial_fit gets a few queries at a time and cannot normalise by all: set normalize_pairs='sum'"
             )
+        if self.options.has_corners:
+            raise ValueError("partial_fit takes neither monotonic_cst nor l1_ratio: use fit")
         if self.device is not None or library_of(X):
             raise ValueError("partial_fit accepts arrays of NumPy only, and no device")
         first = not hasattr(self, "_state")

@@ -93,7 +93,8 @@ def objective_at_one(
 ) -> Objective:
     """The objective of the ranker at C = 1, which a path multiplies by its Cs."""
     loss, pairing = losses.parse(ranker.loss), ranker.options.pairing()
-    return build(X, y, qid, sample_weight, C=1.0, loss=loss, pairing=pairing, n_jobs=ranker.n_jobs)
+    unit = build(X, y, qid, sample_weight, C=1.0, loss=loss, pairing=pairing, n_jobs=ranker.n_jobs)
+    return ranker.options.penalised(unit)
 
 
 def for_selection(ranker: RankSVM, n_threads: int) -> RankSVM:

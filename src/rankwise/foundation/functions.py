@@ -53,6 +53,19 @@ class Located(Protocol):
         ...
 
 
+@runtime_checkable
+class Cornered(Protocol):
+    """An expansion of a function that may have corners; its gradient is the shortest subgradient."""
+
+    def towards(self, direction: AnyFloats) -> AnyFloats:
+        """The subgradient whose inner product with a direction is the derivative in it."""
+        ...
+
+    def gap(self) -> float:
+        """A bound on f(w) - min f, but for rounding."""
+        ...
+
+
 class Ray(Protocol):
     """A function on a ray start + t · direction."""
 

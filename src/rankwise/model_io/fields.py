@@ -19,6 +19,7 @@ from rankwise.preprocessing.scaling import BY_QUERY, UNITS
 
 SUMMARY = ("gradient_norm", "iterations", "converged", "message", "gap", "gap_estimate")
 LACKING_IN_1 = ("gap_estimate", "stopping", "C")  # fields that files of format 1 may lack
+LATER = ("monotonic_cst", "l1_ratio")  # parameters that files of format 2 may lack, too
 KERNEL_PARAMS = ("gamma", "degree", "coef0")
 OF_QUERIES = ("query-minmax", "query-zscore")  # scalers that need no numbers
 SCALERS = ("minmax", "zscore", *OF_QUERIES)
@@ -87,7 +88,7 @@ def check_model(state: dict[str, Json], weights: Mapping[str, tuple[str, ...]], 
     params = params_rules(kind)
     if not to_fit and "loss" in params:
         params["loss"] = read_by(_check_loss_to_predict, "the name of a loss")
-    check_object(state["params"], params, "params", optional)
+    check_object(state["params"], params, "params", (*optional, *LATER))
     if state["fit"] is not None or kind != "RankSVM":  # whose partial_fit leaves none
         check_object(state["fit"], _fit_rules(), "fit", optional)
     if state["scaler"] is not None:
@@ -174,6 +175,8 @@ def params_rules(kind: str) -> dict[str, Rule]:
     pairing = {"scheme": scheme, "scope": one_of(SCOPES), "rescaling": one_of(RESCALINGS)}
     pairing |= {"costs": or_null((_are_costs, "a name, numbers, or a square table of two levels or more"))}
     pairing |= {"normalize_pairs": one_of(NORMALIZATIONS), "stopping": one_of(("gap", "gradient"))}
+    ratio: Rule = (lambda value: is_number(value) and 0 <= value <= 1), "a number from 0 to 1"
+    pairing |= {"monotonic_cst": or_null((_are_signs, "1, -1 or 0 per feature or by name")), "l1_ratio": ratio}
     start: Rule = (lambda value: value == "random" or ROWS[0](value)), "'random', or rows of finite numbers"
     share: Rule = (lambda value: is_number(value) and 0 < value < 1), "a number between 0 and 1"
     factorized = {
@@ -244,6 +247,11 @@ def _check_kernel(name: str) -> None:
 def _are_kernel_params(value: Json) -> bool:
     is_right = isinstance(value, dict) and set(value) <= set(KERNEL_PARAMS)
     return is_right and all(one is None or is_number(one) for one in value.values())
+
+
+def _are_signs(value: Json) -> bool:
+    signs = list(value.values()) if isinstance(value, dict) else value
+    return is_list_of(lambda one: is_number(one) and one in (-1, 0, 1), signs)
 
 
 def _are_costs(value: Json) -> bool:

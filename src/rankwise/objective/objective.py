@@ -1,15 +1,17 @@
-"""The objective of a linear ranker: f(w) = ½|w|² + C · risk(X w)."""
+"""The objective of a linear ranker: f(w) = P(w) + C · risk(X w), with the penalty P(w) = ½|w|² or another."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from rankwise.foundation.arrays import Ints
-from rankwise.foundation.devices import AnyFloats, diagonal_of, half_square, inner, length_of
+from rankwise.foundation.devices import AnyFloats, diagonal_of, half_square, length_of
 from rankwise.objective import losses
 from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
+from rankwise.objective.penalties import PLAIN, Penalty
 from rankwise.objective.risks import PairwiseRisk, Risk
 from rankwise.objective.rows import Rows
 from rankwise.objective.sums import Ray, Sum, SumExpansion
@@ -19,14 +21,16 @@ ROUNDING = 4 * float(np.finfo(float).eps)  # relative error of an operation, wit
 
 @dataclass(frozen=True)
 class Objective:
-    """f(w) = ½|w|² + C · sum.
+    """f(w) = P(w) + C · sum.
 
-    order  the original row numbers, if the rows were reordered
+    order    the original row numbers, if the rows were reordered
+    penalty  P: ½|w|² or another of `penalties`
     """
 
     sum: Sum
     C: float
     order: Ints | None = None
+    penalty: Penalty = PLAIN
 
     @property
     def size(self) -> int:
@@ -73,7 +77,7 @@ class Objective:
         return float(sizes @ (sizes - 1.0)) / 2
 
     def at(self, w: AnyFloats) -> "ObjectiveExpansion":
-        return ObjectiveExpansion(w, self.C, self.sum.at(w), self.loss)
+        return ObjectiveExpansion(w, self.C, self.sum.at(w), self.loss, self.penalty)
 
     def times(self, factor: float) -> "Objective":
         """The same objective with C multiplied by `factor`."""
@@ -87,12 +91,11 @@ class Objective:
 
     def sampled(self, n_rows: int, seed: int) -> "Objective":
         """An estimate of f from a random sample of about `n_rows` rows."""
-        return Objective(self.sum.sampled(n_rows, seed), self.C)
+        return Objective(self.sum.sampled(n_rows, seed), self.C, penalty=self.penalty)
 
     def along(self, start: AnyFloats, direction: AnyFloats) -> "ObjectiveRay":
         """f on the ray start + t · direction; X is read once, however many slopes are computed."""
-        at_start, bend = inner(start, direction), inner(direction, direction)
-        return ObjectiveRay(at_start, bend, self.C, self.sum.along(start, direction))
+        return ObjectiveRay(self.penalty.along(start, direction), self.C, self.sum.along(start, direction))
 
 
 @dataclass(frozen=True)
@@ -103,36 +106,52 @@ class ObjectiveExpansion:
     C: float
     sum: SumExpansion
     loss: Loss
+    penalty: Penalty
 
-    @cached_property
-    def value(self) -> float:
+    @property
+    def risk(self) -> float:
+        """C · sum."""
         risk = self.sum.value
         if risk < 0.0:  # losses are not negative, so this is rounding: report a bound on it instead
             risk = ROUNDING * self.sum.terms
-        return 0.5 * inner(self.point, self.point) + self.C * risk
+        return self.C * risk
+
+    @cached_property
+    def value(self) -> float:
+        return self.penalty.value(self.point) + self.risk
 
     @cached_property
     def gradient(self) -> AnyFloats:
-        return self.point + self.C * self.sum.gradient
+        """∇f, or the shortest subgradient if the penalty has corners."""
+        return self.penalty.subgradient(self.point, self.C * self.sum.gradient)
+
+    def towards(self, direction: AnyFloats) -> AnyFloats:
+        """The subgradient whose inner product with a direction is the derivative of f in it."""
+        return self.penalty.towards(self.point, self.C * self.sum.gradient, direction)
+
+    def gap(self, error: float = 0.0) -> float:
+        """A bound on f(w) - min f, if |error of C ∇sum| ≤ error; ½|∇f|² if P(w) = ½|w|², as f is 1-strongly convex."""
+        return self.penalty.gap(self.point, self.C * self.sum.gradient, self.risk, error)
 
     def hessian(self, v: AnyFloats) -> AnyFloats:
-        return v + self.C * self.sum.hessian(v)
+        """That of f apart from corners of the penalty, as are the matrix and its diagonal."""
+        return self.penalty.ridge * v + self.C * self.sum.hessian(v)
 
     def hessian_matrix(self) -> AnyFloats:
         matrix = self.C * self.sum.hessian_matrix()
-        diagonal_of(matrix)[:] += 1.0
+        diagonal_of(matrix)[:] += self.penalty.ridge
         return matrix
 
     def hessian_diagonal(self) -> AnyFloats:
-        return 1.0 + self.C * self.sum.hessian_diagonal()
+        return self.penalty.ridge + self.C * self.sum.hessian_diagonal()
 
     def with_loss(self, loss: Loss) -> "ObjectiveExpansion":
         """The expansion, at the same point, of the objective with another loss; the scores are not sorted again."""
-        return ObjectiveExpansion(self.point, self.C, self.sum.with_loss(loss), loss)
+        return ObjectiveExpansion(self.point, self.C, self.sum.with_loss(loss), loss, self.penalty)
 
     def times(self, factor: float) -> "ObjectiveExpansion":
         """The expansion, at the same point, of the objective with C multiplied by `factor`."""
-        return ObjectiveExpansion(self.point, factor * self.C, self.sum, self.loss)
+        return ObjectiveExpansion(self.point, factor * self.C, self.sum, self.loss, self.penalty)
 
     @cached_property
     def certificate(self) -> "Certificate":
@@ -148,10 +167,9 @@ class Certificate:
     sizes: AnyFloats
 
     def gap(self) -> float:
-        """A bound on f(w) - min f: ½|∇f|², as f is 1-strongly convex, plus an allowance for rounding."""
+        """A bound on f(w) - min f: that of the expansion, plus an allowance for rounding."""
         in_gradient, in_value = self.errors()
-        reach: float = length_of(self.at.gradient) + in_gradient
-        return half_square(reach) + in_value
+        return self.at.gap(in_gradient) + in_value
 
     def errors(self) -> tuple[float, float]:
         """Bounds on the rounding error of ∇f (its norm) and on that of f, from the sizes of their terms."""
@@ -174,17 +192,26 @@ def hinge_slack(smooth: ObjectiveExpansion, value: float) -> float:
 
     The slopes C huber'(u) are dual feasible for the hinge; the value of the dual there is value - slack - ½|∇f_h|².
     """
-    return value - 0.5 * inner(smooth.point, smooth.point) - smooth.C * smooth.sum.moment
+    return value - smooth.penalty.value(smooth.point) - smooth.C * smooth.sum.moment
+
+
+def hinge_gap(smooth: ObjectiveExpansion, value: float, error: float = 0.0) -> float:
+    """A bound on the distance of `value` to the optimum with the hinge; arguments as of `hinge_slack`.
+
+    The conjugate of the hinge is linear, so a share of the slopes has that share of C Σ huber'(u) u, not of the risk.
+    """
+    at, C = smooth.sum, smooth.C
+    young = smooth.penalty.gap(smooth.point, C * at.gradient, C * at.moment, error)
+    return max(hinge_slack(smooth, value), 0.0) + young
 
 
 @dataclass(frozen=True)
 class ObjectiveRay:
     """f(start + t · direction) as a function of t."""
 
-    at_start: float
-    bend: float
+    penalty: Callable[[float], float]  # its slope
     C: float
     ray: Ray
 
     def slope(self, t: float) -> float:
-        return self.at_start + t * self.bend + self.C * float(self.ray.slope(t))
+        return self.penalty(t) + self.C * float(self.ray.slope(t))

@@ -53,3 +53,10 @@ def positive(name: str, value: object) -> float:
     if isinstance(value, int | float | np.number) and 0 < value < float("inf"):
         return float(value)
     raise ValueError(f"{name} must be a positive number, got {value!r}")
+
+
+def share(name: str, value: object) -> float:
+    """`value` as a number from 0 to 1, or one sentence."""
+    if isinstance(value, int | float | np.number) and 0 <= value <= 1:
+        return float(value)
+    raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}")

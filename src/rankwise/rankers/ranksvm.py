@@ -1,7 +1,7 @@
 """The training of RankSVM: its options as a value, from which solver, objective and weights follow."""
 
 import sys
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, TypeAlias
@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from rankwise.foundation.arrays import Floats
+from rankwise.foundation.arrays import Floats, finite
 from rankwise.foundation.compiling import told_of_compiling
 from rankwise.foundation.devices import (
     AnyFloats,
@@ -21,17 +21,20 @@ from rankwise.foundation.devices import (
     namespace,
     on_device_of,
 )
+from rankwise.foundation.names import none_of
 from rankwise.objective import losses
 from rankwise.objective.building import Pairing, build, build_from_pairs, query_weights
 from rankwise.objective.objective import Objective
+from rankwise.objective.penalties import PLAIN, Penalty, make_penalty
 from rankwise.objective.stored import Features
 from rankwise.pairs.costs import Costs
 from rankwise.pairs.queries import Queries, QueryIds, grouped
 from rankwise.pairs.schemes import Scheme
-from rankwise.rankers.checks import naming_nan, positive, whole
+from rankwise.rankers.checks import naming_nan, positive, share, whole
 from rankwise.rankers.fitted import Fitted
 from rankwise.solvers import Callback, Result, Solver, Step, make_solver, name_of, needs_of
 
+Signs: TypeAlias = ArrayLike | dict[str, int]  # 1, -1 or 0 per feature, or by name
 QueryWeights: TypeAlias = Numbers | dict[Hashable, float]  # one per row, or by query id
 
 AUTO = "auto"
@@ -62,6 +65,8 @@ class RankSVMOptions:
     random_state: int | np.random.RandomState | None = None
     device: str | None = None
     stopping: str = "gap"
+    monotonic_cst: Signs | None = None
+    l1_ratio: float = 0.0
 
     def fit(
         self,
@@ -76,6 +81,7 @@ class RankSVMOptions:
     ) -> Fitted:
         """Learn from rows, labels and weights that were checked and `placed`."""
         solver = self.solver_for(X)
+        self.penalty(X.shape[1])  # what is wrong with it is an error before anything is built
         queries = Queries(qid, X.shape[0])
         with told_of_compiling(partial(print, file=sys.stderr) if self.verbose else None):
             objective = self.objective(X, y, queries, sample_weight, query_weight)
@@ -87,13 +93,38 @@ class RankSVMOptions:
         self, solver: Solver, objective: Objective, start: Floats | None = None, callback: Callback | None = None
     ) -> Fitted:
         """Minimise an objective that was built elsewhere."""
+        objective = self.penalised(objective)
         return self._concluded(solver(objective, _fitting(start, objective), self._reporting(callback)), objective)
 
     def solver_for(self, X: Features) -> Solver:
         """The solver for rows of the shape of X; what cannot work is refused here."""
         tol, max_iter = positive("tol", self.tol), None if self.max_iter is None else whole("max_iter", self.max_iter)
         loss, seed = losses.parse(self.loss), self.seed()
-        return make_solver(self.solver, loss, X, tol=tol, max_iter=max_iter, random_state=seed, stopping=self.stopping)
+        return make_solver(
+            self.solver,
+            loss,
+            X,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=seed,
+            stopping=self.stopping,
+            corners=self.has_corners,
+        )
+
+    @property
+    def has_corners(self) -> bool:
+        """Whether the penalty may have corners."""
+        return self.monotonic_cst is not None or bool(self.l1_ratio)
+
+    def penalty(self, n_features: int) -> Penalty:
+        if not self.has_corners:
+            return PLAIN
+        signs = None if self.monotonic_cst is None else signs_of(self.monotonic_cst, n_features)
+        return make_penalty(share("l1_ratio", self.l1_ratio), signs)
+
+    def penalised(self, objective: Objective) -> Objective:
+        """The objective with the penalty of these options."""
+        return replace(objective, penalty=self.penalty(objective.size))
 
     def seed(self) -> int:
         given = self.random_state
@@ -165,6 +196,34 @@ def strength(C: float | str, normalize: str = "sum") -> tuple[float, str]:
     if C != AUTO:
         raise ValueError(f"C must be a positive number or 'auto', got {C!r}")
     return AUTO_STRENGTH, "query" if normalize == "query" else "mean"
+
+
+def named_signs(given: dict[str, int], names: Sequence[str]) -> Floats:
+    """The signs of all features, from those given by name; 0 for all others."""
+    for name in given:
+        if name not in names:
+            raise ValueError(none_of("a name in monotonic_cst", name, names))
+    return checked_signs([given.get(name, 0) for name in names])
+
+
+def signs_of(given: Signs, n_features: int) -> Floats:
+    """One sign per feature; an error if there are not as many."""
+    if isinstance(given, dict):
+        raise ValueError(
+            "monotonic_cst names features, but names are not known here: pass an array with 1, -1 or 0 per feature"
+        )
+    signs = checked_signs(given)
+    if signs.shape != (n_features,):
+        raise ValueError(f"monotonic_cst must hold one number per feature, {n_features}; got shape {signs.shape}")
+    return signs
+
+
+def checked_signs(given: ArrayLike) -> Floats:
+    signs = finite(given, "monotonic_cst")
+    if not np.isin(signs, (-1.0, 0.0, 1.0)).all():
+        wrong = signs[~np.isin(signs, (-1.0, 0.0, 1.0))][0]
+        raise ValueError(f"monotonic_cst must hold 1 (weight ≥ 0), -1 (weight ≤ 0) and 0 (free) only; got {wrong:g}")
+    return signs
 
 
 def _fitting(start: Floats | None, objective: Objective) -> Floats | None:

@@ -11,6 +11,8 @@ from rankwise.objective.stored import Features
 from rankwise.solvers.conjugate import sample_size
 from rankwise.solvers.dual import DualCoordinateAscent, has_dual
 from rankwise.solvers.newton import Newton
+from rankwise.solvers.proximal import ProximalNewton
+from rankwise.solvers.proximal_smoothing import ProximalSmoothing
 from rankwise.solvers.smoothing import Smoothing
 from rankwise.solvers.span import InSpan
 from rankwise.solvers.trust_region import TrustRegion
@@ -24,6 +26,7 @@ MATRICES = 3  # d × d matrices that a factorisation holds at a time
 WORTH_SAMPLING = 8  # a sample pays if there are at least this many times its rows
 FEWER = 1.5  # the span of the rows is an alternative if there are this many times as many features
 MOST_SPANNED = 2e7  # most numbers of a dense copy of X
+FACES = 100  # with corners, the Hessian is formed if that takes as long as at most this many products
 AT_ONCE = 300  # the hinge is solved in the span if finding it takes as long as at most this many products
 
 
@@ -41,16 +44,22 @@ def cheapest(n_rows: int, n_features: int, n_stored: int) -> Newton | TrustRegio
         return TrustRegion(precondition="sampled")
     if products <= FEW:
         return Newton()
-    fits = MATRICES * 8 * n_features**2 <= memory_at_hand() / 2
-    return Newton(inner="cg", precondition="diagonal", patience=int(STEPS * products) if fits else None)
+    patience = int(STEPS * products) if _hessians_fit(n_features) else None
+    return Newton(inner="cg", precondition="diagonal", patience=patience)
+
+
+def _hessians_fit(n_features: int) -> bool:
+    return MATRICES * 8 * n_features**2 <= memory_at_hand() / 2
 
 
 def _hessian_time(n_rows: int, n_features: int) -> float:
     return PER_ROW * n_rows + PER_SQUARE * (n_rows * n_features**2 + n_features**3 / 3)
 
 
-def automatic_name(loss: Loss) -> str:
-    """The solver that "auto" uses if the loss has a corner; "auto" if it has none."""
+def automatic_name(loss: Loss, corners: bool = False) -> str:
+    """The solver that "auto" uses if the loss or the penalty has corners; "auto" if they have none."""
+    if corners:
+        return "proximal-newton" if loss.smooth else "proximal-smoothing"
     if loss.smooth:
         return "auto"
     return "smoothing" if loss.pieces == hinge().pieces else "bundle"
@@ -67,6 +76,19 @@ def automatic(
         return solver
     explicit = Newton(tol, max_iter, stopping=stopping, rescue=rescue)
     return replace(solver, patience=_span_products(X), then=InSpan(explicit, replace(solver, patience=None)))
+
+
+def proximal(X: Features, tol: float, stopping: str = "gap", max_iter: int = ProximalNewton.max_iter) -> ProximalNewton:
+    """Proximal Newton, with the Hessian formed unless that takes too long or too much memory."""
+    n_rows, n_features = int(X.shape[0]), int(X.shape[1])
+    product = PER_VALUE * stored(X) + PER_ROW * n_rows
+    quick = _hessian_time(n_rows, n_features) <= FACES * product
+    return ProximalNewton(tol, max_iter, "cholesky" if quick and _hessians_fit(n_features) else "cg", stopping)
+
+
+def proximal_smoothing(X: Features, tol: float, max_iter: int = ProximalSmoothing.max_iter) -> ProximalSmoothing:
+    """The same for the hinge."""
+    return ProximalSmoothing(tol, max_iter, proximal(X, tol).inner)
 
 
 def smoothing(

@@ -20,7 +20,7 @@ from rankwise.foundation.devices import (
     length_of,
     on_device_of,
 )
-from rankwise.foundation.functions import Certificate, Certified, Expansion, Function, Located, Scalable
+from rankwise.foundation.functions import Certificate, Certified, Cornered, Expansion, Function, Located, Scalable
 from rankwise.foundation.names import one_of
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
@@ -147,7 +147,7 @@ class Journal:
 
     def seems_near(self, current: Expansion, estimate: float) -> bool:
         """Whether the run would end by an estimate alone, without a proof by the gradient."""
-        proven = half_square(length_of(current.gradient))
+        proven = proven_gap(current)
         return (
             self.rule == "gap" and self.near(current.value, SHRINKS * estimate) and not self.near(current.value, proven)
         )
@@ -175,7 +175,7 @@ class Journal:
         if self.rule == "gradient":
             self.converged = norm <= self.tol * self.norm_at_zero
         else:
-            self.converged = self.near(current.value, min(half_square(norm), estimate))
+            self.converged = self.near(current.value, min(proven_gap(current), estimate))
         if stopped and not self.converged:
             self.message = STOPPED
         elif self.stalls and step.iteration - self.progress >= STALLED and not self.converged:
@@ -193,7 +193,7 @@ class Journal:
     def result(self, current: Expansion, message: str = "", hessian: AnyFloats | None = None) -> Result:
         last = self.history[-1]
         gap = self.bounded(current, current.certificate.gap()) if isinstance(current, Certified) else None
-        estimate = min(self.estimate, half_square(last.gradient_norm))
+        estimate = min(self.estimate, proven_gap(current))
         if self.converged:
             message = self._reason(current.value, last.gradient_norm, gap, estimate)
         return Result(
@@ -314,7 +314,18 @@ def decrease(current: Expansion, trial: Expansion) -> float:
     by_values = current.value - trial.value
     if not abs(by_values) <= CLOSE * max(abs(current.value), abs(trial.value)):
         return by_values
-    return -0.5 * inner(current.gradient + trial.gradient, trial.point - current.point)
+    step = trial.point - current.point
+    return -0.5 * inner(gradient_towards(current, step) + gradient_towards(trial, -step), step)
+
+
+def gradient_towards(current: Expansion, direction: AnyFloats) -> AnyFloats:
+    """The gradient; where f has a corner, its slope towards a direction."""
+    return current.towards(direction) if isinstance(current, Cornered) else current.gradient
+
+
+def proven_gap(current: Expansion) -> float:
+    """A bound on f(w) - min f, but for rounding: ½|∇f|², if the expansion has none of its own."""
+    return current.gap() if isinstance(current, Cornered) else half_square(length_of(current.gradient))
 
 
 def went_as_predicted(predicted: float, gained: float) -> bool:

@@ -2,6 +2,7 @@
 
 A solver is anything called with (objective, start, callback) that returns a `Result`. Its attribute `needs` lists what
 it requires of the problem, as keys of `NEEDS`; a solver without that attribute is assumed to need NumPy arrays.
+A true attribute `takes_penalties` says that it minimises objectives with any penalty, not only ½|w|².
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from rankwise.foundation.registry import Registry, can_take
 from rankwise.objective.losses import Loss, hinge
 from rankwise.objective.objective import Objective
 from rankwise.objective.stored import Features, is_stored
-from rankwise.solvers.automatic import automatic, automatic_name, smoothing
+from rankwise.solvers.automatic import automatic, automatic_name, proximal, proximal_smoothing, smoothing
 from rankwise.solvers.base import Callback, Result, Start
 from rankwise.solvers.dual import DualCoordinateAscent, has_dual
 from rankwise.solvers.newton import Newton
@@ -41,6 +42,8 @@ SOLVERS: Registry[Entry] = Registry(
         "trust-region": TrustRegion,
         "trust-region-diagonal": partial(TrustRegion, precondition="diagonal"),
         "trust-region-sampled": partial(TrustRegion, precondition="sampled"),
+        "proximal-newton": proximal,
+        "proximal-smoothing": proximal_smoothing,
         "smoothing": smoothing,
         "sgd": Stochastic,
         "sgd-queries": partial(Stochastic, over="queries"),
@@ -105,20 +108,25 @@ def make_solver(
     max_iter: int | None = None,
     random_state: int = 0,
     stopping: str = "gap",
+    corners: bool = False,
 ) -> Solver:
     """The solver of that name with these options; an object has its own options and is returned as it is.
 
-    An error, before anything is computed, if the solver cannot handle the loss or X.
+    corners  whether the penalty has corners, as one that fixes signs or makes weights 0 has
+
+    An error, before anything is computed, if the solver cannot handle the loss, the penalty or X.
     """
     if isinstance(solver, str):
         name = SOLVERS.spelling(solver)
-        name = automatic_name(loss) if name == "auto" else name
+        name = automatic_name(loss, corners) if name == "auto" else name
         given = {"tol": tol, "random_state": random_state, "stopping": stopping, "loss": loss, "X": X}
         made = _made(name, given | ({} if max_iter is None else {"max_iter": max_iter}))
     elif callable(solver):
         name, made = name_of(solver), solver
     else:
         raise TypeError(f"solver must be a name or be called with (objective, start, callback); got {solver!r}")
+    if corners and not getattr(made, "takes_penalties", False):
+        raise ValueError(f"solver {name!r} takes neither monotonic_cst nor l1_ratio: use 'auto'")
     for need in needs_of(made):
         is_met, complaint = NEEDS[need]
         if not is_met(loss, X):

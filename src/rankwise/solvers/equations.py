@@ -10,6 +10,8 @@ from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import AnyArray, AnyFloats, CupyArray, Tensor, diagonal_of, library_of
 from rankwise.foundation.threads import enough_blas_threads
 
+SMALLEST = 1e-300  # a diagonal may be 0 only where the gradient is 0 too
+
 Solve = Callable[[AnyFloats], AnyFloats]  # v -> matrix⁻¹ v
 
 
@@ -18,14 +20,14 @@ def inverse(matrix: AnyArray) -> Solve:
     return _INVERSES[library_of(matrix)](matrix)
 
 
-def scaled_inverse(matrix: AnyArray) -> Solve:
-    """v -> H⁻¹ v for a Hessian H = I + a positive semidefinite matrix, which is scaled to a diagonal of 1 first.
+def scaled_inverse(matrix: AnyArray, least: float = 1.0) -> Solve:
+    """v -> H⁻¹ v for a Hessian H = `least` I + a positive semidefinite matrix, scaled to a diagonal of 1 first.
 
     The error of the factorisation then depends on how nearly dependent the columns of X are, not on their scales. If
     rounding makes the matrix indefinite, multiples of the identity are added, ten times larger each time.
     """
-    # But for rounding the diagonal is at least 1; in float32 it is a difference of large sums.
-    scale = 1.0 / diagonal_of(matrix).clip(1.0, None) ** 0.5
+    # But for rounding the diagonal is at least that; in float32 it is a difference of large sums.
+    scale = 1.0 / diagonal_of(matrix).clip(max(least, SMALLEST), None) ** 0.5
     if not bool((scale > 0).all()) or not bool((scale < np.inf).all()):
         raise ValueError("the Hessian overflows: scale the features, or use a smaller C")
     scaled = matrix * scale[:, None] * scale

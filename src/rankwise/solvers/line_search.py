@@ -6,7 +6,7 @@ import numpy as np
 
 from rankwise.foundation.devices import AnyFloats, inner, length_of
 from rankwise.foundation.functions import E, Expandable, Ray, Searchable
-from rankwise.solvers.base import decrease, may_overflow
+from rankwise.solvers.base import decrease, gradient_towards, may_overflow
 
 DECREASE = 1e-4  # Armijo's constant
 ENOUGH = 0.25  # a full step is accepted if it gains this share of the slope; with a right model it gains half of it
@@ -21,7 +21,7 @@ def line_search(objective: Expandable[E], current: E, direction: AnyFloats) -> t
     a tenth as long as the best, so that ten times as many are needed. Slopes on the ray take no product with X.
     Returns the new expansion, or None if no step decreases f, and the length of the step.
     """
-    slope = inner(current.gradient, direction)
+    slope = inner(gradient_towards(current, direction), direction)
     if not slope < 0:
         return None, 1.0
     with may_overflow():
