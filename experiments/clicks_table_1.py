@@ -17,7 +17,7 @@ TITLE = "Position bias: how often 95 % intervals hold the truth"
 NEEDS = ()
 DEPTH = 6
 RESAMPLES = 100
-SIMULATIONS = {"swap_bias": 300, "harvested_bias": 200, "em_bias": 200}  # of each setting
+SIMULATIONS = {"swap_bias": 300, "harvested_bias": 100, "em_bias": 60}  # of each setting
 BLOCK = 20  # simulations of a unit
 FIRST_SEED = 1_000  # the seeds of the tests are smaller
 
@@ -33,13 +33,11 @@ class Setting(NamedTuple):
 SETTINGS = {
     "usual": Setting(100, 10_000),
     "eta 2": Setting(100, 10_000, eta=2.0),
-    "few clicks": Setting(100, 2_000),
     "few queries": Setting(20, 5_000),
     "position 6 rarely shown": Setting(100, 10_000, rare=True),
     "ten rankers": Setting(100, 10_000, rankers=10),
     "many queries, few repeats": Setting(1_000, 10_000),
     "the same, eta 2": Setting(1_000, 10_000, eta=2.0),
-    "about two repeats": Setting(2_000, 6_000),
 }
 
 
