@@ -122,18 +122,6 @@ def test_a_position_that_few_queries_show_has_a_wider_interval():
     row = np.arange(240)
     row = row[(row % 2 == 0) | (row < 8)]  # two per query; position 2 in the first four queries
     log = ClickLog.of(row // 2, row, 1 + row % 2, row // 2 % 2, first_position=1)
-    options = {"over": "queries", "confidence": 0.95, "n_resamples": 99, "random_state": 0}
-    numbers = iter(range(1, 100))
-    lower, upper = interval(log, lambda weights: np.array([next(numbers)], dtype=float), **options)
-    np.testing.assert_allclose([lower[0], upper[0]], [2.5, 97.5], rtol=0.01)
-
-
-def test_a_position_that_few_queries_show_has_a_wider_interval():
-    query = np.arange(240) // 2
-    kept = (np.arange(240) % 2 == 0) | (query < 4)  # position 2 in the first four queries
-    log = ClickLog.of(
-        query[kept], np.flatnonzero(kept), 1 + np.flatnonzero(kept) % 2, query[kept] % 2, first_position=1
-    )
     options = {"over": "queries", "confidence": 0.9, "n_resamples": 500, "random_state": 0}
 
     def estimate(weights):  # the same number for both positions
