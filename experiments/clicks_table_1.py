@@ -35,7 +35,6 @@ SETTINGS = {
     "eta 2": Setting(100, 10_000, eta=2.0),
     "few queries": Setting(20, 5_000),
     "position 6 rarely shown": Setting(100, 10_000, rare=True),
-    "ten rankers": Setting(100, 10_000, rankers=10),
     "many queries, few repeats": Setting(1_000, 10_000),
     "the same, eta 2": Setting(1_000, 10_000, eta=2.0),
 }
@@ -101,7 +100,7 @@ def report(found: dict[str, Any]) -> Report:
     caption = (
         f"Share of the intervals of positions 2 to {DEPTH} that hold the truth, at all positions and at the worst one, "
         "and estimate / truth at the last position (median of the simulations). Clicks are synthetic, on "
-        f"`make_ranking`; bootstrap over queries with {RESAMPLES} resamples; three rankers unless said."
+        f"`make_ranking`, with three rankers; bootstrap over queries with {RESAMPLES} resamples."
     )
     why = (
         "no paper has this table. EM fits a relevance of its own to every document, and with few impressions of each "

@@ -103,10 +103,10 @@ def test_intervals_hold_the_truth():
 def test_intervals_hold_the_truth_in_19_of_20_simulations():
     """EM too, because documents are shown about 35 times at each of their positions."""
     n = 100
-    held = np.array([estimates(seed, 10_000, n_queries=100, n_resamples=100) for seed in range(n)])
-    least, most = binom.ppf([1e-3, 0.9999], n, 0.95)  # by chance, one in 1,000 right estimators is below
+    held = np.array([estimates(seed, 10_000, n_queries=100, n_resamples=100) for seed in range(10_000, 10_000 + n)])
+    least = binom.ppf(1e-3, n, 0.95)  # one in 1,000 right intervals holds the truth less often
     assert (held.sum(axis=0) >= least).all(), held.sum(axis=0)  # by estimator and position
-    assert held.sum(axis=0).mean() <= most, held.sum(axis=0)
+    assert (held.mean(axis=(0, 2)) <= 0.985).all(), held.sum(axis=0)  # intervals are not too wide
 
 
 def test_quantiles_leave_out_what_they_say():
