@@ -80,8 +80,9 @@ def report(found: dict[str, Any]) -> Report:
         if (of := [row for row in rows if (row["data"], row["fails"]) == (name, fails)])
     ]
     claim = (
-        "The model says that a click depends on the position and on the document alone. Wrong propensities, users who "
-        "stop and users who trust the top each cost a part of what weighting gains over clicks as they are."
+        "The model says that a click depends on the position and on the document alone. Propensities that fall too "
+        "steeply do the most harm, and rank worse than clicks as they are; those that fall too little keep a part of "
+        "the gain. Where users stop or trust the top, harvested propensities still gain most of it."
     )
     caption = (
         f"{NOTE} About {N_CLICKS:,} clicks, eta {ETA:g}, noise {NOISE:g}; means of {SEEDS} simulations. Propensities "
@@ -90,7 +91,8 @@ def report(found: dict[str, Any]) -> Report:
     )
     why = (
         "no paper has this table. Users who trust the top click on irrelevant documents with the probability "
-        f"{NOISE:g} + {TRUST:g} / position: clicks that weights cannot take back."
+        f"{NOISE:g} + {TRUST:g} / position, about. Harvested propensities then fall more steeply than users' looks, and "
+        "make up for it."
     )
     formats = dict.fromkeys(("naive", "weighted", "judgements"), ".4f") | {"gain": "+.4f", "last propensity": ".3f"}
     return Report(claim, rows, [Table(caption, table, formats)], why)
