@@ -91,8 +91,8 @@ def report(found: dict[str, Any]) -> Report:
     )
     why = (
         "no paper has this table. Users who trust the top click on irrelevant documents with the probability "
-        f"{NOISE:g} + {TRUST:g} / position, about. Harvested propensities then fall more steeply than users' looks, and "
-        "make up for it."
+        f"{NOISE:g} + {TRUST:g} / position, about. Harvested propensities then fall more steeply than users look, "
+        "and make up for it."
     )
     formats = dict.fromkeys(("naive", "weighted", "judgements"), ".4f") | {"gain": "+.4f", "last propensity": ".3f"}
     return Report(claim, rows, [Table(caption, table, formats)], why)
