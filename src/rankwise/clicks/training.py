@@ -38,8 +38,9 @@ def click_data(
     propensities  of the positions, None: 1 at all of them, which is training without correction
     clip          propensities below this count as this, so that no click weighs more than 1 / clip
 
-    Lists without clicks, and lists of one document, tell nothing. The queries of the result are numbered and not those
-    of the log: do not cross-validate over them, because one query of the log occurs in several.
+    Lists without clicks, and lists of one document, tell nothing. The queries of the result are numbered; its `groups`
+    are the queries of the log, so that cross-validation holds out whole queries of the log. Measures of held-out
+    queries are means over clicks with the same weights (self-normalised inverse propensity scoring).
     """
     if not 0 < clip <= 1:
         raise ValueError(f"clip must be above 0 and at most 1; got {clip!r}")
@@ -59,6 +60,7 @@ def click_data(
         names=data.names,
         docid=data.docid,
         weight=np.where(is_clicked, weight[problem], 1.0),
+        groups=log.queries[log.query_of_row[rows]],
     )
 
 

@@ -97,6 +97,15 @@ def documents(X: Data, y: Column = None, qid: Ids = None, sample_weight: Column 
     return Documents(features, given["y"], given["qid"], given["sample_weight"])
 
 
+def groups_of(X: Data, groups: Ids) -> QueryIds | None:
+    """The argument `groups` of `fit`, or the groups that a RankingData or rows on disk have."""
+    if isinstance(groups, str):
+        raise ValueError(f"groups is the name {groups!r}: give an array with one id per row, and leave it out of X")
+    if groups is None and isinstance(X, RankingData | ChunkedData):
+        return X.groups
+    return groups
+
+
 def without_column(X: Data, argument: str, name: str) -> tuple[Data, Array]:
     """A frame without the column that an argument names, and the values of that column."""
     names = frame_columns(X) or []
