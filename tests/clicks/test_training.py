@@ -1,5 +1,6 @@
 """Training data from clicks: the objective is that of the listed pairs, and it corrects the bias of positions."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -67,7 +68,11 @@ def problem(ranking, simulated):
     ranking = replace(ranking, X=np.round(8 * ranking.X) / 8)
     pairs = listed(log, ranking, propensities, 0.3)
     data = click_data(log, ranking, propensities, clip=0.3)
-    assert len(data) < log.click.sum() * 5  # equal problems became one
+    lists = [slice(*ends) for ends in itertools.pairwise(log.starts)]
+    clicked = [
+        (query, one, row) for query, one in zip(log.query, lists, strict=True) for row in log.doc[one][log.click[one]]
+    ]
+    assert data.n_queries == len({(query, frozenset(log.doc[one]), row) for query, one, row in clicked}) < len(clicked)
     assert max(np.bincount(log.list_of_row, log.click)) > 1  # lists with several clicks
     return ranking.X, data, pairs[:, :2].astype(int), pairs[:, 2]
 

@@ -16,8 +16,6 @@ document are a run of the whole list, so that counts and sums of scores in it su
 would do with one level.
 """
 
-from itertools import pairwise
-
 import numpy as np
 
 from rankwise.clicks.cells import sums
@@ -65,19 +63,23 @@ def click_data(
 
 
 def _different(log: ClickLog, clicked: Ints, weights: Floats) -> tuple[Ints, Floats]:
-    """One click for each different problem, and the sum of the weights of all that are the same."""
-    of_row = log.list_of_row
-    sorted_docs = log.doc[np.lexsort((log.doc, of_row))]
-    numbers: dict[tuple[int, bytes], int] = {}  # by query and documents
-    problem = np.array(
-        [
-            numbers.setdefault((query, sorted_docs[start:end].tobytes()), len(numbers))
-            for query, (start, end) in zip(log.query.tolist(), pairwise(log.starts.tolist()), strict=True)
-        ]
-    )
-    key = problem[of_row[clicked]] * len(log.docs) + log.doc[clicked]
-    _, first, code = np.unique(key, return_index=True, return_inverse=True)
-    return clicked[first], sums(code, weights, first.size)
+    """One click for each different problem, the first in the log, and the sum of the weights of all that are the same.
+
+    Sets of documents are compared by sums of random numbers of 128 bits, one per document: sets that differ have equal
+    sums with a probability of 2^-128, and nothing is sorted within lists.
+    """
+    lists = log.list_of_row[clicked]
+    marks = np.random.default_rng(0).integers(0, 2**64, (2, len(log.docs)), dtype=np.uint64)
+    running = np.zeros((2, len(log) + 1), np.uint64)
+    np.cumsum(marks[:, log.doc], axis=1, out=running[:, 1:])  # modulo 2^64
+    sums_of_lists = running[:, log.starts[lists + 1]] - running[:, log.starts[lists]]
+    keys = np.stack([*sums_of_lists, log.query[lists].astype(np.uint64), log.doc[clicked].astype(np.uint64)])
+    order = np.lexsort(keys)
+    is_new = np.append(True, (np.diff(keys[:, order]) != 0).any(axis=0))
+    first = order[is_new]  # the sort is stable
+    problem = np.empty(clicked.size, np.int64)
+    problem[order] = np.argsort(np.argsort(first))[np.cumsum(is_new) - 1]
+    return clicked[np.sort(first)], sums(problem, weights, first.size)
 
 
 def _rows_of_lists(log: ClickLog, lists: Ints) -> tuple[Ints, Ints]:
