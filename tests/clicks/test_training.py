@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from rankwise import RankRLS, RankSVM, losses, make_ranking, open_chunks, write_chunks
-from rankwise.clicks import ClickLog, Propensities, click_data, simulate_clicks
+from rankwise.clicks import ClickLog, Propensities, click_data, shared_click_data, simulate_clicks
 from rankwise.foundation.devices import library_of, on_device_of, to_host
 from rankwise.objective.building import build
 
@@ -19,7 +19,7 @@ LOSSES = {  # by name, its formula of the margin
     "huber:0.5": lambda margin: np.where(margin > 0.5, np.maximum(0, 1 - margin) ** 2, 0.75 - margin),
     "logistic": lambda margin: losses.logistic()(margin),  # its pieces; test_losses.py has their error
 }
-ENGINES = ("dense", "dense-float32", "csr", "csr-float32", "chunks", "torch", "torch-float32", "torchcsr")
+ENGINES = ("dense", "dense-float32", "csr", "csr-float32", "chunks", "shared", "torch", "torch-float32", "torchcsr")
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +49,11 @@ def listed(log, data, propensities, clip):
     return np.array(pairs)
 
 
-def stored(data, engine, folder):
+def stored(shared, engine, folder):
     """The rows of the data as an engine holds them."""
+    if engine == "shared":
+        return shared
+    data = shared.read()
     if engine == "chunks":
         write_chunks(folder / "some.chunks", data, chunk_bytes=2000)
         return open_chunks(folder / "some.chunks")
@@ -67,12 +70,16 @@ def problem(ranking, simulated):
     log, _, propensities = simulated
     ranking = replace(ranking, X=np.round(8 * ranking.X) / 8)
     pairs = listed(log, ranking, propensities, 0.3)
-    data = click_data(log, ranking, propensities, clip=0.3)
+    data = shared_click_data(log, ranking, propensities, clip=0.3)
     lists = [slice(*ends) for ends in itertools.pairwise(log.starts)]
     clicked = [
         (query, one, row) for query, one in zip(log.query, lists, strict=True) for row in log.doc[one][log.click[one]]
     ]
-    assert data.n_queries == len({(query, frozenset(log.doc[one]), row) for query, one, row in clicked}) < len(clicked)
+    assert (
+        data.read().n_queries
+        == len({(query, frozenset(log.doc[one]), row) for query, one, row in clicked})
+        < len(clicked)
+    )
     assert max(np.bincount(log.list_of_row, log.click)) > 1  # lists with several clicks
     return ranking.X, data, pairs[:, :2].astype(int), pairs[:, 2]
 
@@ -91,11 +98,11 @@ def test_every_engine_has_the_objective_of_the_listed_pairs(problem, engine, los
         assert float(objective.at(point).value) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("engine", ["dense", "csr-float32", "chunks", "torch"])
+@pytest.mark.parametrize("engine", ["dense", "csr-float32", "chunks", "shared", "torch"])
 def test_the_optimum_is_that_of_the_listed_pairs(problem, engine, tmp_path):
     X, data, pairs, weights = problem
     rows = stored(data, engine, tmp_path)
-    given = (rows,) if engine == "chunks" else (rows, data.y, data.qid, data.weight)
+    given = (rows,) if engine in ("chunks", "shared") else (rows, data.y, data.qid, data.weight)
     smooth, hinge = ("squared_hinge", 1e-9), ("hinge", 1e-5)  # |w - w*|² <= 2 f(w) - 2 f(w*)
     for loss, apart in (smooth,) if engine == "torch" else (smooth, hinge):  # the hinge takes seconds there
         options = {"C": 0.01, "loss": loss, "tol": 1e-12}

@@ -26,7 +26,7 @@ from rankwise import (
     write_chunks,
     write_data,
 )
-from rankwise.clicks import click_data, simulate_clicks
+from rankwise.clicks import click_data, shared_click_data, simulate_clicks
 from rankwise.model_selection import cross_validate
 from rankwise.model_selection.splits import splits_of
 
@@ -58,7 +58,8 @@ def clicks():
                 others = [shown[one] for one in rows if one != row]
                 weight = 1 / propensities.values[log.position[row] - 1]
                 listed.append((int(log.queries[log.query[i]]), shown[row], others, weight))
-    return SimpleNamespace(X=ranking.X, data=click_data(log, ranking, propensities), listed=listed)
+    shared = shared_click_data(log, ranking, propensities)
+    return SimpleNamespace(X=ranking.X, data=click_data(log, ranking, propensities), shared=shared, listed=listed)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,7 @@ def by_hand(clicks):
     return values
 
 
-@pytest.mark.parametrize("form", ["dense", "sparse", "npz", "chunks", "torch"])
+@pytest.mark.parametrize("form", ["dense", "sparse", "npz", "chunks", "shared", "torch"])
 def test_c_is_chosen_on_whole_queries_of_the_log(clicks, by_hand, form, tmp_path, monkeypatch):
     monkeypatch.setattr("rankwise.estimators.ranksvm_path.SELECTION_TOL", 1e-9)
     data, ranker = clicks.data, RankSVM(tol=1e-9)
@@ -91,6 +92,8 @@ def test_c_is_chosen_on_whole_queries_of_the_log(clicks, by_hand, form, tmp_path
         shuffled = data.select(np.random.default_rng(0).permutation(len(data)))
         write_chunks(tmp_path / "some.chunks", shuffled, chunk_bytes=2000)
         data = open_chunks(tmp_path / "some.chunks")
+    elif form == "shared":
+        data = clicks.shared
     elif form == "torch":
         pytest.importorskip("torch")
         ranker = RankSVM(tol=1e-9, device="torch:cpu")

@@ -9,11 +9,8 @@ know of clicks, and pairs are never enumerated.
 Clicks on the same document among the same documents are the same problem wherever they were made, so they become one,
 with the sum of their weights. This is exact, and data grow with the number of different problems, not of clicks.
 
-What remains is that a list with m documents clicked is copied m times. To share its rows, the sums over pairs would
-need a graph in which every two documents of a list are a pair in both directions and (i, j) weighs ω_i, 0 for documents
-that were not clicked. Labels cannot express it, because both directions occur; but in score order the partners of a
-document are a run of the whole list, so that counts and sums of scores in it suffice, and the two sweeps of `pairs`
-would do with one level.
+What remains is that a document occurs in several problems, and a list with m documents clicked m times.
+`shared_click_data` stores its features once.
 """
 
 import numpy as np
@@ -21,7 +18,8 @@ import numpy as np
 from rankwise.clicks.cells import sums
 from rankwise.clicks.log import ClickLog
 from rankwise.clicks.propensities import Propensities
-from rankwise.data.records import RankingData
+from rankwise.data.records import RankingData, check_finite
+from rankwise.data.repeated import SharedData
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.pairs.queries import one_type
 
@@ -40,6 +38,16 @@ def click_data(
     are the queries of the log, so that cross-validation holds out whole queries of the log. Measures of held-out
     queries are means over clicks with the same weights (self-normalised inverse propensity scoring).
     """
+    return shared_click_data(log, features, propensities, clip=clip).read()
+
+
+def shared_click_data(
+    log: ClickLog, features: RankingData, propensities: Propensities | None, *, clip: float = 0.01
+) -> SharedData:
+    """The same, with the features of a document stored once for all problems in which it occurs.
+
+    RankSVM, RankSVMCV, RankRLS and `cross_validate` take such data, and compute with each document's features once.
+    """
     if not 0 < clip <= 1:
         raise ValueError(f"clip must be above 0 and at most 1; got {clip!r}")
     clicked = np.flatnonzero(log.click & (log.sizes > 1)[log.list_of_row])
@@ -49,21 +57,25 @@ def click_data(
     clicks, weight = _different(log, clicked, 1 / np.maximum(chance, clip))
     rows, problem = _rows_of_lists(log, log.list_of_row[clicks])
     is_clicked = rows == clicks[problem]
-    data = features.select(_rows_of_features(log, rows, features))
-    return RankingData(
-        X=data.X,
+    known = _rows_of_features(log, rows, features)
+    used, place = np.unique(known, return_inverse=True)
+    shown = features.select(used)
+    check_finite(shown)
+    return SharedData(
+        X=shown.X,
+        rows=place,
         y=is_clicked.astype(np.float64),
         qid=problem,
-        first_index=data.first_index,
-        names=data.names,
-        docid=data.docid,
+        first_index=features.first_index,
+        names=features.names,
+        docid=None if shown.docid is None else shown.docid[place],
         weight=np.where(is_clicked, weight[problem], 1.0),
         groups=log.queries[log.query_of_row[rows]],
     )
 
 
 def _different(log: ClickLog, clicked: Ints, weights: Floats) -> tuple[Ints, Floats]:
-    """One click for each different problem, the first in the log, and the sum of the weights of all that are the same.
+    """One click for each different problem, by query, and the sum of the weights of all that are the same.
 
     Sets of documents are compared by sums of random numbers of 128 bits, one per document: sets that differ have equal
     sums with a probability of 2^-128, and nothing is sorted within lists.
@@ -77,9 +89,12 @@ def _different(log: ClickLog, clicked: Ints, weights: Floats) -> tuple[Ints, Flo
     order = np.lexsort(keys)
     is_new = np.append(True, (np.diff(keys[:, order]) != 0).any(axis=0))
     first = order[is_new]  # the sort is stable
+    by_query = np.lexsort((first, log.query[lists[first]]))
+    place = np.empty(first.size, np.int64)
+    place[by_query] = np.arange(first.size)
     problem = np.empty(clicked.size, np.int64)
-    problem[order] = np.argsort(np.argsort(first))[np.cumsum(is_new) - 1]
-    return clicked[np.sort(first)], sums(problem, weights, first.size)
+    problem[order] = place[np.cumsum(is_new) - 1]
+    return clicked[first[by_query]], sums(problem, weights, first.size)
 
 
 def _rows_of_lists(log: ClickLog, lists: Ints) -> tuple[Ints, Ints]:

@@ -6,9 +6,8 @@ from typing import Self
 
 import numpy as np
 
-from rankwise.data.chunks import ChunkedData
 from rankwise.estimators.cross_validated import CrossValidated, mean_weights
-from rankwise.estimators.inputs import Column, Data, Ids, groups_of, keep_columns
+from rankwise.estimators.inputs import Column, Data, Elsewhere, Ids, groups_of, keep_columns
 from rankwise.estimators.inputs import documents as documents_of
 from rankwise.estimators.on_device import bring_back
 from rankwise.estimators.ranksvm import RankSVM
@@ -142,7 +141,7 @@ class RankSVMCV(CrossValidated):
         best = self._choose(self.Cs_, table.values)
         self.C_ = float(self.Cs_[best])
         final = self._final(template, mean_weights(table, best))
-        if isinstance(X, ChunkedData):
+        if isinstance(X, Elsewhere):
             final.fit(X, sample_weight=sample_weight)
         else:
             final.fit(*documents)

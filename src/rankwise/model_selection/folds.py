@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from sklearn.base import clone
 
+from rankwise.data.repeated import RepeatedRows
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import AnyArray, HostMatrix, is_device_array, is_sparse, library_of, some_rows, to_host
 from rankwise.foundation.threads import thread_count
@@ -167,6 +168,8 @@ class SomeRows:
 
 
 def _select(x: Features, rows: Ints) -> Features:
+    if isinstance(x, RepeatedRows):
+        return x[rows]
     if isinstance(x, Source):
         return SomeRows(x, rows)
     if is_device_array(x):

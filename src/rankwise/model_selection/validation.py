@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from rankwise.data.frame import from_frame
 from rankwise.data.records import RankingData
+from rankwise.data.repeated import RepeatedRows, SharedData
 from rankwise.foundation.arrays import Array, Floats, Ints, finite
 from rankwise.foundation.devices import HostMatrix, SparseMatrix
 from rankwise.foundation.strict_json import Json
@@ -109,7 +110,7 @@ class CrossValidation(Tabular):
 
 def cross_validate(
     estimator: Estimator,
-    X: ArrayLike | SparseMatrix | RankingData,
+    X: ArrayLike | SparseMatrix | RankingData | SharedData,
     y: ArrayLike | str | None = None,
     qid: ArrayLike | str | None = None,
     *,
@@ -159,7 +160,7 @@ def _some(column: Array | None, rows: Ints) -> Array | None:
 class _Given(NamedTuple):
     """The data to cross-validate on."""
 
-    X: ArrayLike | SparseMatrix
+    X: ArrayLike | SparseMatrix | RepeatedRows
     y: ArrayLike
     qid: ArrayLike | None
     weight: ArrayLike | None
@@ -167,7 +168,7 @@ class _Given(NamedTuple):
 
 
 def _arrays(
-    X: ArrayLike | SparseMatrix | RankingData,
+    X: ArrayLike | SparseMatrix | RankingData | SharedData,
     y: ArrayLike | str | None,
     qid: ArrayLike | str | None,
     weight: ArrayLike | None,
@@ -178,19 +179,19 @@ def _arrays(
         data = from_frame(X, label=y, qid=qid if isinstance(qid, str) else None)
         weight = data.weight if weight is None else weight
         return _Given(data.X, data.y, data.qid if isinstance(qid, str) else qid, weight, groups)
-    if isinstance(X, RankingData) and y is None and qid is None:
+    if isinstance(X, RankingData | SharedData) and y is None and qid is None:
         weight, groups = X.weight if weight is None else weight, X.groups if groups is None else groups
-        return _Given(X.X, X.y, X.qid, weight, groups)
-    if y is None or isinstance(X, RankingData) or isinstance(qid, str):
+        return _Given(X.X if isinstance(X, RankingData) else X, X.y, X.qid, weight, groups)
+    if y is None or isinstance(X, RankingData | SharedData) or isinstance(qid, str):
         raise ValueError("give X with y and qid, a RankingData alone, or a frame with y and qid as names of columns")
     return _Given(X, y, qid, weight, groups)
 
 
 def rows_of(X: ArrayLike | SparseMatrix) -> HostMatrix:
-    """X in a form in which X[rows] selects rows: a NumPy array or a CSR matrix."""
+    """X in a form in which X[rows] selects rows: a NumPy array, a CSR matrix or repeated rows."""
     if hasattr(X, "tocsr"):
         return X.tocsr()
-    return X if isinstance(X, np.ndarray) else np.asarray(X)
+    return X if isinstance(X, np.ndarray | RepeatedRows) else np.asarray(X)
 
 
 def fit(
