@@ -84,6 +84,8 @@ def test_rankers_learn_what_they_learn_from_copied_rows(form):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-6 * np.abs(other).max())
     assert ranker.feature_names_in_.tolist() == copied.names
     np.testing.assert_allclose(ranker.predict(shared), ranker.predict(copied), rtol=1e-12)
+    assert ranker.score(shared) == ranker.score(copied)
+    assert str(ranker.explain(shared, query=3)) == str(ranker.explain(copied, query=3))
     searches = [RankSVMCV([0.01, 0.1], 3, "mrr").fit(data).cv_values_ for data in (shared, copied)]
     np.testing.assert_allclose(*searches, rtol=1e-12)
     measured = [cross_validate(RankSVM(), data, cv=3, measures="mrr").by_fold("mrr") for data in (shared, copied)]

@@ -20,7 +20,7 @@ from rankwise.data.columns import ModelColumns, for_model
 from rankwise.data.records import COMMENT, DOCUMENT, WEIGHT, RankingData
 from rankwise.data.repeated import SharedData
 from rankwise.foundation.arrays import Array
-from rankwise.foundation.devices import AnyFloats, Numbers, SparseMatrix
+from rankwise.foundation.devices import AnyFloats, Numbers, SparseMatrix, is_device_array, to_host
 from rankwise.foundation.names import QUERY_IDS, by_number, feature_names
 from rankwise.objective.stored import Features, Source
 from rankwise.pairs.queries import QueryIds
@@ -28,7 +28,7 @@ from rankwise.pairs.queries import QueryIds
 if TYPE_CHECKING:
     from pandas import DataFrame  # in annotations also a frame of Polars or Arrow
 
-Elsewhere: TypeAlias = ChunkedData | SharedData  # ranking data without X in memory, row by row
+Elsewhere: TypeAlias = ChunkedData | SharedData  # ranking data whose X is not in memory row by row
 Data: TypeAlias = "Numbers | SparseMatrix | Source | RankingData | DataFrame"  # what X may be
 Column: TypeAlias = Numbers | str | None  # y and sample_weight: numbers, or the name of a column of a frame
 Ids: TypeAlias = QueryIds | str | None  # qid and document ids: of any type, or the name of a column of a frame
@@ -105,7 +105,7 @@ def groups_of(X: Data, groups: Ids) -> QueryIds | None:
         raise ValueError(f"groups is the name {groups!r}: give an array with one id per row, and leave it out of X")
     if groups is None and isinstance(X, RankingData | Elsewhere):
         return X.groups
-    return groups
+    return to_host(groups) if is_device_array(groups) else groups
 
 
 def without_column(X: Data, argument: str, name: str) -> tuple[Data, Array]:

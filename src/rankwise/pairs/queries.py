@@ -63,7 +63,7 @@ def grouped(queries: QueryIds | Queries | None, n_rows: int) -> Queries:
 
 def group_of_each(queries: Queries, groups: QueryIds) -> Array:
     """The group of each query, from one per row; an error if a query has rows of several groups."""
-    given = Queries(groups, queries.codes.size)
+    given = Queries(one_column(groups, queries.codes.size, "groups"), queries.codes.size)
     first = queries.starts[:-1] if queries.rows is None else queries.rows[queries.starts[:-1]]
     codes = given.codes[first]
     other = given.codes != codes[queries.codes]
