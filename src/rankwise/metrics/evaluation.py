@@ -174,7 +174,7 @@ def measured(
 
 
 def query_weights(labels: Floats, sample_weight: object, queries: Queries) -> Floats:
-    """The weight of each query in a mean: the mean weight of those of its documents that have not its lowest label.
+    """The weight of each query in a mean: the mean weight of its documents with more than its lowest label.
 
     So a click that weighs 1 / propensity is a query of that weight, however many documents were not clicked. If all
     labels of a query are equal, it is the mean over all of its documents.
