@@ -44,9 +44,7 @@ class Ranker(ScoringRanker):
         warn_of_query_ids(given.X, given.qid)
         if isinstance(given.X, Source) and self.takes_disk:
             if getattr(self, "device", None) is not None:
-                raise ValueError(
-                    "rows on disk and shared rows are processed on the CPU: leave device out, or give data.read()"
-                )
+                raise ValueError("rows on disk are processed on the CPU: leave device out, or give data.read()")
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = given.X.shape[1]
             check_room_for_weights(self.n_features_in_)
