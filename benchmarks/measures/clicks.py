@@ -14,18 +14,15 @@ CLICKS, QUERIES, DOCUMENTS, FEATURES, RANKERS = 1_000_000, 5_000, 40, 20, 50
 
 def click_training(folder: str, quick: bool) -> Iterator[dict[str, Any]]:
     from rankwise import RankSVM
-    from rankwise.clicks import click_data
+    from rankwise.clicks import click_data, shared_click_data
 
     shrink = 100 if quick else 1
-    log, features, propensities = _log(CLICKS // shrink, QUERIES // shrink)
-    RankSVM().fit(features)  # imports and kernels
-    training = click_data(log, features, propensities)
-    note = f"{log.n_lists:,} lists, {int(log.click.sum()):,} clicks, {training.n_queries:,} different problems"
-    repeats = 1 if quick else 3
-    yield row("training data from clicks", OURS, repeated(lambda: click_data(log, features, propensities), repeats))
-    yield row("fit to training data from clicks", OURS, repeated(lambda: RankSVM().fit(training), repeats))
-    whole = repeated(lambda: RankSVM().fit(click_data(log, features, propensities)), repeats)
-    yield row("from clicks to model", OURS, whole, note=note)
+    few, (log, features, propensities) = _log(1_000, 50), _log(CLICKS // shrink, QUERIES // shrink)
+    note = f"{log.n_lists:,} lists, {int(log.click.sum()):,} clicks"
+    for what, make in (("from clicks to model", shared_click_data), ("the same with copied features", click_data)):
+        RankSVM().fit(make(*few))  # imports and kernels
+        timed = repeated(lambda make=make: RankSVM().fit(make(log, features, propensities)), 1 if quick else 3)
+        yield row(what, OURS, timed, note=note)
 
 
 def _log(n_clicks: int, n_queries: int) -> tuple[Any, Any, Any]:
