@@ -112,13 +112,18 @@ def _claim(means: list[dict[str, Any]]) -> str:
         if curve and unbiased:
             naive, weighted, _, skyline, _ = (curve[-1][method] for method in METHODS)
             best = unbiased[0][CLICKED[0]]
-            shares = [f"{min(1.0, (weighted - naive) / (end - naive)):.0%}" for end in (skyline, best)]
+            shares = [_closed(naive, weighted, end) for end in (skyline, best)]
             text += (
                 f" On {name}, with {curve[-1]['n_clicks']:,} clicks, naive has {naive:.4f}, weighted {weighted:.4f}, "
                 f"judgements {skyline:.4f}: weights close {shares[0]} of the distance to the judgements, and "
                 f"{shares[1]} of that to clicks without position bias (eta 0: {best:.4f})."
             )
     return text
+
+
+def _closed(naive: float, weighted: float, end: float) -> str:
+    """The share of the distance from naive to the end that weights close."""
+    return "all" if weighted >= end else "none" if weighted <= naive else f"{(weighted - naive) / (end - naive):.0%}"
 
 
 def _is_curve(row: dict[str, Any]) -> bool:
