@@ -14,12 +14,14 @@ from rankwise.estimators.inputs import (
     curable,
     documents,
     keep_columns,
+    known_columns,
     rows_to_score,
     warn_of_query_ids,
 )
 from rankwise.estimators.scoring import ScoringRanker, identified
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.names import key
+from rankwise.model_selection.signs import with_signs_by_place
 from rankwise.objective.stored import is_stored
 from rankwise.preprocessing import make_scaler
 
@@ -52,10 +54,11 @@ class ScaledRanker(ScoringRanker):
         with curable(X):
             scaled = self.scaler_.fit_transform(X, qid=qid)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}  # not every ranker has them
-        self.ranker_ = self._next_ranker().fit(scaled, y, qid, **weights)
         if columns is not None:
             self.first_index_ = columns.first_index
             keep_columns(self.scaler_, columns)
+        ranker = with_signs_by_place(self._next_ranker(), known_columns(self.scaler_))
+        self.ranker_ = ranker.fit(scaled, y, qid, **weights)
         return self
 
     def _next_ranker(self) -> BaseEstimator:

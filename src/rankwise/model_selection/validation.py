@@ -11,6 +11,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import get_routing_for_object
 
+from rankwise.data.columns import ModelColumns
 from rankwise.data.frame import from_frame
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array, Floats, finite
@@ -21,6 +22,7 @@ from rankwise.foundation.threads import share, thread_count
 from rankwise.metrics import Evaluation, Measure, OfQuery, default_measure, evaluate, parse_all
 from rankwise.metrics.evaluation import Measures
 from rankwise.model_selection.choice import means_and_errors
+from rankwise.model_selection.signs import with_signs_by_place
 from rankwise.model_selection.splits import Folds, Split, splits_of
 from rankwise.objective.stored import Features
 from rankwise.pairs.queries import Queries
@@ -125,7 +127,8 @@ def cross_validate(
     measures   None: the `default_measure` of y
     n_jobs     folds in parallel, by threads; a ranker has its own threads as well
     """
-    X, y, qid = _arrays(X, y, qid)
+    X, y, qid, columns = _arrays(X, y, qid)
+    estimator = with_signs_by_place(estimator, columns)
     rows, labels = rows_of(X), finite(y, "y")
     chosen = parse_all(default_measure(labels) if measures is None else measures)
     ids = None if qid is None else np.asarray(qid)
@@ -145,16 +148,17 @@ def cross_validate(
 
 def _arrays(
     X: ArrayLike | SparseMatrix | RankingData, y: ArrayLike | str | None, qid: ArrayLike | str | None
-) -> tuple[ArrayLike | SparseMatrix, ArrayLike, ArrayLike | None]:
-    """Rows, labels and query ids, out of a RankingData or a frame if they are there."""
+) -> tuple[ArrayLike | SparseMatrix, ArrayLike, ArrayLike | None, ModelColumns | None]:
+    """Rows, labels and query ids, out of a RankingData or a frame if they are there, and its columns."""
     if isinstance(y, str):
         data = from_frame(X, label=y, qid=qid if isinstance(qid, str) else None)
-        return data.X, data.y, data.qid if isinstance(qid, str) else qid
+        return data.X, data.y, data.qid if isinstance(qid, str) else qid, ModelColumns.of_data(data)
     if isinstance(X, RankingData) and y is None and qid is None:
-        return X.X, X.y, X.qid
+        return X.X, X.y, X.qid, ModelColumns.of_data(X)
     if y is None or isinstance(X, RankingData) or isinstance(qid, str):
         raise ValueError("give X with y and qid, a RankingData alone, or a frame with y and qid as names of columns")
-    return X, y, qid
+    names = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
+    return X, y, qid, None if names is None else ModelColumns(len(names), names=names)
 
 
 def rows_of(X: ArrayLike | SparseMatrix) -> HostMatrix:
