@@ -97,6 +97,8 @@ def test_every_engine_takes_penalties(engine, tmp_path):
     np.testing.assert_allclose(model.cv_values_, expected.cv_values_, atol=1e-3)
     assert (model.C_, model.l1_ratio_) == (expected.C_, expected.l1_ratio_)
     np.testing.assert_allclose(to_host(model.coef_), expected.coef_, rtol=1e-6, atol=1e-9)
+    if engine is cluster:
+        assert model.to_local().l1_ratio_ == expected.l1_ratio_
 
 
 def folds_of(ranker, parameter):
