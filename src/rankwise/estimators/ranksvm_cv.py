@@ -78,7 +78,8 @@ class RankSVMCV(CrossValidated):
     cv_values_ : ndarray of shape (n_folds, n_Cs) or (n_folds, n_l1_ratios, n_Cs)
         NaN for each C that was skipped, and for a fold in which no query counts.
     cv_results_ : dict of arrays
-        The same under GridSearchCV's names: ready for a data frame, one row per model.
+        The same under GridSearchCV's names: ready for a data frame, one row per model. `mean_features_kept` is the
+        number of weights other than 0, averaged over the folds.
     n_queries_, n_iter_, result_, n_features_in_, feature_names_in_ : as of RankSVM
 
     Examples
@@ -190,6 +191,7 @@ class RankSVMCV(CrossValidated):
         self.C_, self.l1_ratio_ = float(self.Cs_[best]), float(self.l1_ratios_[place])
         if len(tables) > 1:
             self._keep_all(np.stack([table.values for table in tables], axis=1))
+        self.cv_results_["mean_features_kept"] = np.concatenate([table.features_kept() for table in tables])
         final: RankSVM = candidates[place].set_params(C=self.C_, n_jobs=self.n_jobs, warm_start=True)
         final.coef_ = mean_weights(tables[place], best)
         return final

@@ -125,8 +125,11 @@ class RankSVMOptions:
     def penalty(self, n_features: int) -> Penalty:
         if not self.has_corners:
             return PLAIN
-        signs = None if self.monotonic_cst is None else signs_by_place(self.monotonic_cst, n_features)
-        return make_penalty(self.l1_ratio, signs)
+        return make_penalty(self.l1_ratio, self.signs(n_features))
+
+    def signs(self, n_features: int) -> Floats | None:
+        """1, -1 or 0 per feature; None if all weights are free."""
+        return None if self.monotonic_cst is None else signs_by_place(self.monotonic_cst, n_features)
 
     def penalised(self, objective: Objective) -> Objective:
         """The objective with the penalty of these options."""
