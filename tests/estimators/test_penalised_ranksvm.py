@@ -1,8 +1,10 @@
 """RankSVM with signs and with few features."""
 
 import re
+from types import MappingProxyType
 
 import numpy as np
+import pandas
 import pytest
 import sklearn
 from scipy.sparse import csr_array
@@ -73,6 +75,7 @@ def test_a_path_over_C_has_the_penalty():
         ({"monotonic_cst": {"prise": 1}}, "monotonic_cst: no column 'prise' in the data: did you mean 'price'?"),
         ({"monotonic_cst": {"price": "up"}}, "monotonic_cst['price'] must be 1 (weight ≥ 0), -1"),
         ({"monotonic_cst": {"price": 2}}, "got 2"),
+        ({"monotonic_cst": {"price": True}}, "got True"),  # which a model file would not take
         ({"l1_ratio": None}, "l1_ratio must be a number from 0 to 1, got None"),
         (
             {"l1_ratio": 0.5, "loss": "hinge", "solver": "proximal-newton"},
@@ -155,6 +158,26 @@ def test_a_saved_model_has_its_penalty(signs, tmp_path):
     again = rankwise.load_model(tmp_path / "model.json")
     assert (again.monotonic_cst, again.l1_ratio) == (signs, 0.25)
     np.testing.assert_array_equal(again.coef_, ranker.coef_)
+
+
+@pytest.mark.parametrize(
+    "signs",
+    [
+        {NAMES[0]: np.int64(1)},
+        MappingProxyType({NAMES[0]: 1.0}),
+        (np.float32(1), *[0] * (DATA.n_features - 1)),
+        pandas.Series([1, *[0] * (DATA.n_features - 1)]),
+    ],
+)
+def test_a_saved_model_has_the_signs_in_whatever_form(signs, tmp_path):
+    rankwise.save_model(RankSVM(C=0.01, monotonic_cst=signs).fit(DATA), tmp_path / "model.json")
+    again = rankwise.load_model(tmp_path / "model.json").monotonic_cst
+    assert again in ({NAMES[0]: 1}, [1, *[0] * (DATA.n_features - 1)])
+    text = (tmp_path / "model.json").read_text()
+    if isinstance(again, list):
+        (tmp_path / "model.json").write_text(text.replace('"monotonic_cst": [', '"monotonic_cst": [0, '))
+        with pytest.raises(ValueError, match="monotonic_cst and coef have different lengths"):
+            rankwise.load_model(tmp_path / "model.json")
 
 
 def test_rows_on_disk_give_the_same_weights(tmp_path):

@@ -165,9 +165,8 @@ class RankSVMCV(CrossValidated):
 
     def _candidates(self, template: RankSVM, rows: Features, columns: Known | None) -> list[RankSVM]:
         """The ranker with each of `l1_ratios_`; what cannot work is an error before anything is computed."""
-        given = template.l1_ratio if self.l1_ratio is None else self.l1_ratio
-        ratios = np.asarray(given, dtype=object).ravel()
-        if not ratios.size:
+        ratios = [template.l1_ratio] if self.l1_ratio is None else np.asarray(self.l1_ratio, dtype=object).ravel()
+        if not len(ratios):
             raise ValueError("l1_ratio is empty: give at least one")
         self.l1_ratios_ = np.array([share("l1_ratio", one) for one in ratios])
         template = with_signs_by_place(template, columns)

@@ -11,7 +11,7 @@ from rankwise.data.columns import names_of
 from rankwise.estimators.inputs import CheckedDocuments, Column, Data, Ids, known_columns
 from rankwise.estimators.inputs import documents as documents_of
 from rankwise.estimators.ranksvm import RankSVM
-from rankwise.estimators.scaled import ScaledRanker
+from rankwise.estimators.scaled import ScaledRanker, check_in_memory
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import Numbers, to_host
 from rankwise.foundation.names import key, one_of
@@ -114,6 +114,8 @@ def c_path(
     one_of("direction", direction, DIRECTIONS)
     scaled = ranker if isinstance(ranker, ScaledRanker) else None
     template = template_of(ranker if scaled is None else scaled.ranker)
+    if scaled is not None:
+        check_in_memory(X)
     given = template._checked(documents_of(X, y, qid, sample_weight))
     columns = known_columns(template)
     template = with_signs_by_place(template, columns)

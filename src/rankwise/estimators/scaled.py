@@ -46,7 +46,7 @@ class ScaledRanker(ScoringRanker):
 
     def fit(self, X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None) -> Self:
         """Fit the scaler, then a copy of `ranker` to the scaled rows; arguments as in RankSVM."""
-        _check_in_memory(X)
+        check_in_memory(X)
         X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
         self.__dict__.pop("first_index_", None)
@@ -91,7 +91,7 @@ class ScaledRanker(ScoringRanker):
     def predict(self, X: Data, qid: Ids = None) -> Floats:
         """Scores, one per row. qid: query ids, or their column in a frame; a RankingData has its own."""
         check_is_fitted(self)
-        _check_in_memory(X)
+        check_in_memory(X)
         _, ids, _ = identified(X, qid)
         with rows_to_score(self, X) as rows:
             check_columns(self, rows)
@@ -107,6 +107,6 @@ class ScaledRanker(ScoringRanker):
         return tags
 
 
-def _check_in_memory(X: Data) -> None:
+def check_in_memory(X: Data) -> None:
     if is_stored(X):
         raise ValueError("ScaledRanker needs rows in memory: give data.read(), or scale before storing")

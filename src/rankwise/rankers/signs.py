@@ -45,8 +45,16 @@ def signs_by_place(given: Signs, n_features: int) -> Floats:
     return np.array([_sign(value, f"monotonic_cst[{place}]") for place, value in enumerate(values.tolist())])
 
 
+def plain_signs(given: Signs) -> dict[str, int] | list[int]:
+    """The signs as a model file holds them, by name or by place."""
+    if isinstance(given, Mapping):
+        return {str(name): int(_sign(value, f"monotonic_cst[{name!r}]")) for name, value in given.items()}
+    return [int(one) for one in signs_by_place(given, len(np.asarray(given)))]
+
+
 def _sign(value: object, where: str) -> float:
-    if isinstance(value, int | float | np.integer | np.floating) and value in (-1, 0, 1):
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if is_number and value in (-1, 0, 1):
         return float(value)
     allowed = "1 (weight ≥ 0), -1 (weight ≤ 0) or 0 (free)"
     raise ValueError(f"{where} must be {allowed}; got {repr(value)[:_SHOWN]}")
