@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_names
-from rankwise.cli.models import make_model
+from rankwise.cli.models import check_signs, make_model
 from rankwise.cli.options import Naming
 from rankwise.cli.speech import checked, doing
 from rankwise.cli.work import Outcome, Training, follow, show_outcome
@@ -46,7 +46,9 @@ def train(request: Training, where: str, as_json: bool) -> None:
     request.begin()
     if request.names is not None:  # so that an error is reported before the training
         names = tuple(read_names(request.names))
-        local = with_signs_by_place(local, ModelColumns(len(names), names=names))
+        columns_named = ModelColumns(len(names), names=names)
+        check_signs(request.options["monotonic_cst"] or {}, columns_named)
+        local = with_signs_by_place(local, columns_named)
     with connected(where) as client:
         ranker = estimator(**local.get_params())
         ranker.client = client

@@ -111,6 +111,7 @@ def c_path(
     cv         folds as of RankSVMCV, on which every C is evaluated too; None: no evaluation
     measure    of the evaluation; None: the `default_measure` of y
     """
+    strengths = None if Cs is None else check_strengths("Cs", Cs)
     one_of("direction", direction, DIRECTIONS)
     scaled = ranker if isinstance(ranker, ScaledRanker) else None
     template = template_of(ranker if scaled is None else scaled.ranker)
@@ -122,7 +123,7 @@ def c_path(
     rows = given.X if scaled is None else make_scaler(scaled.scaler).fit_transform(given.X, qid=given.qid)
     solver = template.options.solver_for(rows)
     unit = objective_at_one(template, rows, given.y, given.qid, given.sample_weight)
-    strengths = grid_of(unit) if Cs is None else check_strengths("Cs", Cs)
+    strengths = grid_of(unit) if strengths is None else strengths
     order = np.argsort(strengths, kind="stable")[:: 1 if direction == "up" else -1]
     solutions = follow(solver, unit, strengths[order], None, template.callback)
     by_place = dict(zip(order.tolist(), solutions, strict=True))
