@@ -100,6 +100,9 @@ def train(
     costs: given.Costs = None,
     rescaling: given.Rescaling = None,
     normalize_pairs: given.NormalizePairs = None,
+    increasing: given.Increasing = None,
+    decreasing: given.Decreasing = None,
+    l1_ratio: given.L1Ratio = None,
     seed: given.Seed = None,
     normalize: given.Normalize = None,
     valid: given.Valid = None,
@@ -122,6 +125,7 @@ def train(
     Example: rankwise train train.txt -o model.json --C 0.03 --valid vali.txt
     """
     from rankwise.cli import work
+    from rankwise.cli.models import signs_of
     from rankwise.cli.runs import Run, data_files
 
     if output is None and like is None:
@@ -129,10 +133,11 @@ def train(
     if pairs is not None:
         say("rankwise: --pairs is now called --scheme; the old name will be removed")
         scheme = pairs if scheme is None else scheme
-    options = {"C": C, "alpha": alpha, "loss": loss, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs}
+    options: dict[str, object] = {"C": C, "alpha": alpha, "loss": loss, "solver": solver, "tol": tol}
+    options |= {"max_iter": max_iter, "n_jobs": jobs, "device": device}
     options |= {"scheme": scheme, "scope": scope, "costs": costs, "rescaling": rescaling, "random_state": seed}
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
-    options |= {"device": device}
+    options |= {"monotonic_cst": signs_of(increasing, decreasing), "l1_ratio": l1_ratio}
     files = data_files(ctx, data)
     request = work.Training(
         model, files, columns, output, options, normalize, valid, measure, names, float32, force, Run(ctx, files)

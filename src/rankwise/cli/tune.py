@@ -30,6 +30,9 @@ def tune(
     scope: given.EachScope = None,
     costs: given.EachCosts = None,
     normalize_pairs: given.EachNormalizePairs = None,
+    increasing: given.Increasing = None,
+    decreasing: given.Decreasing = None,
+    l1_ratio: given.EachL1Ratio = None,
     normalize: given.EachNormalize = None,
     measure: given.Maximised = None,
     rule: given.Rule = "best",
@@ -53,13 +56,14 @@ def tune(
     Example: rankwise tune train.txt --valid vali.txt -o model.json
     """
     from rankwise.cli import tuning
-    from rankwise.cli.models import known_model
+    from rankwise.cli.models import known_model, signs_of
     from rankwise.cli.runs import Run, data_files
 
     options = {"C": C, "alpha": alpha, "kernel": kernel, "gamma": gamma, "n_components": components, "loss": loss}
     options |= {"solver": solver, "tol": tol, "max_iter": max_iter, "scope": scope, "costs": costs}
-    options |= {"normalize_pairs": normalize_pairs, "normalize": normalize}
+    options |= {"normalize_pairs": normalize_pairs, "l1_ratio": l1_ratio, "normalize": normalize}
     grid = {key: values for key, values in options.items() if values}
-    request = tuning.Tuning(known_model(model), grid, measure, folds, seed, float32)
+    signs = signs_of(increasing, decreasing)
+    request = tuning.Tuning(known_model(model), grid, signs, measure, folds, seed, float32)
     files = tuning.Files(data_files(ctx, data), columns, valid, output, journal, names, force)
     tuning.tune(request, files, tuning.Manner(rule, early_stopping, jobs), Run(ctx, files.data), as_json)

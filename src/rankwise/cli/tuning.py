@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_data
 from rankwise.cli.journal import Journal, check_journal, entry_of, known_cells
-from rankwise.cli.models import make_model
+from rankwise.cli.models import check_signs, make_model
 from rankwise.cli.options import Naming
 from rankwise.cli.progress import progress_bar
 from rankwise.cli.runs import Run
@@ -34,6 +34,7 @@ from rankwise.model_io.files import is_model_file, write_model
 from rankwise.model_selection.choice import check_rule, end_of_grid
 from rankwise.model_selection.folds import Documents, Halves
 from rankwise.model_selection.search import Cell, Table, search
+from rankwise.model_selection.signs import with_signs_by_place
 from rankwise.model_selection.splits import splits_of
 from rankwise.pairs.preferences import Preferences
 from rankwise.solvers import Step
@@ -45,6 +46,7 @@ class Tuning:
 
     model: str
     grid: dict[str, list[Any]]
+    signs: dict[str, int] | None
     measure: str | None
     folds: int | None
     seed: int
@@ -101,6 +103,9 @@ def tune(request: Tuning, files: Files, manner: Manner, run: Run, as_json: bool)
     valid = None if files.valid is None else read_data(files.valid, known, files.columns)
     if "C" not in request.grid:
         families = [_with_usual_grid(family, data) for family in families]
+    if request.signs is not None:
+        check_signs(request.signs, known)
+        families = [replace(family, model=with_signs_by_place(family.model, known)) for family in families]
     halves = _halves(request, data, valid)
     measure = (measures or parse_measures(default_measures(data.y)))[0]
     job = asdict(request) | {"data": content_hash(data), "valid": valid and content_hash(valid)}
@@ -140,7 +145,8 @@ def _families(request: Tuning, jobs: int | None) -> list[Family]:
     families = []
     for combination in product(*others.values()):
         options = dict(zip(others, combination, strict=True))
-        given = {key: value for key, value in options.items() if key != "normalize"} | {"n_jobs": jobs}
+        given = {key: value for key, value in options.items() if key != "normalize"}
+        given |= {"n_jobs": jobs, "monotonic_cst": request.signs}
         for value in values.tolist():
             model = make_model(request.model, given | {strength: value}, options.get("normalize"))
         family = Family(model, options, strength, values)

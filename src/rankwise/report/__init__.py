@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rankwise.report.convergence import ConvergenceDisplay
     from rankwise.report.cutoffs import CutoffDisplay
     from rankwise.report.differences import QueryDifferenceDisplay
+    from rankwise.report.features import FeaturePathDisplay
     from rankwise.report.margins import MarginDisplay
     from rankwise.report.regularization import RegularizationDisplay
     from rankwise.report.weights import WeightsDisplay
@@ -22,6 +23,7 @@ __getattr__ = on_first_use(
         "ConvergenceDisplay": "convergence",
         "CutoffDisplay": "cutoffs",
         "QueryDifferenceDisplay": "differences",
+        "FeaturePathDisplay": "features",
         "MarginDisplay": "margins",
         "WeightsDisplay": "weights",
     },
@@ -30,6 +32,7 @@ __getattr__ = on_first_use(
 __all__ = [
     "ConvergenceDisplay",
     "CutoffDisplay",
+    "FeaturePathDisplay",
     "MarginDisplay",
     "QueryDifferenceDisplay",
     "RegularizationDisplay",
