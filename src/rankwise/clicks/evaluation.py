@@ -24,7 +24,7 @@ from rankwise.clicks.cells import sums
 from rankwise.clicks.intervals import quantiles, units
 from rankwise.clicks.log import ClickLog
 from rankwise.clicks.matching import rows_of_features, rows_of_lists
-from rankwise.clicks.measures import DEFAULT, ClickMeasure, parse_all
+from rankwise.clicks.measures import ClickMeasure, default_measures, parse_all
 from rankwise.clicks.propensities import Propensities, check_clip
 from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Floats, Ints, finite
@@ -111,7 +111,7 @@ def evaluate_clicks(
     data: RankingData,
     scores: object,
     propensities: Propensities | None,
-    measures: str | Iterable[str] = DEFAULT,
+    measures: str | Iterable[str] | None = None,
     *,
     clip: float = 0.01,
     over: str = "queries",
@@ -125,13 +125,14 @@ def evaluate_clicks(
     scores        one number per row of `data`; of documents with equal scores every order is equally probable, as in
                   `rankwise.evaluate`
     propensities  of the positions; None: 1 at all of them, which takes clicks as they are
-    measures      dcg[@k], reciprocal-rank[@k], average-rank, hits@k, clicks[@k] (docs/clicks.md)
+    measures      dcg[@k], reciprocal-rank[@k], average-rank, hits@k, clicks[@k] (docs/clicks.md); by default dcg@10,
+                  average-rank and, with propensities, clicks
     clip          propensities below this count as this, so that no click weighs more than 1 / clip
     over          what the bootstrap draws: "queries", or "lists" if the log has few queries
 
     The intervals tell how much the estimates vary with the queries. They do not tell of errors in the propensities.
     """
-    chosen = parse_all(measures)
+    chosen = parse_all(default_measures(propensities) if measures is None else measures)
     check_clip(clip)
     known = finite(scores, "scores", len(data))
     clicked = np.flatnonzero(log.click)

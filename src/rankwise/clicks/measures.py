@@ -14,8 +14,6 @@ from rankwise.clicks.propensities import Propensities
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.names import spelled
 
-DEFAULT = ("dcg@10", "average-rank", "clicks")
-
 
 class Kind(NamedTuple):
     """The measures of one name: what a document of each rank adds to it, and whether it takes a cutoff.
@@ -55,6 +53,11 @@ class ClickMeasure(NamedTuple):
             looked = propensities.at(position)
         value = KINDS[self.name].value(rank, looked)
         return value if self.cutoff is None else np.where(rank <= self.cutoff, value, 0.0)
+
+
+def default_measures(propensities: Propensities | None) -> list[str]:
+    """Those that are estimated if none are given."""
+    return ["dcg@10", "average-rank", *(() if propensities is None else ("clicks",))]
 
 
 def parse(measure: str) -> ClickMeasure:

@@ -49,13 +49,36 @@ def read_clicks(
         return read_ubi(log, queries, first_position)
     with opened_input(log) as input:
         header, rows = _json_rows(input) if input.is_json else input.table()
-        names = [
-            find_column(header, columns[option], usual, option, input.name)
-            for option, usual in (("query", QUERY), ("doc", DOCUMENT), ("position", _POSITION), ("click", _CLICK))
-        ]
+        options = [("query", QUERY), ("doc", DOCUMENT), ("position", _POSITION), ("click", _CLICK)]
         if impression is not None or usual_columns(header, _IMPRESSION):
-            names.append(find_column(header, impression, _IMPRESSION, "impression", input.name))
+            options.append(("impression", _IMPRESSION))
+        names = [
+            find_column(header, columns[option], usual, option, input.name, f"--log-columns {option}=NAME")
+            for option, usual in options
+        ]
         return _log_of_rows(rows, names, first_position, input.name)
+
+
+def read_swaps(source: Source, first_position: int) -> dict[str, int]:
+    """Read which position was exchanged with the top one, by list, as `swap_bias` takes it.
+
+    source  a table with the columns impression and position, as `read_clicks` reads them; a row per list of the
+            experiment
+    """
+    check_first_position(first_position)
+    swapped: dict[str, int] = {}
+    with opened_input(source) as input:
+        header, rows = _json_rows(input) if input.is_json else input.table()
+        lists = find_column(header, None, _IMPRESSION, "impression", input.name, "rename the column")
+        positions = find_column(header, None, _POSITION, "position", input.name, "rename the column")
+        for place, row in rows:
+            one, position = identifier(row.get(lists), lists, place), _position(row.get(positions), positions, place)
+            if position <= first_position:
+                raise ValueError(f"{place}: {positions} must be one after the top, {first_position}, found {position}")
+            if one in swapped:
+                raise ValueError(f"{place}: the list {one!r} occurs twice")
+            swapped[one] = position - first_position + 1
+    return swapped
 
 
 def _json_rows(input: Input) -> tuple[list[str], Iterator[tuple[str, Row]]]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rankwise.report.cutoffs import CutoffDisplay
     from rankwise.report.differences import QueryDifferenceDisplay
     from rankwise.report.margins import MarginDisplay
+    from rankwise.report.propensities import PropensityDisplay
     from rankwise.report.regularization import RegularizationDisplay
     from rankwise.report.weights import WeightsDisplay
 
@@ -23,6 +24,7 @@ __getattr__ = on_first_use(
         "CutoffDisplay": "cutoffs",
         "QueryDifferenceDisplay": "differences",
         "MarginDisplay": "margins",
+        "PropensityDisplay": "propensities",
         "WeightsDisplay": "weights",
     },
 )
@@ -31,6 +33,7 @@ __all__ = [
     "ConvergenceDisplay",
     "CutoffDisplay",
     "MarginDisplay",
+    "PropensityDisplay",
     "QueryDifferenceDisplay",
     "RegularizationDisplay",
     "WeightsDisplay",
