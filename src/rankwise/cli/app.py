@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from rankwise import __version__
 from rankwise.cli import model_options as given
 from rankwise.cli.check import check
-from rankwise.cli.click_options import Clicks, Over, feature_files, reading_clicks
+from rankwise.cli.click_options import Clicks, Over, check_training, feature_files, reading_clicks
 from rankwise.cli.clicks import clicks
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
@@ -141,6 +141,7 @@ def train(
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
     options |= {"device": device}
     if clicks is not None:
+        check_training(normalize, measure if valid is None else None, dask)
         data, columns = feature_files(ctx, data, columns)
     files = data_files(ctx, data)
     run = Run(ctx, files)

@@ -8,6 +8,7 @@ import typer
 
 from rankwise.cli.options import Naming, Shared, listed_names, sharing
 from rankwise.cli.speech import checked, doing
+from rankwise.foundation.names import key
 
 if TYPE_CHECKING:
     from rankwise.clicks import ClickLog, Propensities
@@ -146,6 +147,23 @@ def reading_log(function: Callable[..., None]) -> Callable[..., None]:
 def reading_clicks(function: Callable[..., None]) -> Callable[..., None]:
     """A command with --clicks and its options, which it gets as its parameter `clicks`."""
     return sharing(function, "clicks", _CLICKS, Clicks.given)
+
+
+def check_training(normalize: str | None, measures: list[str] | None, dask: str | None) -> None:
+    """Raise an error for options of a training that cannot be had with clicks."""
+    if normalize is not None and key(normalize).startswith("query"):
+        raise typer.BadParameter(
+            "the lists of a click log are parts of queries: with --clicks use minmax or zscore",
+            param_hint="--normalize",
+        )
+    if measures:
+        raise typer.BadParameter(
+            "with --clicks it needs --valid, a file with labels; `rankwise evaluate --clicks` estimates measures from "
+            "the log",
+            param_hint="--measure",
+        )
+    if dask is not None:
+        raise typer.BadParameter("not available with --clicks: click problems are made in memory", param_hint="--dask")
 
 
 def feature_files(ctx: typer.Context, data: list[str] | None, columns: Naming) -> tuple[list[str] | None, Naming]:

@@ -16,12 +16,12 @@ the documents that were shown.
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankwise.clicks.cells import sums
-from rankwise.clicks.intervals import quantiles, units
+from rankwise.clicks.intervals import interval
 from rankwise.clicks.log import ClickLog
 from rankwise.clicks.matching import rows_of_features, rows_of_lists
 from rankwise.clicks.measures import ClickMeasure, default_measures, parse_all
@@ -138,52 +138,46 @@ def evaluate_clicks(
     clicked = np.flatnonzero(log.click)
     if not clicked.size:
         raise ValueError("the log has no clicks: there is nothing to estimate from")
-    unit, n_units = units(log, over)
     looked = np.ones(clicked.size) if propensities is None else propensities.at(log.position[clicked])
     weights = 1 / np.maximum(looked, clip)
     lists = _ClickedLists.of(log)
     order = lists.order(known[rows_of_features(log, lists.rows, data)])
     shown = [one.at(lists.rank, log.position[lists.rows], propensities) for one in chosen]
     new = [order.expected(one) for one in shown]
-    is_clicked = log.click[lists.rows]
-    of_click = unit[log.list_of_row[clicked]]
-    totals = np.stack(
-        [
-            sums(unit, np.ones(unit.size), n_units),
-            sums(of_click, weights, n_units),
-            *(sums(of_click, weights * one[is_clicked], n_units) for one in (*new, *shown)),
-        ],
-        axis=1,
-    )
-    per_list, normalised = _estimates(totals, chosen, confidence, n_resamples, random_state)
+    of_click, is_clicked = log.list_of_row[clicked], log.click[lists.rows]
+    columns = [weights, *(weights * one[is_clicked] for one in (*new, *shown))]
+    totals = np.stack([np.ones(log.n_lists), *(sums(of_click, one, log.n_lists) for one in columns)], axis=1)
+    drawing = {"over": over, "confidence": confidence, "n_resamples": n_resamples, "random_state": random_state}
+    per_list, normalised = _estimates(log, totals, chosen, drawing)
     effective = float(weights.sum() ** 2 / (weights**2).sum())
     n_clipped = int(np.count_nonzero(looked < clip))
     return ClickEvaluation(per_list, normalised, log.n_lists, clicked.size, n_clipped, effective, confidence)
 
 
 def _estimates(
-    totals: Floats,
-    measures: Sequence[ClickMeasure],
-    confidence: float,
-    n_resamples: int,
-    random_state: int | np.random.Generator | None,
+    log: ClickLog, totals: Floats, measures: Sequence[ClickMeasure], drawing: dict[str, Any]
 ) -> list[dict[str, Estimate]]:
     """The estimates per list, and the self-normalised ones.
 
-    totals  per unit of the bootstrap: the number of lists, the sum of the weights, and the weighted sums of each
-            measure for the new order, then for the one shown
+    totals   per list: 1, the sum of the weights, and the weighted sums of each measure for the new order, then for the
+             one shown
+    drawing  the options of `interval`
     """
+    query, first = np.unique(log.query, return_index=True)
+    of_query = np.stack([sums(log.query, column, int(query[-1]) + 1)[query] for column in totals.T], axis=1)
 
-    def estimate(times: Floats) -> Floats:
+    def estimate(weights: Floats) -> Floats:
         """By estimator; by new order, shown order and their difference; by measure."""
-        n_lists, weight, *rest = times @ totals
+        by_query = drawing["over"] == "queries"  # the lists of a query then have one weight
+        n_lists, weight, *rest = weights[first] @ of_query if by_query else weights @ totals
         new, shown = np.reshape(rest, (2, len(measures)))
         each = np.stack([new, shown, new - shown])
         with np.errstate(divide="ignore", invalid="ignore"):  # a draw without clicks tells nothing
-            return np.stack([each / n_lists, each / weight])
+            return np.stack([each / n_lists, each / weight]).ravel()
 
-    value = estimate(np.ones(len(totals)))
-    lower, upper = quantiles(len(totals), estimate, confidence, n_resamples, random_state)
+    shape = (2, 3, len(measures))
+    value = estimate(np.ones(log.n_lists)).reshape(shape)
+    lower, upper = (end.reshape(shape) for end in interval(log, estimate, **drawing))
     parts = np.stack(
         [value[:, 0], lower[:, 0], upper[:, 0], value[:, 1], value[:, 2], lower[:, 2], upper[:, 2]], axis=-1
     )
