@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from rankwise import __version__
 from rankwise.cli import model_options as given
 from rankwise.cli.check import check
-from rankwise.cli.click_options import Clicks, Over, check_training, feature_files, reading_clicks
+from rankwise.cli.click_options import Clicks, Over, check_training, chosen_units, feature_files, reading_clicks
 from rankwise.cli.clicks import clicks
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
@@ -143,7 +143,7 @@ def train(
     if clicks is not None:
         check_training(normalize, measure if valid is None else None, dask)
         data, columns = feature_files(ctx, data, columns)
-    files = data_files(ctx, data)
+    files = data_files(ctx, data, "ranking data" if clicks is None else "features of the documents shown")
     run = Run(ctx, files)
     request = work.Training(
         model, files, columns, output, options, normalize, valid, measure, names, float32, force, run, clicks
@@ -260,7 +260,7 @@ def evaluate(
         check_target(output, [ranker, *(files or []), *clicks.files], force)
         if per_query or qrels is not None or unjudged is not None or unretrieved_last:
             raise typer.BadParameter("a click log takes no --per-query, --qrels, --unjudged or --unretrieved-last")
-        found = click_evaluation.evaluate(ranker, files, columns, clicks, measure, over or "queries")
+        found = click_evaluation.evaluate(ranker, files, columns, clicks, measure, chosen_units(over))
         deliver(found.to_form(chosen), output)
         return
     if over is not None:

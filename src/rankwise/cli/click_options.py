@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwise.cli.options import Naming, Shared, listed_names, sharing
-from rankwise.cli.speech import checked, doing
+from rankwise.cli.speech import checked, chosen, doing, say
 from rankwise.foundation.names import key
 
 if TYPE_CHECKING:
@@ -74,8 +74,9 @@ class LogOptions:
         """By the values of the options, which are checked."""
         first, top = options["first_position"], options["top"]
         if first not in (0, 1):
+            got = "" if first is None else f"; got {first}"
             raise typer.BadParameter(
-                "say whether the top position of the log is numbered 0 or 1: logs differ, so it is not guessed",
+                f"say whether the top position of the log is numbered 0 or 1: logs differ, so it is not guessed{got}",
                 param_hint="--first-position",
             )
         if top is not None and top < 1:
@@ -90,6 +91,8 @@ class LogOptions:
             raise typer.BadParameter("events and queries cannot both come from stdin", param_hint="--queries")
         with doing(f"reading {path}"):
             log = read_clicks(path, first_position=self.first_position, queries=self.queries, **self.columns)
+        if log.position.min() > 1:
+            say(f"note: {path} has no document at position {self.first_position}: is --first-position right?")
         return log if self.top is None else log.top(self.top)
 
 
@@ -119,11 +122,13 @@ class Clicks:
                 raise typer.BadParameter("it needs a click log, --clicks LOG", param_hint=_CLICKS[idle].flags[0])
             return None
         log, propensities, clip = LogOptions.given(options), options["propensities"], options["clip"]
-        if (propensities is None) != options["naive"]:
+        if propensities is None and not options["naive"]:
             raise typer.BadParameter(
-                "give a file of `rankwise clicks bias`, or --naive to take clicks as they are, not both",
+                "give a file of `rankwise clicks bias`, or --naive to take clicks as they are, biased by position",
                 param_hint="--propensities",
             )
+        if propensities is not None and options["naive"]:
+            raise typer.BadParameter("it excludes --propensities: give one of them", param_hint="--naive")
         if clip is not None and not 0 < clip <= 1:
             raise typer.BadParameter(f"it must be above 0 and at most 1, got {clip:g}", param_hint="--clip")
         return cls(options["log"], log, propensities, CLIP if clip is None else clip)
@@ -137,6 +142,11 @@ class Clicks:
 
         known = None if self.propensities is None else Propensities.load(self.propensities)
         return self.options.read(self.path), known
+
+
+def chosen_units(over: str | None) -> str:
+    """What the bootstrap draws, by --over."""
+    return chosen("over", over, ("queries", "lists")) or "queries"
 
 
 def reading_log(function: Callable[..., None]) -> Callable[..., None]:

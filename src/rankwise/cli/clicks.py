@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.click_options import LOG_HELP, LogOptions, Over, reading_log
+from rankwise.cli.click_options import LOG_HELP, LogOptions, Over, chosen_units, reading_log
 from rankwise.cli.options import Data, Force, Json, Naming, naming_columns
 from rankwise.cli.speech import answer, checked, chosen, command, doing, say
 
@@ -70,7 +70,7 @@ def bias(
         if target is not None:
             check_target(target, [log, options.queries, swapped], force)
     given = options.read(log)
-    drawing: dict[str, Any] = {"over": over or "queries", "random_state": seed}
+    drawing: dict[str, Any] = {"over": chosen_units(over), "random_state": seed}
     if resamples is not None:
         drawing["n_resamples"] = resamples
     with doing("estimating"):

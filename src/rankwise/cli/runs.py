@@ -27,11 +27,11 @@ from rankwise.rankers.models import KernelModel, LinearModel, Model
 _SHOWN = 40  # characters of a version
 
 
-def data_files(ctx: typer.Context, data: list[str] | None) -> list[str]:
+def data_files(ctx: typer.Context, data: list[str] | None, what: str = "ranking data") -> list[str]:
     """The files that were typed or, if none were, those of --config or --like."""
     files: list[str] = data or (ctx.default_map or {}).get("data") or []
     if not files:
-        raise typer.BadParameter("give one or more files of ranking data", param_hint="DATA...")
+        raise typer.BadParameter(f"give one or more files of {what}", param_hint="DATA...")
     return files
 
 

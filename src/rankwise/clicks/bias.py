@@ -144,6 +144,8 @@ def _known(
     random_state: Seed,
 ) -> Propensities:
     """The estimate with its intervals; an error if the log does not tell some of the positions."""
+    if not log.click.any():
+        raise ValueError("the log has no clicks: there is nothing to estimate from")
     values = estimate(np.ones(log.n_lists))
     unknown = positions[~np.isfinite(values)]
     if unknown.size:

@@ -37,9 +37,12 @@ def rows_of_features(log: ClickLog, rows: Ints, features: RankingData) -> Ints:
         row = rows[int((~found).argmax())]
         missing = np.unique(wanted[~found]).size
         which = f"document {str(log.docs[log.doc[row]])!r} of query {str(log.queries[log.query_of_row[row]])!r}"
+        cure = "log their features too, or leave out those lists"
+        if not found.any():
+            cure = "are qid and docid of the features the queries and documents of the log?"
         raise ValueError(
             f"features lacks {missing} of {np.unique(wanted).size} documents of lists with clicks, first the {which}: "
-            "log their features too, or leave out those lists"
+            f"{cure}"
         )
     return known[place]
 
