@@ -141,7 +141,7 @@ def train(
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
     options |= {"device": device}
     if clicks is not None:
-        check_training(normalize, measure if valid is None else None, dask)
+        check_training([normalize], measure if valid is None else None, dask)
         data, columns = feature_files(ctx, data, columns)
     files = data_files(ctx, data, "ranking data" if clicks is None else "features of the documents shown")
     run = Run(ctx, files)
@@ -256,10 +256,10 @@ def evaluate(
     if clicks is not None:
         from rankwise.cli import click_evaluation
 
-        files, columns = feature_files(ctx, [data] if data else None, columns)
-        check_target(output, [ranker, *(files or []), *clicks.files], force)
         if per_query or qrels is not None or unjudged is not None or unretrieved_last:
             raise typer.BadParameter("a click log takes no --per-query, --qrels, --unjudged or --unretrieved-last")
+        files, columns = feature_files(ctx, [data] if data else None, columns)
+        check_target(output, [ranker, *(files or []), *clicks.files], force)
         found = click_evaluation.evaluate(ranker, files, columns, clicks, measure, chosen_units(over))
         deliver(found.to_form(chosen), output)
         return

@@ -34,8 +34,7 @@ def evaluate(
     ranker: str, files: list[str] | None, columns: Naming, clicks: Clicks, names: list[str] | None, over: str
 ) -> ClickEvaluation:
     measures = None if names is None else [str(checked("--measure", parse, name)) for name in names]
-    if [ranker, *(files or []), *clicks.files].count("-") > 1:
-        raise typer.BadParameter("standard input can be only one of the files", param_hint="-")
+    clicks.check_stdin([ranker, *(files or [])])
     scored = _scored(ranker, files, columns, clicks)
     log, propensities = clicks.read()
     with doing("estimating"):

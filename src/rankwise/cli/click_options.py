@@ -1,6 +1,6 @@
 """Options of the commands that read a click log: where it is, how its positions count, and what corrects their bias."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -87,8 +87,6 @@ class LogOptions:
     def read(self, path: str) -> "ClickLog":
         from rankwise.clicks import read_clicks
 
-        if path == "-" == self.queries:
-            raise typer.BadParameter("events and queries cannot both come from stdin", param_hint="--queries")
         with doing(f"reading {path}"):
             log = read_clicks(path, first_position=self.first_position, queries=self.queries, **self.columns)
         if log.position.min() > 1:
@@ -117,7 +115,7 @@ class Clicks:
     def given(cls, options: dict[str, Any]) -> "Clicks | None":
         """By the values of the options; None if there is no --clicks."""
         if options["log"] is None:
-            idle = next((name for name, value in options.items() if value not in (None, False)), None)
+            idle = next((name for name, value in options.items() if value is not None and value is not False), None)
             if idle is not None:
                 raise typer.BadParameter("it needs a click log, --clicks LOG", param_hint=_CLICKS[idle].flags[0])
             return None
@@ -136,6 +134,11 @@ class Clicks:
     @property
     def files(self) -> list[str | None]:
         return [self.path, self.options.queries, self.propensities]
+
+    def check_stdin(self, others: Iterable[str]) -> None:
+        """Raise an error if standard input is to be several of the files of a command."""
+        if [*self.files, *others].count("-") > 1:
+            raise typer.BadParameter("standard input can be only one of the files", param_hint="-")
 
     def read(self) -> "tuple[ClickLog, Propensities | None]":
         from rankwise.clicks import Propensities
@@ -159,9 +162,9 @@ def reading_clicks(function: Callable[..., None]) -> Callable[..., None]:
     return sharing(function, "clicks", _CLICKS, Clicks.given)
 
 
-def check_training(normalize: str | None, measures: list[str] | None, dask: str | None) -> None:
-    """Raise an error for options of a training that cannot be had with clicks."""
-    if normalize is not None and key(normalize).startswith("query"):
+def check_training(normalize: Iterable[str | None], measures: list[str] | None = None, dask: str | None = None) -> None:
+    """Raise an error for options of a training that are not available with clicks."""
+    if any(one is not None and key(one).startswith("query") for one in normalize):
         raise typer.BadParameter(
             "the lists of a click log are parts of queries: with --clicks use minmax or zscore",
             param_hint="--normalize",

@@ -6,7 +6,8 @@ import typer
 
 from rankwise.cli.click_options import LOG_HELP, LogOptions, Over, chosen_units, reading_log
 from rankwise.cli.options import Data, Force, Json, Naming, naming_columns
-from rankwise.cli.speech import answer, checked, chosen, command, doing, say
+from rankwise.cli.plot import check_figure
+from rankwise.cli.speech import answer, chosen, command, doing, say
 
 if TYPE_CHECKING:
     from rankwise.clicks import ClickLog, Propensities
@@ -64,11 +65,13 @@ def bias(
     if (swapped is not None) != (method == "swap"):
         raise typer.BadParameter("--method swap needs this file, and only it takes one", param_hint="--swapped")
     if plot is not None:
-        _check_picture(plot)
+        check_figure("--plot", plot)
     check_distinct([output, plot])
     for target in (output, plot):
         if target is not None:
             check_target(target, [log, options.queries, swapped], force)
+    if log == "-" == options.queries:
+        raise typer.BadParameter("events and queries cannot both come from stdin", param_hint="--queries")
     given = options.read(log)
     drawing: dict[str, Any] = {"over": chosen_units(over), "random_state": seed}
     if resamples is not None:
@@ -85,13 +88,6 @@ def bias(
     for what, file in (("propensities", output), ("figure", plot)):
         if file not in (None, "-"):
             say(f"{what} written to {file}")
-
-
-def _check_picture(plot: str) -> None:
-    from rankwise.report.display import check_picture, matplotlib
-
-    checked("--plot", check_picture, plot)
-    matplotlib("figure")
 
 
 def _estimated(

@@ -87,6 +87,7 @@ def click_problems(clicks: Clicks, files: Sequence[str], columns: Naming = USUAL
     """Training data from a click log and the features of its documents."""
     from rankwise.clicks import click_data
 
+    clicks.check_stdin(files)
     log, propensities = clicks.read()
     features = read_features(files, None, columns, **options)
     with doing("weighting clicks"):
