@@ -11,7 +11,6 @@ from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.pairs.queries import Queries
 
-
 MOST = 31  # the largest label: 2^y must not lose the others beside it
 
 
