@@ -93,11 +93,10 @@ def bias(
 def _estimated(
     log: "ClickLog", method: str, swapped: str | None, first_position: int, drawing: dict[str, Any]
 ) -> "Propensities":
-    from rankwise.clicks import em_bias, harvested_bias, swap_bias
-    from rankwise.clicks.reading import read_swaps
+    from rankwise.clicks import em_bias, harvested_bias, read_swaps, swap_bias
 
     if swapped is not None:
-        return swap_bias(log, read_swaps(swapped, first_position), **drawing)
+        return swap_bias(log, read_swaps(swapped, first_position=first_position), **drawing)
     return (em_bias if method == "em" else harvested_bias)(log, **drawing)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankwise.clicks.evaluation import ClickEvaluation, evaluate_clicks
     from rankwise.clicks.log import ClickLog
     from rankwise.clicks.propensities import Propensities
-    from rankwise.clicks.reading import read_clicks
+    from rankwise.clicks.reading import read_clicks, read_swaps
     from rankwise.clicks.simulation import simulate_clicks
     from rankwise.clicks.training import click_data
 
@@ -28,6 +28,7 @@ __all__ = [
     "evaluate_clicks",
     "harvested_bias",
     "read_clicks",
+    "read_swaps",
     "simulate_clicks",
     "swap_bias",
 ]
@@ -41,6 +42,7 @@ _HOMES = {
     "evaluate_clicks": "evaluation",
     "harvested_bias": "bias",
     "read_clicks": "reading",
+    "read_swaps": "reading",
     "simulate_clicks": "simulation",
     "swap_bias": "bias",
 }

@@ -202,9 +202,10 @@ class _ClickedLists:
 
     def order(self, scores: Floats) -> "_Order":
         order = np.lexsort((-scores, self.of_list))
-        first = np.ones(order.size, bool)
-        first[1:] = (np.diff(self.of_list) != 0) | (np.diff(scores[order]) != 0)
-        return _Order(order, np.flatnonzero(first))
+        best_first = scores[order]
+        begins = np.ones(order.size, bool)
+        begins[1:] = (self.of_list[1:] != self.of_list[:-1]) | (best_first[1:] != best_first[:-1])
+        return _Order(order, np.flatnonzero(begins))
 
 
 class _Order(NamedTuple):

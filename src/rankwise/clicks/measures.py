@@ -16,22 +16,21 @@ from rankwise.foundation.names import spelled
 
 
 class Kind(NamedTuple):
-    """The measures of one name: what a document of each rank adds to it, and whether it takes a cutoff.
+    """The measures of one name: whether they take a cutoff, and what a relevant document of each rank adds.
 
     value  a function of ranks, and of the propensities of the positions at these ranks
     """
 
-    about: str
     cutoff: Literal["none", "optional", "needed"]
     value: Callable[[Ints, Floats], Floats]
 
 
 KINDS = {
-    "dcg": Kind("1 / log2(1 + rank)", "optional", lambda rank, _: 1 / np.log2(1.0 + rank)),
-    "reciprocal-rank": Kind("1 / rank", "optional", lambda rank, _: 1.0 / rank),
-    "average-rank": Kind("the rank; the lower, the better", "none", lambda rank, _: rank.astype(np.float64)),
-    "hits": Kind("1 for each of the first k ranks", "needed", lambda rank, _: np.ones(rank.shape)),
-    "clicks": Kind("the propensity of the position at this rank", "optional", lambda _, looked: looked),
+    "dcg": Kind("optional", lambda rank, _: 1 / np.log2(1.0 + rank)),
+    "reciprocal-rank": Kind("optional", lambda rank, _: 1.0 / rank),
+    "average-rank": Kind("none", lambda rank, _: rank.astype(np.float64)),
+    "hits": Kind("needed", lambda rank, _: np.ones(rank.shape)),
+    "clicks": Kind("optional", lambda _, looked: looked),
 }
 
 

@@ -59,25 +59,27 @@ def read_clicks(
         return _log_of_rows(rows, names, first_position, input.name)
 
 
-def read_swaps(source: Source, first_position: int) -> dict[str, int]:
-    """Read which position was exchanged with the top one, by list, as `swap_bias` takes it.
+def read_swaps(
+    source: Source, *, first_position: int, impression: str | None = None, position: str | None = None
+) -> dict[str, int]:
+    """Read which position was exchanged with the top one in which list, as `swap_bias` takes it.
 
-    source  a table with the columns impression and position, as `read_clicks` reads them; a row per list of the
-            experiment
+    source  a table or JSON lines with a row per list of the experiment
+    impression, position  the columns of the list and of the position, if they have no usual names
     """
     check_first_position(first_position)
     swapped: dict[str, int] = {}
     with opened_input(source) as input:
         header, rows = _json_rows(input) if input.is_json else input.table()
-        lists = find_column(header, None, _IMPRESSION, "impression", input.name, "rename the column")
-        positions = find_column(header, None, _POSITION, "position", input.name, "rename the column")
+        lists = find_column(header, impression, _IMPRESSION, "impression", input.name, "rename the column")
+        positions = find_column(header, position, _POSITION, "position", input.name, "rename the column")
         for place, row in rows:
-            one, position = identifier(row.get(lists), lists, place), _position(row.get(positions), positions, place)
-            if position <= first_position:
-                raise ValueError(f"{place}: {positions} must be one after the top, {first_position}, found {position}")
+            one, other = identifier(row.get(lists), lists, place), _position(row.get(positions), positions, place)
+            if other <= first_position:
+                raise ValueError(f"{place}: {positions} must be one after the top, {first_position}, found {other}")
             if one in swapped:
                 raise ValueError(f"{place}: the list {one!r} occurs twice")
-            swapped[one] = position - first_position + 1
+            swapped[one] = other - first_position + 1
     return swapped
 
 
