@@ -18,6 +18,7 @@ from rankwise.data import formats
 from rankwise.data.columns import Known, for_model, same_columns, unknown
 from rankwise.data.formats import Format
 from rankwise.data.records import RankingData
+from rankwise.data.streams import name_of
 from rankwise.foundation.arrays import Floats, is_rounded_integer, read_number
 from rankwise.foundation.compression import open_bytes
 from rankwise.foundation.devices import is_sparse
@@ -92,7 +93,7 @@ def click_problems(clicks: Clicks, files: Sequence[str], columns: Naming = USUAL
     features = read_features(files, None, columns, **options)
     with doing("weighting clicks"):
         data = click_data(log, features, propensities, clip=clicks.clip)
-    say(f"{clicks.path}: {log.summary()}")
+    say(f"{name_of(clicks.path)}: {log.summary()}")
     return data
 
 
