@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rankwise.clicks.propensities import Propensities
     from rankwise.clicks.reading import read_clicks, read_swaps
     from rankwise.clicks.simulation import simulate_clicks
-    from rankwise.clicks.training import click_data
+    from rankwise.clicks.training import click_data, shared_click_data
 
 __all__ = [
     "ClickEvaluation",
@@ -29,6 +29,7 @@ __all__ = [
     "harvested_bias",
     "read_clicks",
     "read_swaps",
+    "shared_click_data",
     "simulate_clicks",
     "swap_bias",
 ]
@@ -43,6 +44,7 @@ _HOMES = {
     "harvested_bias": "bias",
     "read_clicks": "reading",
     "read_swaps": "reading",
+    "shared_click_data": "training",
     "simulate_clicks": "simulation",
     "swap_bias": "bias",
 }
