@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from commands import run, write_sample
 
-from rankwise import RankSVM, load_model, read_data
+from rankwise import RankSVM, RankSVMCV, load_model, read_data
 from rankwise.clicks import (
     Propensities,
     click_data,
@@ -99,6 +99,19 @@ def test_train_without_correction(shop, log, data, tmp_path):
     expected = RankSVM(C=0.01).fit(click_data(log, data, None))
     np.testing.assert_allclose(load_model(tmp_path / "m.json").coef_, expected.coef_, rtol=1e-12)
     assert "measure   valid\nmap" in done.stdout
+
+
+def test_tune(shop, log, data, tmp_path):
+    """Folds are of whole queries of the log, and measures are weighted, as in the library."""
+    args = ("tune", *corrected(shop), "--features", shop / "train.txt", "-o", tmp_path / "m.json", "--json")
+    told = json.loads(run(*args, "--C", 0.001, "--C", 0.01, "--folds", 3, "-m", "mrr").stdout)
+    training = click_data(log, data, Propensities.load(shop / "bias.csv"))
+    expected = RankSVMCV(Cs=[0.001, 0.01], cv=3, measure="mrr").fit(training)
+    np.testing.assert_allclose(np.transpose([row["folds"] for row in told["results"]]), expected.cv_values_)
+    assert told["chosen"] == {"C": expected.C_}
+    naive = RankSVMCV(Cs=[0.001, 0.01], cv=3, measure="mrr").fit(training.X, training.y, training.qid)
+    assert not np.allclose(naive.cv_values_, expected.cv_values_)
+    assert "use minmax or zscore" in run(*args, "--normalize", "minmax", "--normalize", "query-minmax", code=2).stderr
 
 
 def test_evaluate(shop, log, data, tmp_path):
