@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise import RankRLSCV, RankSVM, RankSVMCV, evaluate, load_sample
+from rankwise.clicks import Propensities
 from rankwise.data.synthetic import SAMPLE_FEATURES
 from rankwise.model_selection import c_path
 from rankwise.report import (
@@ -18,12 +19,15 @@ from rankwise.report import (
     CutoffDisplay,
     FeaturePathDisplay,
     MarginDisplay,
+    PropensityDisplay,
     QueryDifferenceDisplay,
     RegularizationDisplay,
     WeightsDisplay,
 )
 
 Figure = pytest.importorskip("matplotlib.figure").Figure
+
+PROPENSITIES = Propensities.of([1, 2, 4], [1, 0.5, 0.25], [1, 0.4, 0.1], [1, 0.625, 0.5])
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +60,7 @@ def displays(sample, ranker, searched, path):
         QueryDifferenceDisplay.from_predictions(sample.y, *scores.values(), sample.qid, names=tuple(scores)),
         MarginDisplay.from_estimator(ranker, sample.X, sample.y, sample.qid),
         FeaturePathDisplay.from_path(path),
+        PropensityDisplay.from_propensities({"harvest": PROPENSITIES, "EM": Propensities.of([1, 2], [1, 0.5])}),
         WeightsDisplay.from_estimator(ranker, SAMPLE_FEATURES),
     ]
 
@@ -145,6 +150,19 @@ def test_nothing_is_drawn_off_the_figure(displays):
         assert box.y0 >= inside.y0
         assert box.x1 <= inside.x1
         assert box.y1 <= inside.y1
+
+
+def test_the_intervals_of_propensities():
+    """They are drawn from lower to upper, which are not equally far from the estimate."""
+    display = PropensityDisplay.from_propensities(PROPENSITIES).plot(axes())
+    (curve,) = display.ax_.containers
+    np.testing.assert_array_equal(
+        curve.lines[0].get_xydata(), np.stack((PROPENSITIES.positions, PROPENSITIES.values), 1)
+    )
+    (bars,) = curve.lines[2]
+    ends = np.array([segment[:, 1] for segment in bars.get_segments()])
+    np.testing.assert_allclose(ends, np.stack((PROPENSITIES.lower, PROPENSITIES.upper), 1))
+    assert display.ax_.get_legend() is None
 
 
 @settings(max_examples=30)

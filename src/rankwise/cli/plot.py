@@ -33,14 +33,20 @@ RANKER_HELP = "A model, a file of scores, a TREC run, or a column of DATA (colum
 def _checked(output: str, data_out: str | None, reads: list[str | None], force: bool) -> None:
     """Raise an error before any work if one of the files cannot be written."""
     from rankwise.cli.targets import check_distinct, check_target
-    from rankwise.report.display import check_picture, matplotlib
 
-    checked("--output", check_picture, output)
-    matplotlib("figure")
+    check_figure("--output", output)
     check_distinct([output, data_out])
     for file in (output, data_out):
         if file is not None:
             check_target(file, reads, force)
+
+
+def check_figure(option: str, file: str) -> None:
+    """Raise an error if the file is not named as a figure, or matplotlib is not installed."""
+    from rankwise.report.display import check_picture, matplotlib
+
+    checked(option, check_picture, file)
+    matplotlib("figure")
 
 
 def _written(display: "Display", output: str, data_out: str | None) -> None:

@@ -3,6 +3,7 @@
 import typer
 
 from rankwise.cli import model_options as given
+from rankwise.cli.click_options import Clicks, check_training, feature_files, reading_clicks
 from rankwise.cli.options import Force, Jobs, Json, Naming, naming_columns
 from rankwise.cli.settings import AllowChanges, Config, Like
 from rankwise.cli.speech import command
@@ -10,10 +11,12 @@ from rankwise.cli.speech import command
 
 @command
 @naming_columns
+@reading_clicks
 def tune(
     ctx: typer.Context,
     output: given.ModelOut,
     columns: Naming,
+    clicks: Clicks | None,
     data: given.DataFilesOrNone = None,
     valid: given.JudgedBy = None,
     folds: given.Folds = None,
@@ -51,7 +54,8 @@ def tune(
     """Choose C, or any option given several times, on a validation file or by folds; fit the best model to all of DATA.
 
     An option given several times is tried with each value, in all combinations. If the command is interrupted, give it
-    again to resume it.
+    again to resume it. With --clicks, DATA (or --features) are the features of the documents shown, as for `train`, and
+    folds are of whole queries of the log.
 
     Example: rankwise tune train.txt --valid vali.txt -o model.json
     """
@@ -65,5 +69,9 @@ def tune(
     grid = {key: values for key, values in options.items() if values}
     signs = signs_of(increasing, decreasing)
     request = tuning.Tuning(known_model(model), grid, signs, measure, folds, seed, float32)
-    files = tuning.Files(data_files(ctx, data), columns, valid, output, journal, names, force)
+    if clicks is not None:
+        check_training(normalize or [])
+        data, columns = feature_files(ctx, data, columns)
+    paths = data_files(ctx, data, "ranking data" if clicks is None else "features of the documents shown")
+    files = tuning.Files(paths, columns, valid, output, journal, names, force, clicks)
     tuning.tune(request, files, tuning.Manner(rule, early_stopping, jobs), Run(ctx, files.data), as_json)

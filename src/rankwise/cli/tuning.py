@@ -14,7 +14,8 @@ import numpy as np
 import typer
 from sklearn.base import clone
 
-from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_data
+from rankwise.cli.click_options import Clicks
+from rankwise.cli.inputs import click_problems, names_for, note_one_query, parse_measures, read_data
 from rankwise.cli.journal import Journal, check_journal, entry_of, known_cells
 from rankwise.cli.models import check_signs, make_model
 from rankwise.cli.options import Naming
@@ -64,10 +65,18 @@ class Files:
     journal: str | None
     names: str | None
     force: bool
+    clicks: Clicks | None = None
 
     @property
     def notes(self) -> str:
         return self.journal or self.output + ".journal"
+
+    def read(self, dtype: type[np.float32] | None) -> RankingData:
+        if self.clicks is not None:
+            return click_problems(self.clicks, self.data, self.columns, dtype=dtype)
+        data = read_data(self.data, columns=self.columns, dtype=dtype)
+        note_one_query(data.n_queries, len(data))
+        return data
 
     def check(self, reads: list[str]) -> None:
         check_distinct([self.output, self.notes])
@@ -96,8 +105,7 @@ def tune(request: Tuning, files: Files, manner: Manner, run: Run, as_json: bool)
     families = _families(request, manner.jobs)
     files.check(run.reads)
     run.begin()
-    data = read_data(files.data, columns=files.columns, dtype=np.float32 if request.float32 else None)
-    note_one_query(data.n_queries, len(data))
+    data = files.read(np.float32 if request.float32 else None)
     names = names_for(data, files.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
     valid = None if files.valid is None else read_data(files.valid, known, files.columns)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise import metrics
+from rankwise.cli.click_options import Clicks
 from rankwise.cli.inputs import (
+    click_problems,
     left_on_disk,
     names_for,
     note_one_query,
@@ -60,6 +62,7 @@ class Training:
     float32: bool
     force: bool
     run: Run
+    clicks: Clicks | None = None
 
     def begin(self) -> None:
         """Check the output before any work is done, and begin the record of the run."""
@@ -82,17 +85,16 @@ def train(request: Training, as_json: bool) -> None:
     measures = parse_measures(request.measures)
     training = make_training(request.model, request.options, request.normalize)
     request.begin()
-    data: RankingData | ChunkedData | None = left_on_disk(training, request.data, columns=request.columns)
-    if data is None:
-        data = read_data(request.data, columns=request.columns, dtype=np.float32 if request.float32 else None)
+    data = _training_data(request, training)
     names = names_for(data, request.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
-    evaluated = {"train": data}
+    evaluated = {"train": data} if request.clicks is None else {}  # labels of click problems are no judgements
     if request.valid is not None:
         evaluated["valid"] = read_data(request.valid, known, request.columns)
     if (signs := request.options["monotonic_cst"]) is not None:
         check_signs(signs, known)
-    note_one_query(data.n_queries, len(data))
+    if request.clicks is None:
+        note_one_query(data.n_queries, len(data))
     began = clock()
     with doing("training") as progress:
         ranker = fitted(training, data, known, progress)
@@ -100,17 +102,25 @@ def train(request: Training, as_json: bool) -> None:
     model = ranker if isinstance(ranker, Model) else model_of(ranker, names, data.first_index)
     model = replace(model, data=fingerprint(data, hashed=False))
     request.write(model)
-    measures = measures or parse_measures(
-        metrics.default_measures(np.concatenate([one.y for one in evaluated.values()]))
-    )
+    if not measures and evaluated:
+        measures = parse_measures(metrics.default_measures(np.concatenate([one.y for one in evaluated.values()])))
     evaluations = {
         name: metrics.evaluate(one.y, scores_of(ranker, one), one.qid, measures) for name, one in evaluated.items()
     }
-    shape = {"documents": len(data), "queries": data.n_queries, "features": data.n_features}
+    queries = "queries" if request.clicks is None else "problems"
+    shape = {"documents": len(data), queries: data.n_queries, "features": data.n_features}
     assert model.result is not None
     kept = int(np.count_nonzero(model.coef)) if isinstance(model, LinearModel) else None
     show_outcome(request, Outcome(model.result, shape, seconds, evaluations, kept), as_json)
     request.end(model)
+
+
+def _training_data(request: Training, training: "Trainer | BaseEstimator") -> RankingData | ChunkedData:
+    dtype = np.float32 if request.float32 else None
+    if request.clicks is not None:
+        return click_problems(request.clicks, request.data, request.columns, dtype=dtype)
+    stored = left_on_disk(training, request.data, columns=request.columns)
+    return read_data(request.data, columns=request.columns, dtype=dtype) if stored is None else stored
 
 
 @dataclass(frozen=True)
@@ -145,8 +155,10 @@ def show_outcome(request: Training, outcome: Outcome, as_json: bool) -> None:
         report(kept_of(outcome.kept, shape["features"]))
     if rounds:
         report(f"{counted(rounds['rounds'], 'rounds')} of messages, {counted(rounds['bytes'], 'bytes')}")
-    rows = [[name, *(f"{one[name]:.4f}" for one in evaluations.values())] for name in evaluations["train"]]
-    report(table(rows, ["measure", *evaluations]))
+    if evaluations:
+        names = next(iter(evaluations.values()))
+        rows = [[name, *(f"{one[name]:.4f}" for one in evaluations.values())] for name in names]
+        report(table(rows, ["measure", *evaluations]))
     if request.output not in ("-", None):
         say(f"model written to {request.output}")
 

@@ -29,7 +29,10 @@ class Cells:
     def of(cls, log: ClickLog) -> "Cells":
         positions, position = np.unique(log.position, return_inverse=True)
         if not positions.size or positions[0] != 1:
-            raise ValueError("the log has no impression at position 1, with which all positions are compared")
+            raise ValueError(
+                "the log has no document at the top position, with which all positions are compared: is first_position "
+                "(--first-position) right?"
+            )
         items, item = np.unique(log.query_of_row * len(log.docs) + log.doc, return_inverse=True)
         codes, cell = np.unique(item * positions.size + position, return_inverse=True)
         rows = cell, log.list_of_row, log.click

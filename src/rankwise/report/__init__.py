@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rankwise.report.differences import QueryDifferenceDisplay
     from rankwise.report.features import FeaturePathDisplay
     from rankwise.report.margins import MarginDisplay
+    from rankwise.report.propensities import PropensityDisplay
     from rankwise.report.regularization import RegularizationDisplay
     from rankwise.report.weights import WeightsDisplay
 
@@ -25,6 +26,7 @@ __getattr__ = on_first_use(
         "QueryDifferenceDisplay": "differences",
         "FeaturePathDisplay": "features",
         "MarginDisplay": "margins",
+        "PropensityDisplay": "propensities",
         "WeightsDisplay": "weights",
     },
 )
@@ -34,6 +36,7 @@ __all__ = [
     "CutoffDisplay",
     "FeaturePathDisplay",
     "MarginDisplay",
+    "PropensityDisplay",
     "QueryDifferenceDisplay",
     "RegularizationDisplay",
     "WeightsDisplay",
