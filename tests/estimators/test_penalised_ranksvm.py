@@ -60,10 +60,13 @@ def test_a_path_over_C_has_the_penalty():
         ({"monotonic_cst": np.full(DATA.n_features, 2)}, "0 (free) only; got 2"),
         ({"monotonic_cst": {"prise": 1}}, "a name in monotonic_cst must be"),
         (
-            {"l1_ratio": 0.5, "loss": "hinge", "solver": "proximal-newton"},
+            {"l1_ratio": 0.5, "loss": "hinge", "solver": "newton"},
             "needs a smooth loss, and hinge has a corner",
         ),
-        ({"l1_ratio": 0.5, "solver": "newton"}, "solver 'newton' takes neither monotonic_cst nor l1_ratio: use 'auto'"),
+        (
+            {"l1_ratio": 0.5, "solver": "trust-region"},
+            "solver 'trust-region' takes neither monotonic_cst nor l1_ratio: use 'auto'",
+        ),
     ],
 )
 def test_what_cannot_work_is_said(options, words):
