@@ -1,19 +1,25 @@
 """Training data from clicks: the objective is that of the listed pairs, and it corrects the bias of positions."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from rankwise import RankSVM, losses, make_ranking
-from rankwise.clicks import ClickLog, Propensities, click_data, simulate_clicks
+from rankwise import RankRLS, RankSVM, losses, make_ranking, open_chunks, write_chunks
+from rankwise.clicks import ClickLog, Propensities, click_data, shared_click_data, simulate_clicks
+from rankwise.foundation.devices import library_of, on_device_of, to_host
 from rankwise.objective.building import build
 
 LOSSES = {  # by name, its formula of the margin
     "squared_hinge": lambda margin: np.maximum(0, 1 - margin) ** 2,
     "hinge": lambda margin: np.maximum(0, 1 - margin),
     "squared": lambda margin: (1 - margin) ** 2,
+    "huber:0.5": lambda margin: np.where(margin > 0.5, np.maximum(0, 1 - margin) ** 2, 0.75 - margin),
+    "logistic": lambda margin: losses.logistic()(margin),  # its pieces; test_losses.py has their error
 }
+ENGINES = ("dense", "dense-float32", "csr", "csr-float32", "chunks", "shared", "torch", "torch-float32", "torchcsr")
 
 
 @pytest.fixture(scope="module")
@@ -43,27 +49,71 @@ def listed(log, data, propensities, clip):
     return np.array(pairs)
 
 
+def stored(shared, engine, folder):
+    """The rows of the data as an engine holds them."""
+    if engine == "shared":
+        return shared
+    data = shared.read()
+    if engine == "chunks":
+        write_chunks(folder / "some.chunks", data, chunk_bytes=2000)
+        return open_chunks(folder / "some.chunks")
+    kind, _, dtype = engine.partition("-")
+    X = data.X.astype(dtype or np.float64)
+    if kind.startswith("torch"):
+        X = pytest.importorskip("torch").as_tensor(X)
+    return {"csr": sparse.csr_array, "torchcsr": lambda one: one.to_sparse_csr()}.get(kind, lambda one: one)(X)
+
+
+@pytest.fixture(scope="module")
+def problem(ranking, simulated):
+    """Ranking data from clicks, with features that float32 holds exactly; and better rows, worse rows and weights."""
+    log, _, propensities = simulated
+    ranking = replace(ranking, X=np.round(8 * ranking.X) / 8)
+    pairs = listed(log, ranking, propensities, 0.3)
+    data = shared_click_data(log, ranking, propensities, clip=0.3)
+    lists = [slice(*ends) for ends in itertools.pairwise(log.starts)]
+    clicked = [
+        (query, one, row) for query, one in zip(log.query, lists, strict=True) for row in log.doc[one][log.click[one]]
+    ]
+    assert (
+        data.read().n_queries
+        == len({(query, frozenset(log.doc[one]), row) for query, one, row in clicked})
+        < len(clicked)
+    )
+    assert max(np.bincount(log.list_of_row, log.click)) > 1  # lists with several clicks
+    return ranking.X, data, pairs[:, :2].astype(int), pairs[:, 2]
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("clip", [0.01, 0.3])
-def test_the_objective_is_that_of_the_listed_pairs(ranking, simulated, loss, clip):
-    log, _, propensities = simulated
-    data = click_data(log, ranking, propensities, clip=clip)
-    pairs = listed(log, ranking, propensities, clip)
-    assert len(data) < log.click.sum() * 5  # equal problems became one
-    better, worse = pairs[:, :2].astype(int).T
-    objective = build(data.X, data.y, data.qid, data.weight, loss=losses.parse(loss), C=0.1)
+def test_every_engine_has_the_objective_of_the_listed_pairs(problem, engine, loss, tmp_path):
+    X, data, pairs, weights = problem
+    rows = stored(data, engine, tmp_path)
+    objective = build(rows, data.y, data.qid, data.weight, loss=losses.parse(loss), C=0.1)
     for w in np.random.default_rng(1).normal(size=(3, 4)):
-        margins = (ranking.X[better] - ranking.X[worse]) @ w
-        expected = 0.5 * w @ w + 0.1 * pairs[:, 2] @ LOSSES[loss](margins)
-        assert float(objective.at(w).value) == pytest.approx(expected, rel=1e-10)
+        margins = (X[pairs[:, 0]] - X[pairs[:, 1]]) @ w
+        expected = 0.5 * w @ w + 0.1 * weights @ LOSSES[loss](margins)
+        point = w if library_of(rows) is None else on_device_of(rows, w)
+        assert float(objective.at(point).value) == pytest.approx(expected, rel=1e-10)
 
 
-def test_the_fit_is_that_of_the_listed_pairs(ranking, simulated):
-    log, _, propensities = simulated
-    pairs = listed(log, ranking, propensities, 0.01)
-    referee = RankSVM(C=0.01, tol=1e-10).fit(ranking.X, pairs=pairs[:, :2].astype(int), pair_weight=pairs[:, 2])
-    ranker = RankSVM(C=0.01, tol=1e-10).fit(click_data(log, ranking, propensities))
-    np.testing.assert_allclose(ranker.coef_, referee.coef_, rtol=1e-6, atol=1e-9)
+@pytest.mark.parametrize("engine", ["dense", "csr-float32", "chunks", "shared", "torch"])
+def test_the_optimum_is_that_of_the_listed_pairs(problem, engine, tmp_path):
+    X, data, pairs, weights = problem
+    rows = stored(data, engine, tmp_path)
+    given = (rows,) if engine in ("chunks", "shared") else (rows, data.y, data.qid, data.weight)
+    smooth, hinge = ("squared_hinge", 1e-9), ("hinge", 1e-5)  # |w - w*|² <= 2 f(w) - 2 f(w*)
+    for loss, apart in (smooth,) if engine == "torch" else (smooth, hinge):  # the hinge takes seconds there
+        options = {"C": 0.01, "loss": loss, "tol": 1e-12}
+        ranker = RankSVM(**options).fit(*given)
+        referee = RankSVM(**options).fit(X, pairs=pairs, pair_weight=weights)
+        assert float(ranker.result_.value) == pytest.approx(float(referee.result_.value), rel=1e-10)
+        np.testing.assert_allclose(to_host(ranker.coef_), referee.coef_, rtol=1e-6, atol=apart)
+    differences = X[pairs[:, 0]] - X[pairs[:, 1]]
+    ridge = (differences.T * weights) @ differences + 0.5 * np.eye(4)
+    ranker = RankRLS(alpha=0.5, ties="exclude").fit(*given)
+    np.testing.assert_allclose(to_host(ranker.coef_), np.linalg.solve(ridge, differences.T @ weights), rtol=1e-6)
 
 
 def test_weights_correct_the_bias_of_positions():

@@ -1,5 +1,7 @@
 """Fits on a scheduler and two worker processes: what RankSVM, RankSVMCV and RankRLS find in memory."""
 
+from dataclasses import replace
+
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -9,6 +11,7 @@ from scipy import sparse
 
 import rankwise
 from rankwise import losses
+from rankwise.clicks import click_data, simulate_clicks
 from rankwise.distributed import DaskRankRLS, DaskRankSVM, DaskRankSVMCV
 from rankwise.distributed.executor import Cluster
 from rankwise.distributed.rankrls import build_regression
@@ -244,6 +247,22 @@ def test_cross_validation(client, data, measure):
     np.testing.assert_allclose(found.cv_values_, expected.cv_values_, **CLOSE)
     np.testing.assert_allclose(found.coef_, expected.coef_, **CLOSE)
     assert found.C_ == expected.C_
+
+
+def test_cross_validation_on_clicks(client, data, tmp_path):
+    """Files hold weights and groups, so that the folds are whole queries of the log, and the means are weighted."""
+    clicks = simulate_clicks(data, data.X[:, 0], 200, random_state=0)
+    training = click_data(clicks.log, data, clicks.propensities)
+    rankwise.write_chunks(tmp_path / "clicks.chunks", training, chunk_bytes=30_000)
+    options = {"Cs": [0.001, 0.01], "cv": 3, "measure": "mrr"}
+    found = DaskRankSVMCV(**options).fit(tmp_path / "clicks.chunks")
+    expected = rankwise.RankSVMCV(**options).fit(training)
+    np.testing.assert_allclose(found.cv_values_, expected.cv_values_, **CLOSE)
+    np.testing.assert_allclose(found.coef_, expected.coef_, **CLOSE)
+    without = replace(training, groups=None, weight=None)
+    assert not np.allclose(expected.cv_values_, rankwise.RankSVMCV(**options).fit(without).cv_values_)
+    with pytest.raises(ValueError, match="on a cluster, groups come from files"):
+        DaskRankSVMCV(**options).fit(*arrays(data), groups=data.qid)
 
 
 @pytest.mark.filterwarnings(SPLIT)

@@ -169,7 +169,7 @@ def _halves(request: Tuning, data: RankingData, valid: RankingData | None) -> li
     documents = _documents(data)
     if valid is not None:
         return [lambda: (documents, _documents(valid))]
-    splits = splits_of(request.folds, data.X, data.y, data.qid, request.seed)
+    splits = splits_of(request.folds, data.X, data.y, data.qid, request.seed, data.groups)
     return [partial(documents.halves, split) for split in splits]
 
 

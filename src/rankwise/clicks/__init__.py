@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankwise.clicks.propensities import Propensities
     from rankwise.clicks.reading import read_clicks
     from rankwise.clicks.simulation import simulate_clicks
-    from rankwise.clicks.training import click_data
+    from rankwise.clicks.training import click_data, shared_click_data
 
 __all__ = [
     "ClickLog",
@@ -24,6 +24,7 @@ __all__ = [
     "em_bias",
     "harvested_bias",
     "read_clicks",
+    "shared_click_data",
     "simulate_clicks",
     "swap_bias",
 ]
@@ -35,6 +36,7 @@ _HOMES = {
     "em_bias": "bias",
     "harvested_bias": "bias",
     "read_clicks": "reading",
+    "shared_click_data": "training",
     "simulate_clicks": "simulation",
     "swap_bias": "bias",
 }

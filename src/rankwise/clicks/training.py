@@ -9,21 +9,17 @@ know of clicks, and pairs are never enumerated.
 Clicks on the same document among the same documents are the same problem wherever they were made, so they become one,
 with the sum of their weights. This is exact, and data grow with the number of different problems, not of clicks.
 
-What remains is that a list with m documents clicked is copied m times. To share its rows, the sums over pairs would
-need a graph in which every two documents of a list are a pair in both directions and (i, j) weighs ω_i, 0 for documents
-that were not clicked. Labels cannot express it, because both directions occur; but in score order the partners of a
-document are a run of the whole list, so that counts and sums of scores in it suffice, and the two sweeps of `pairs`
-would do with one level.
+What remains is that a document occurs in several problems, and a list with m documents clicked m times.
+`shared_click_data` stores its features once.
 """
-
-from itertools import pairwise
 
 import numpy as np
 
 from rankwise.clicks.cells import sums
 from rankwise.clicks.log import ClickLog
 from rankwise.clicks.propensities import Propensities
-from rankwise.data.records import RankingData
+from rankwise.data.records import RankingData, check_finite
+from rankwise.data.repeated import SharedData
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.pairs.queries import one_type
 
@@ -38,8 +34,19 @@ def click_data(
     propensities  of the positions, None: 1 at all of them, which is training without correction
     clip          propensities below this count as this, so that no click weighs more than 1 / clip
 
-    Lists without clicks, and lists of one document, tell nothing. The queries of the result are numbered and not those
-    of the log: do not cross-validate over them, because one query of the log occurs in several.
+    Lists without clicks, and lists of one document, tell nothing. The queries of the result are numbered; its `groups`
+    are the queries of the log, so that cross-validation holds out whole queries of the log. Measures of held-out
+    queries are means over clicks with the same weights (self-normalised inverse propensity scoring).
+    """
+    return shared_click_data(log, features, propensities, clip=clip).read()
+
+
+def shared_click_data(
+    log: ClickLog, features: RankingData, propensities: Propensities | None, *, clip: float = 0.01
+) -> SharedData:
+    """The same, with the features of a document stored once for all problems in which it occurs.
+
+    RankSVM, RankSVMCV, RankRLS and `cross_validate` take such data, and compute with each document's features once.
     """
     if not 0 < clip <= 1:
         raise ValueError(f"clip must be above 0 and at most 1; got {clip!r}")
@@ -50,32 +57,44 @@ def click_data(
     clicks, weight = _different(log, clicked, 1 / np.maximum(chance, clip))
     rows, problem = _rows_of_lists(log, log.list_of_row[clicks])
     is_clicked = rows == clicks[problem]
-    data = features.select(_rows_of_features(log, rows, features))
-    return RankingData(
-        X=data.X,
+    known = _rows_of_features(log, rows, features)
+    used, place = np.unique(known, return_inverse=True)
+    shown = features.select(used)
+    check_finite(shown)
+    return SharedData(
+        X=shown.X,
+        rows=place,
         y=is_clicked.astype(np.float64),
         qid=problem,
-        first_index=data.first_index,
-        names=data.names,
-        docid=data.docid,
+        first_index=features.first_index,
+        names=features.names,
+        docid=None if shown.docid is None else shown.docid[place],
         weight=np.where(is_clicked, weight[problem], 1.0),
+        groups=log.queries[log.query_of_row[rows]],
     )
 
 
 def _different(log: ClickLog, clicked: Ints, weights: Floats) -> tuple[Ints, Floats]:
-    """One click for each different problem, and the sum of the weights of all that are the same."""
-    of_row = log.list_of_row
-    sorted_docs = log.doc[np.lexsort((log.doc, of_row))]
-    numbers: dict[tuple[int, bytes], int] = {}  # by query and documents
-    problem = np.array(
-        [
-            numbers.setdefault((query, sorted_docs[start:end].tobytes()), len(numbers))
-            for query, (start, end) in zip(log.query.tolist(), pairwise(log.starts.tolist()), strict=True)
-        ]
-    )
-    key = problem[of_row[clicked]] * len(log.docs) + log.doc[clicked]
-    _, first, code = np.unique(key, return_index=True, return_inverse=True)
-    return clicked[first], sums(code, weights, first.size)
+    """One click for each different problem, by query, and the sum of the weights of all that are the same.
+
+    Sets of documents are compared by sums of random numbers of 128 bits, one per document: sets that differ have equal
+    sums with a probability of 2^-128, and nothing is sorted within lists.
+    """
+    lists = log.list_of_row[clicked]
+    marks = np.random.default_rng(0).integers(0, 2**64, (2, len(log.docs)), dtype=np.uint64)
+    running = np.zeros((2, len(log) + 1), np.uint64)
+    np.cumsum(marks[:, log.doc], axis=1, out=running[:, 1:])  # modulo 2^64
+    sums_of_lists = running[:, log.starts[lists + 1]] - running[:, log.starts[lists]]
+    keys = np.stack([*sums_of_lists, log.query[lists].astype(np.uint64), log.doc[clicked].astype(np.uint64)])
+    order = np.lexsort(keys)
+    is_new = np.append(True, (np.diff(keys[:, order]) != 0).any(axis=0))
+    first = order[is_new]  # the sort is stable
+    by_query = np.lexsort((first, log.query[lists[first]]))
+    place = np.empty(first.size, np.int64)
+    place[by_query] = np.arange(first.size)
+    problem = np.empty(clicked.size, np.int64)
+    problem[order] = place[np.cumsum(is_new) - 1]
+    return clicked[first[by_query]], sums(problem, weights, first.size)
 
 
 def _rows_of_lists(log: ClickLog, lists: Ints) -> tuple[Ints, Ints]:

@@ -1,7 +1,8 @@
 """Chunks on disk: uncompressed NPZ files, so that single rows can be read, and the manifest that lists them.
 
     DIR/manifest.json            written last: a folder without it is no data set
-    DIR/chunk-00000-TOKEN.npz    some whole queries each: y, qid and X, or data, indices and indptr; docid, weight
+    DIR/chunk-00000-TOKEN.npz    some whole queries each: y, qid and X, or data, indices and indptr; and
+                                 docid, weight, groups if there are any
 
 TOKEN is random: no two chunks ever have the same name. Rows are read into memory, never mapped: a truncated mapped file
 ends the process, and what kernels rely on (the columns of sparse rows) is checked first, which needs a copy that no
@@ -37,7 +38,7 @@ _HEADER = 256  # bytes of an array's header without its spaces, and of what the 
 _MOST_BYTES = 1 << 28  # of a manifest: some 400,000 chunks
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _PLAIN_TYPE = re.compile(r"[<|][biufUSmM]\d{1,9}(\[\w+\])?")  # no objects, and nothing that NumPy evaluates
-_OPTIONAL = ("shape", "names", "comments", "docid", "weight")  # arrays that a chunk may lack
+_OPTIONAL = ("shape", "names", "comments", "docid", "weight", "groups")  # arrays that a chunk may lack
 _INDEX = {"indices": np.int32, "indptr": np.int64}
 
 
@@ -306,8 +307,9 @@ def _chunk_file(value: object, where: str, common: Common) -> ChunkFile:
         "y": (np.dtype(np.float64), one.rows, 1),
         "qid": (None, one.rows, 1),
     }
-    optional = {"docid": (None, one.rows, 1), "weight": (np.dtype(np.float64), one.rows, 1)}
-    expected |= {name: rule for name, rule in optional.items() if name in arrays}
+    for name, dtype in (("docid", None), ("weight", np.dtype(np.float64)), ("groups", None)):
+        if name in arrays:
+            expected[name] = dtype, one.rows, 1
     if common.sparse:
         stored = arrays["data"].rows
         expected |= {"data": (number, stored, 1), "indices": (np.dtype(np.int32), stored, 1)}

@@ -166,29 +166,26 @@ def _gather(
     kinds = _kinds_besides(files)
     for i, file in enumerate(files):
         rows = slice(*scattered.row_starts[i : i + 2])
-        _deal(folder, scattered.chunk(i), codes[rows], bucket, kinds.get("docid"))
+        _deal(folder, scattered.chunk(i), codes[rows], bucket, kinds)
         (folder / file.file).unlink()
     return [_finish(folder, i, queries.ids, common, kinds) for i in range(len(cuts))]
 
 
 def _kinds_besides(files: list[ChunkFile]) -> dict[str, np.dtype]:
-    """The types of weights and document ids, if every chunk has them; the widest one of texts."""
-    names = [name for name in ("weight", "docid") if all(name in one.arrays for one in files)]
+    """The types of weights, document ids and groups, if every chunk has them; the widest one of texts."""
+    names = [name for name in ("weight", "docid", "groups") if all(name in one.arrays for one in files)]
     return {name: np.result_type(*(one.arrays[name].dtype for one in files)) for name in names}
 
 
-def _deal(folder: Path, data: RankingData, codes: Ints, bucket: Ints, docid: np.dtype | None) -> None:
-    """Append each row to the files of its query's bucket; document ids as the type `docid`."""
+def _deal(folder: Path, data: RankingData, codes: Ints, bucket: Ints, besides: dict[str, np.dtype]) -> None:
+    """Append each row to the files of its query's bucket; `besides` has the types of weights, document ids, groups."""
     where = bucket[codes]
     order = np.argsort(where, kind="stable")
     bounds = np.flatnonzero(np.concatenate(([True], np.diff(where[order]) != 0, [True])))
     for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         rows = order[begin:end]
         arrays = {"code": codes[rows], "y": data.y[rows]}
-        if data.weight is not None:
-            arrays["weight"] = data.weight[rows]
-        if data.docid is not None and docid is not None:
-            arrays["docid"] = data.docid[rows].astype(docid)
+        arrays |= {name: getattr(data, name)[rows].astype(kind) for name, kind in besides.items()}
         X = data.X[rows]
         if isinstance(X, np.ndarray):
             arrays["X"] = X
@@ -204,7 +201,7 @@ def _deal(folder: Path, data: RankingData, codes: Ints, bucket: Ints, docid: np.
 
 
 def _finish(folder: Path, i: int, ids: Array, common: Common, besides: dict[str, np.dtype]) -> ChunkFile:
-    """Write a bucket as a chunk; `besides` has the types of weights and document ids."""
+    """Write a bucket as a chunk; `besides` as in `_deal`."""
     dtype = np.dtype(common.dtype)
     types: dict[str, DTypeLike] = {"code": np.int32, "y": np.float64, **besides}
     types |= {"length": np.int64, "indices": np.int32, "data": dtype} if common.sparse else {"X": dtype}
@@ -223,8 +220,8 @@ def _finish(folder: Path, i: int, ids: Array, common: Common, besides: dict[str,
         X = arrays["X"].reshape(-1, common.n_features)
     order = np.argsort(arrays["code"], kind="stable")
     qid = ids[arrays["code"][order]]
-    docid, weight = (arrays[name][order] if name in besides else None for name in ("docid", "weight"))
-    data = RankingData(X[order], arrays["y"][order], qid, None, common.first_index, common.names, docid, weight)
+    columns = (arrays[name][order] if name in besides else None for name in ("docid", "weight", "groups"))
+    data = RankingData(X[order], arrays["y"][order], qid, None, common.first_index, common.names, *columns)
     return write_chunk(folder, _chunk_name(i), data)
 
 

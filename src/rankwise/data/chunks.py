@@ -135,6 +135,11 @@ class ChunkedData:
         """The document id of each row, which are read from the chunks; None if a chunk has none."""
         return self._besides("docid")
 
+    @property
+    def groups(self) -> Array | None:
+        """The group of each row, which are read from the chunks; None if a chunk has none."""
+        return self._besides("groups")
+
     def _besides(self, name: str) -> Array | None:
         if not all(name in one.arrays for one in self.files):
             return None
@@ -144,9 +149,9 @@ class ChunkedData:
         """All of one chunk."""
         rows = slice(int(self.row_starts[i]), int(self.row_starts[i + 1]))
         one = self.opened[i]
-        docid, weight = (one.array(name) if name in one.entry.arrays else None for name in ("docid", "weight"))
+        besides = (one.array(name) if name in one.entry.arrays else None for name in ("docid", "weight", "groups"))
         X = self.rows(rows.start, rows.stop)
-        return RankingData(X, self.y[rows], one.array("qid"), None, self.first_index, self.names, docid, weight)
+        return RankingData(X, self.y[rows], one.array("qid"), None, self.first_index, self.names, *besides)
 
     def read_ahead(self) -> Iterator[RankingData]:
         """One chunk after another, each checked and read while the caller works on the one before it."""
@@ -168,7 +173,8 @@ class ChunkedData:
     def read(self) -> RankingData:
         """All of the data, in memory."""
         X = self.rows(0, self.n_rows)
-        return RankingData(X, self.y, self.qid, None, self.first_index, self.names, self.docid, self.weight)
+        besides = self.docid, self.weight, self.groups
+        return RankingData(X, self.y, self.qid, None, self.first_index, self.names, *besides)
 
     def check_finite(self) -> None:
         """Raise an error if a number of X is NaN or infinite; reads everything."""

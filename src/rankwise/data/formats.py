@@ -55,6 +55,7 @@ class Format:
     is_text    whether pipes and open files can be read and written, and files can be compressed (.gz, .bz2, .xz, .zst)
     is_indexed  whether features have numbers and zeros may be left out, as in LETOR text
     has_columns  whether labels, ids, weights and features are columns that can be named
+    holds_groups  whether `RankingData.groups` are written
     requires   (module, what pip installs to have it), if the format needs a package
     is_folder  (path) -> whether a folder holds data of this format
     split      (path) -> parts of a path that `read` takes and that workers of a cluster read separately
@@ -70,6 +71,7 @@ class Format:
     is_text: bool = False
     is_indexed: bool = False
     has_columns: bool = True
+    holds_groups: bool = False
     requires: tuple[str, str] | None = None
     is_folder: Callable[[Path], bool] | None = None
     split: Callable[[Path], Sequence[object]] | None = None
@@ -273,6 +275,10 @@ def write_data(target: "Target", data: "RankingData", *, format: str | None = No
     if not chosen.is_text and isinstance(target, str) and target == "-":
         raise ValueError(f"{chosen.name} cannot go to standard output: give a file")
     chosen.check_installed()
+    if not chosen.holds_groups:
+        from rankwise.data.records import check_no_groups
+
+        check_no_groups(data)
     chosen.write(target, data)
 
 
@@ -333,7 +339,9 @@ register_format(
         split=_later("frame:parquet_files"),
     )
 )
-register_format(Format("npz", (".npz",), _later("npz:npz_blocks"), _later("npz:write_npz"), has_columns=False))
+register_format(
+    Format("npz", (".npz",), _later("npz:npz_blocks"), _later("npz:write_npz"), has_columns=False, holds_groups=True)
+)
 register_format(
     Format(
         "chunks",
@@ -341,6 +349,7 @@ register_format(
         _later("chunks:chunk_blocks"),
         _later("chunk_writer:write_chunks"),
         has_columns=False,
+        holds_groups=True,
         is_folder=lambda path: (path / "manifest.json").exists(),
         split=_later("chunks:list_chunks"),
         on_disk=OnDisk(

@@ -3,7 +3,7 @@
     y, qid, first_index, X                                        dense
     y, qid, first_index, data, indices, indptr, shape, format     CSR; scipy.sparse.load_npz reads X from the same file
 
-and `names`, `comments`, `docid`, `weight` if there are any.
+and `names`, `comments`, `docid`, `weight`, `groups` if there are any.
 """
 
 import errno
@@ -25,7 +25,7 @@ from rankwise.foundation.memory import check_room
 from rankwise.foundation.outputs import FileName, naming, written_beside
 
 _SPARSE = ("data", "indices", "indptr", "shape")
-_ARRAYS = ("y", "qid", "first_index", "X", *_SPARSE, "format", "names", "comments", "docid", "weight")
+_ARRAYS = ("y", "qid", "first_index", "X", *_SPARSE, "format", "names", "comments", "docid", "weight", "groups")
 _MUCH = 1 << 24  # characters
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, EOFError, OverflowError, SyntaxError, RuntimeError)
 _SEEN_IN_DAMAGED = (None, errno.EINVAL)  # NumPy raises OSError without a number; a seek before the start is EINVAL
@@ -49,8 +49,9 @@ def npz_arrays(data: RankingData) -> dict[str, Array]:
     for name, texts in (("names", data.names), ("comments", data.comments)):
         if texts is not None:
             arrays[name] = _one_width([str(one) for one in texts], name)
-    if data.docid is not None:
-        arrays["docid"] = _plain(data.docid, "docid")
+    for name, ids in (("docid", data.docid), ("groups", data.groups)):
+        if ids is not None:
+            arrays[name] = _plain(ids, name)
     if data.weight is not None:
         arrays["weight"] = data.weight
     return arrays
@@ -128,7 +129,7 @@ def _check_kinds(arrays: dict[str, Array], path: Path) -> None:
     expected = {"X": (2, numbers), "data": (1, numbers), "y": (1, numbers), "qid": (1, numbers + texts)}
     expected |= {"indices": (1, "iu"), "indptr": (1, "iu"), "shape": (1, "iu"), "first_index": (0, "iu")}
     expected |= {"names": (1, "U"), "comments": (1, "U"), "format": (0, "US")}
-    expected |= {"docid": (1, numbers + texts), "weight": (1, numbers)}
+    expected |= {"docid": (1, numbers + texts), "weight": (1, numbers), "groups": (1, numbers + texts)}
     for name, array in arrays.items():
         ndim, kinds = expected[name]
         if array.ndim != ndim or array.dtype.kind not in kinds:
@@ -167,8 +168,8 @@ def _from_npz(arrays: dict[str, Array]) -> RankingData:
     first_index = int(arrays.get("first_index", np.array(1)))
     texts = None if comments is None else comments.astype(object)
     named = None if names is None else names.tolist()
-    docid, weight = arrays.get("docid"), arrays.get("weight")
-    return RankingData(X, arrays["y"], arrays["qid"], texts, first_index, named, docid, weight)
+    besides = (arrays.get(name) for name in ("docid", "weight", "groups"))
+    return RankingData(X, arrays["y"], arrays["qid"], texts, first_index, named, *besides)
 
 
 def _floats(values: Array) -> Array:

@@ -37,6 +37,7 @@ class RankingData:
     names     None, or the names of the columns of X
     docid     None, or ids of the documents, of the same types as qid
     weight    None, or the weights of the documents in a fit, float64: a pair weighs the product of its two
+    groups    None, or ids, of the same types, of what a query is part of: folds never divide the queries of a group
     """
 
     X: HostMatrix
@@ -47,17 +48,19 @@ class RankingData:
     names: Sequence[str] | None = None
     docid: Array | None = None
     weight: Floats | None = None
+    groups: Array | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "y", np.asarray(exact(self.y, "y"), dtype=np.float64))
         if len(self.X.shape) != 2:
             raise ValueError(f"X must have rows and columns, got the shape {self.X.shape}")
         object.__setattr__(self, "qid", _ids(self.qid, len(self), "qid"))
-        if self.docid is not None:
-            object.__setattr__(self, "docid", _ids(self.docid, len(self), "docid"))
+        for name in ("docid", "groups"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _ids(getattr(self, name), len(self), name))
         if self.weight is not None:
             object.__setattr__(self, "weight", np.asarray(self.weight, dtype=np.float64))
-        for name in ("y", "qid", "comments", "docid", "weight"):
+        for name in ("y", "qid", "comments", "docid", "weight", "groups"):
             column = getattr(self, name)
             if column is not None and np.shape(column) != (len(self),):
                 shape = np.shape(column)
@@ -82,7 +85,7 @@ class RankingData:
     def select(self, rows: ArrayLike | slice) -> "RankingData":
         """The rows with the given numbers, in that order; or those where a mask is true."""
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
-        docid, weight = (None if one is None else one[chosen] for one in (self.docid, self.weight))
+        docid, weight, groups = (None if one is None else one[chosen] for one in (self.docid, self.weight, self.groups))
         comments = None if self.comments is None else np.asarray(self.comments, dtype=object)[chosen]
         return replace(
             self,
@@ -92,6 +95,7 @@ class RankingData:
             comments=comments,
             docid=docid,
             weight=weight,
+            groups=groups,
         )
 
     @property
@@ -112,6 +116,7 @@ class RankingData:
         except ImportError:
             raise ImportError("a DataFrame needs pandas: pip install pandas") from None
         check_finite(self)
+        check_no_groups(self)
         columns: dict[str, ArrayLike] = {LABEL: self.y, QUERY: table_ids(self.qid)}
         if self.docid is not None:
             columns[DOCUMENT] = table_ids(self.docid)
@@ -208,6 +213,15 @@ def check_finite(data: RankingData, where: str = "") -> None:
     raise ValueError(f"row {row} of X{where} holds {values.ravel()[bad[0]]}: every feature must be a finite number")
 
 
+def check_no_groups(data: RankingData) -> None:
+    """Raise an error if there are groups, which most formats cannot hold: without them folds would be others."""
+    if data.groups is not None:
+        raise ValueError(
+            "a table or text has no place for groups: write NPZ or chunks, or leave them out by "
+            "dataclasses.replace(data, groups=None)"
+        )
+
+
 def joined(blocks: list[RankingData]) -> RankingData:
     """Concatenate the blocks. Empties the list, so that not all of them are in memory twice."""
     first = blocks[0]
@@ -215,18 +229,22 @@ def joined(blocks: list[RankingData]) -> RankingData:
         return blocks.pop()
     y = np.concatenate([one.y for one in blocks])
     qid = np.concatenate(one_type([one.qid for one in blocks]))
-    docid = comments = weight = None  # ids and comments are kept if every block has them
+    docid = comments = weight = groups = None  # ids and comments are kept if every block has them
     if all(one.docid is not None for one in blocks):
         docid = np.concatenate(one_type([one.docid for one in blocks if one.docid is not None]))
     if all(one.comments is not None for one in blocks):
         comments = np.concatenate([np.asarray(one.comments, object) for one in blocks])
+    if all(one.groups is not None for one in blocks):
+        groups = np.concatenate(one_type([one.groups for one in blocks if one.groups is not None]))
+    elif any(one.groups is not None for one in blocks):
+        raise ValueError("some of the files have groups, and others have none: give groups to all or to none")
     weights = [one.weight for one in blocks if one.weight is not None]
     if weights:
         if len(weights) < len(blocks):
             raise ValueError("some of the files have weights, and others have none: give weights to all or to none")
         weight = np.concatenate(weights)
     X = _stacked(blocks, first.n_features)
-    return RankingData(X, y, qid, comments, first.first_index, first.names, docid, weight)
+    return RankingData(X, y, qid, comments, first.first_index, first.names, docid, weight, groups)
 
 
 def _stacked(blocks: list[RankingData], n_features: int) -> HostMatrix:

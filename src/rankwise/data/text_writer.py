@@ -16,7 +16,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise.data.document_ids import comments_with_ids
-from rankwise.data.records import COMMENT, DOCUMENT, LABEL, QUERY, WEIGHT, RankingData, check_finite, column_names
+from rankwise.data.records import (
+    COMMENT,
+    DOCUMENT,
+    LABEL,
+    QUERY,
+    WEIGHT,
+    RankingData,
+    check_finite,
+    check_no_groups,
+    column_names,
+)
 from rankwise.data.streams import Target
 from rankwise.data.writing_kernels import Entries, Strings, most_bytes, write_rows
 from rankwise.foundation.arrays import Array
@@ -142,6 +152,7 @@ def _heads(record: RankingData, has_qid: bool) -> Strings:
 
 def _tails(record: RankingData) -> Strings:
     """What follows the features: the comment, if there is one, and the line end."""
+    check_no_groups(record)
     if record.weight is not None:
         raise ValueError("this text has no place for weights: write CSV, Parquet or NPZ, or leave the weights out")
     comments = record.comments

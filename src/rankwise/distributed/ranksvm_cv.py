@@ -14,6 +14,7 @@ from rankwise.distributed.ranksvm import check_options
 from rankwise.distributed.results import with_traffic
 from rankwise.distributed.spread import Spread, spread
 from rankwise.estimators.cross_validated import mean_weights
+from rankwise.estimators.inputs import Ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.estimators.ranksvm_cv import RankSVMCV
 from rankwise.estimators.ranksvm_path import check_strengths, for_selection, usual_grid
@@ -25,19 +26,27 @@ from rankwise.model_selection.search import Judged, Workers
 from rankwise.model_selection.splits import splits_of
 from rankwise.objective import losses
 from rankwise.objective.rows import MemoryRows
+from rankwise.pairs.queries import Queries
 
 
 class DaskRankSVMCV(OnCluster, RankSVMCV):
     """RankSVMCV whose data are stored on the workers of a Dask cluster; parameters and attributes as of `RankSVMCV`.
 
     The folds and the model are those of RankSVMCV in memory. `cv` is a number of folds, or a splitter that uses only
-    query ids. `client`, `n_jobs` and `result_` are as in `DaskRankSVM`.
+    query ids. Files of NPZ and chunks may have groups, which folds keep together. `client`, `n_jobs` and `result_` are
+    as in `DaskRankSVM`.
     """
 
     local = RankSVMCV
 
-    def fit(self, X: Table, y: Column = None, qid: Column = None, sample_weight: Column = None) -> Self:
+    def fit(
+        self, X: Table, y: Column = None, qid: Column = None, sample_weight: Column = None, groups: Ids = None
+    ) -> Self:
         """Choose `C_` and learn `coef_` from data on the workers; arguments as in `DaskRankSVM.fit`."""
+        if groups is not None:
+            raise ValueError(
+                "on a cluster, groups come from files: write the data as NPZ or chunks, and give the files"
+            )
         self.Cs_ = check_strengths("Cs", self.Cs)
         if self.measure is not None:
             parse(self.measure)  # refuses what is unknown before anything is computed
@@ -63,12 +72,12 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
         self.result_ = with_traffic(self.result_, data.partitions.traffic)
         return self
 
-    def _fold_of_each_query(self, n_queries: int) -> Ints:
-        if n_queries == 1:
+    def _fold_of_each_query(self, groups: Array) -> Ints:
+        parts = Queries(groups, groups.size)
+        if len(parts) == 1:
             raise ValueError("there is a single query: folds of whole queries need more")
-        queries = np.arange(n_queries)
-        fold = np.full(n_queries, -1)
-        for k, (_, held_out) in enumerate(splits_of(self.cv, queries[:, None], None, queries)):
+        fold = np.full(groups.size, -1)
+        for k, (_, held_out) in enumerate(splits_of(self.cv, parts.codes[:, None], None, parts.codes)):
             fold[held_out] = k
         if (fold < 0).any():
             raise ValueError("cv leaves queries out of every fold: on a cluster each must be held out once")
@@ -109,7 +118,8 @@ def judge(content: Content, coef: Floats, measure: Measure) -> Floats:
         return np.zeros(2)
     data, n_threads = rows.data.select(counted), content.threads.rows.n_threads
     scores = MemoryRows(data.X, n_threads).scores(coef)
-    evaluation = evaluate(data.y, scores, data.qid, measure, n_jobs=n_threads)
+    weight = None if rows.weight is None else rows.weight[counted]
+    evaluation = evaluate(data.y, scores, data.qid, measure, n_jobs=n_threads, sample_weight=weight)
     (values,) = evaluation.per_query.values()
     (weights,) = evaluation.weights.values() or (np.ones(values.size),)
     with_value = ~np.isnan(values)

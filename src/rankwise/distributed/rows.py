@@ -12,7 +12,7 @@ from rankwise.data.columns import Known, matched
 from rankwise.data.records import RankingData, joined
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import HostMatrix, is_sparse
-from rankwise.pairs.queries import Queries
+from rankwise.pairs.queries import Queries, group_of_each
 
 T = TypeVar("T")
 Reduced: TypeAlias = tuple[Callable[..., object], tuple[object, ...]]  # what pickle calls, and with what
@@ -69,6 +69,7 @@ class Facts:
     labels   the lowest and the highest
     queries  a number for each query, in the order in which they first occur: equal for equal ids in any partition
     sizes    the number of documents of each
+    groups   a number for the group of each, likewise; None if there are no groups
     """
 
     where: str
@@ -79,6 +80,7 @@ class Facts:
     labels: tuple[float, float]
     queries: Array
     sizes: Ints
+    groups: Array | None = None
     zeros_left_out: bool = False
 
     @property
@@ -101,6 +103,7 @@ def facts_of(rows: Rows) -> Facts:
         labels=(float(data.y.min(initial=np.inf)), float(data.y.max(initial=-np.inf))),
         queries=query_numbers(queries.ids),
         sizes=queries.sizes,
+        groups=None if data.groups is None else query_numbers(group_of_each(queries, data.groups)),
         zeros_left_out=rows.zeros_left_out,
     )
 

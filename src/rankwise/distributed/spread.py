@@ -17,7 +17,7 @@ from rankwise.distributed.partitions import Partitions
 from rankwise.distributed.rows import Facts, Rows, facts_of, fitted, nbytes, parted, together
 from rankwise.distributed.sources import load
 from rankwise.foundation.arrays import Array, Ints
-from rankwise.pairs.queries import Queries
+from rankwise.pairs.queries import Queries, group_of_each
 
 MOST_PIECES = 1 << 16  # of a shuffle: more would keep the scheduler busy for minutes
 
@@ -79,12 +79,13 @@ def spread(
     build: Callable[..., object],
     *options: object,
     like: Columns | None = None,
-    fold_of: Callable[[int], Ints] | None = None,
+    fold_of: Callable[[Array], Ints] | None = None,
 ) -> Spread:
     """The data given (X, y, qid, weight) in partitions; the content of each is build(rows, columns, *options).
 
     like     the columns of the model that the data are for
-    fold_of  from the number of queries to the fold of each: no partition then contains queries of two folds
+    fold_of  from a number for the group of each query, or for the query itself if there are no groups, to the fold of
+             each: no partition then contains queries of two folds
     """
     with telling(client), Errand(client) as errand:
         read = load(errand, *given)
@@ -92,7 +93,7 @@ def spread(
         columns = _columns(facts, like)
         census = Census(facts)
         rows, places = _whole_queries(errand, read, census, columns)
-        folds = np.zeros(census.ids.size, np.int64) if fold_of is None else fold_of(census.ids.size)
+        folds = np.zeros(census.ids.size, np.int64) if fold_of is None else fold_of(census.groups)
         cut = [(i, int(k)) for i, codes in enumerate(places) for k in np.unique(folds[codes])]
         partitions = Partitions(client, [])
         try:
@@ -126,6 +127,7 @@ class Census:
     sizes  the number of documents of each
     codes  for each partition as it was read, the places of its queries in `ids`
     split  for each query, whether it is in several partitions
+    groups  a number for the group of each; `ids` if there are no groups
     """
 
     def __init__(self, facts: list[Facts]) -> None:
@@ -136,6 +138,10 @@ class Census:
         self.sizes: Ints = np.bincount(queries.codes, counts, len(queries)).astype(np.int64)
         self.codes = np.split(queries.codes, np.cumsum([one.queries.size for one in facts])[:-1])
         self.split: Array = queries.sizes > 1
+        groups = [one.groups for one in facts if one.groups is not None]
+        if groups and len(groups) < len(facts):
+            raise ValueError("some of the partitions have groups, and others have none: give groups to all or to none")
+        self.groups = group_of_each(queries, np.concatenate(groups)) if groups else queries.ids
 
 
 def _columns(facts: list[Facts], like: Columns | None) -> Columns:

@@ -18,6 +18,8 @@ MOST_FOLDS = 100  # with a column each in `cv_results_`; there may be more queri
 class CrossValidated(Ranker):
     """A ranker whose strength of regularisation is chosen on queries that were not trained on."""
 
+    __metadata_request__fit: ClassVar = {"qid": True, "groups": True}
+
     strength: ClassVar[tuple[str, int]]  # its name, and 1 if the smallest is the simplest, -1 if the largest is
     measure_: str
     rule: str

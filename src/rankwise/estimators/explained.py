@@ -9,10 +9,9 @@ from scipy.sparse import vstack
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns, names_of
 from rankwise.data.records import RankingData
-from rankwise.estimators.inputs import Data, Ids, check_columns, frame_columns, rows_to_score
+from rankwise.estimators.inputs import Data, Elsewhere, Ids, check_columns, frame_columns, rows_to_score
 from rankwise.explaining.choosing import LONGEST, Candidates
 from rankwise.explaining.functions import Formula, LinearFunction, ScoreFunction
 from rankwise.explaining.kernel_sums import KernelSum
@@ -29,7 +28,7 @@ def formula_of(ranker: BaseEstimator, data: "Data | None" = None) -> Formula:
         raise ValueError(f"{type(ranker).__name__} of a {type(inner).__name__} cannot be explained: scale only once")
     columns = ModelColumns.of(ranker)
     if columns.names is None and not hasattr(ranker, "first_index_"):
-        names = data.names if isinstance(data, RankingData | ChunkedData) else frame_columns(data)
+        names = data.names if isinstance(data, RankingData | Elsewhere) else frame_columns(data)
         if names is not None and len(names) == columns.n_features:
             columns = replace(columns, names=tuple(map(str, names)))
     scaling = ranker.scaler_.scaling if inner is not ranker else None
@@ -57,7 +56,7 @@ def candidates_of(ranker: BaseEstimator, X: Data, qid: Ids, documents: Any) -> C
     """The rows with the columns that a ranker knows, in its order."""
     if hasattr(X, "dask"):
         raise ValueError("data on a cluster cannot be explained where they are: give the rows of a query, by compute()")
-    X = X.read() if isinstance(X, ChunkedData) else X
+    X = X.read() if isinstance(X, Elsewhere) else X
     X, qid, documents = (to_host(one) if library_of(one) else one for one in (X, qid, documents))
     return Candidates(_checked_rows(ranker, X), qid, documents)
 

@@ -19,7 +19,7 @@ from rankwise.data.columns import ModelColumns, for_model
 from rankwise.data.records import RankingData
 from rankwise.estimators.base import Ranker
 from rankwise.estimators.factorization import FactorizedRisk, Progress, descend, quasi_newton
-from rankwise.estimators.inputs import Column, Data, Ids, documents, keep_columns, warn_of_query_ids
+from rankwise.estimators.inputs import Column, Data, Ids, documents, groups_of, keep_columns, warn_of_query_ids
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import HostMatrix, Numbers
 from rankwise.foundation.names import one_of
@@ -161,7 +161,9 @@ class FactorizedRankSVM(Ranker):
         self.__dict__.pop("measure_", None)
         kept = np.ones(labels.size, bool)
         if held_out is None and self.validation_fraction is not None:
-            kept = ~_held_out(queries, self.validation_fraction, random)
+            groups = groups_of(X, None)
+            parts = queries if groups is None else Queries(groups, labels.size)
+            kept = ~_held_out(parts, self.validation_fraction, random)
             held_out = rows[~kept], labels[~kept], queries.codes[~kept]
         weights = None if weights is None else weights[kept]
         preferences = Preferences(labels[kept], queries.codes[kept], weights, n_jobs=self.n_jobs)

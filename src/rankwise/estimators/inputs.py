@@ -18,8 +18,9 @@ from sklearn.utils.validation import _get_feature_names
 from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns, for_model
 from rankwise.data.records import COMMENT, DOCUMENT, WEIGHT, RankingData
+from rankwise.data.repeated import SharedData
 from rankwise.foundation.arrays import Array
-from rankwise.foundation.devices import AnyFloats, Numbers, SparseMatrix
+from rankwise.foundation.devices import AnyFloats, Numbers, SparseMatrix, is_device_array, to_host
 from rankwise.foundation.names import QUERY_IDS, by_number, feature_names
 from rankwise.objective.stored import Features, Source
 from rankwise.pairs.queries import QueryIds
@@ -27,6 +28,7 @@ from rankwise.pairs.queries import QueryIds
 if TYPE_CHECKING:
     from pandas import DataFrame  # in annotations also a frame of Polars or Arrow
 
+Elsewhere: TypeAlias = ChunkedData | SharedData  # ranking data whose X is not in memory row by row
 Data: TypeAlias = "Numbers | SparseMatrix | Source | RankingData | DataFrame"  # what X may be
 Column: TypeAlias = Numbers | str | None  # y and sample_weight: numbers, or the name of a column of a frame
 Ids: TypeAlias = QueryIds | str | None  # qid and document ids: of any type, or the name of a column of a frame
@@ -57,9 +59,9 @@ class CheckedDocuments(NamedTuple):
 
 def documents(X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None) -> Documents:
     """The arguments of `fit` and `score`, with labels, query ids and weights taken out of a RankingData or a frame."""
-    if isinstance(X, RankingData | ChunkedData):
+    if isinstance(X, RankingData | Elsewhere):
         if y is not None or qid is not None:
-            kind = "a RankingData has" if isinstance(X, RankingData) else "data on disk have"
+            kind = "data on disk have" if isinstance(X, ChunkedData) else f"a {type(X).__name__} has"
             raise ValueError(f"{kind} labels and query ids already: give X alone, without y and qid")
         if isinstance(sample_weight, str):
             raise ValueError(f"sample_weight is the name {sample_weight!r}, and X is no DataFrame: give an array")
@@ -97,6 +99,15 @@ def documents(X: Data, y: Column = None, qid: Ids = None, sample_weight: Column 
     return Documents(features, given["y"], given["qid"], given["sample_weight"])
 
 
+def groups_of(X: Data, groups: Ids) -> QueryIds | None:
+    """The argument `groups` of `fit`, or the groups that a RankingData or rows on disk have."""
+    if isinstance(groups, str):
+        raise ValueError(f"groups is the name {groups!r}: give an array with one id per row, and leave it out of X")
+    if groups is None and isinstance(X, RankingData | Elsewhere):
+        return X.groups
+    return to_host(groups) if is_device_array(groups) else groups
+
+
 def without_column(X: Data, argument: str, name: str) -> tuple[Data, Array]:
     """A frame without the column that an argument names, and the values of that column."""
     names = frame_columns(X) or []
@@ -127,7 +138,7 @@ def rows_to_score(ranker: BaseEstimator, X: Data) -> Iterator[Data]:
         with _names_not_missed():
             yield rows
         return
-    if hasattr(ranker, "first_index_") and not is_frame(X) and not isinstance(X, ChunkedData):
+    if hasattr(ranker, "first_index_") and not is_frame(X) and not isinstance(X, Elsewhere):
         with _names_not_missed():
             yield X
         return
@@ -207,9 +218,9 @@ def check_columns(ranker: BaseEstimator, X: Data) -> None:
     a frame if the model has no names.
     """
     known = getattr(ranker, "feature_names_in_", None)
-    if isinstance(X, ChunkedData):
+    if isinstance(X, Elsewhere):
         _check_stored_columns(ranker, X, known)
-    names = X.names if isinstance(X, ChunkedData) else _get_feature_names(X)
+    names = X.names if isinstance(X, Elsewhere) else _get_feature_names(X)
     order = None if known is not None or names is None else by_number([str(name) for name in names])
     if names is None or order is None:
         return
@@ -220,7 +231,7 @@ def check_columns(ranker: BaseEstimator, X: Data) -> None:
         raise ValueError(f"the columns of X count from {names[0]}, and the features of the model from f{first}")
 
 
-def _check_stored_columns(ranker: BaseEstimator, X: ChunkedData, known: Array | None) -> None:
+def _check_stored_columns(ranker: BaseEstimator, X: Elsewhere, known: Array | None) -> None:
     name = type(ranker).__name__
     if X.shape[1] != ranker.n_features_in_:
         raise ValueError(f"the rows have {X.shape[1]} features, the model has {ranker.n_features_in_}")

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from rankwise.estimators.cross_validated import CrossValidated
-from rankwise.estimators.inputs import Column, Data, Ids, keep_columns, warn_of_query_ids
+from rankwise.estimators.inputs import Column, Data, Ids, groups_of, keep_columns, warn_of_query_ids
 from rankwise.estimators.inputs import documents as documents_of
 from rankwise.estimators.on_device import bring_back
 from rankwise.estimators.rankrls import RankRLS, prepared, told
@@ -27,7 +27,7 @@ from rankwise.metrics import Measure, evaluate, parse
 from rankwise.model_selection.choice import check_rule
 from rankwise.model_selection.folds import Documents, RefitFold
 from rankwise.model_selection.splits import Folds
-from rankwise.pairs.queries import Queries
+from rankwise.pairs.queries import Queries, QueryIds
 from rankwise.rankers.rankrls import LEFT_OUT_BY as SOLVERS
 from rankwise.rankers.rankrls import in_rows_given
 
@@ -133,10 +133,10 @@ class RankRLSCV(CrossValidated):
         """The device that arrays of NumPy are moved to for the fit: that of `ranker`."""
         return None if self.ranker is None else self.ranker.device
 
-    def fit(self, X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None) -> Self:
-        """Choose `alpha_` and learn `coef_`; arguments as in RankRLS.
+    def fit(self, X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None, groups: Ids = None) -> Self:
+        """Choose `alpha_` and learn `coef_`; arguments as in RankRLS, and `groups` as in RankSVMCV.
 
-        Documents of weight 0 are not evaluated; other weights only affect the models and "squared-error".
+        Means over queries have the weights of the fit (docs/metrics.md); documents of weight 0 are not evaluated.
         """
         self.alphas_ = check_strengths("alphas", self.alphas)
         check_rule(self.rule)
@@ -148,13 +148,16 @@ class RankRLSCV(CrossValidated):
         rows, labels, weights = self._check_fit(given.X, given.y, given.sample_weight)
         keep_columns(self, given.columns)
         documents = Documents(rows, labels, None if given.qid is None else to_host(given.qid), weights)
+        groups = groups_of(X, groups)
         self.n_queries_ = len(Queries(documents.qid, rows.shape[0]))
         for name in ("coef_path_", "cv_predictions_"):
             self.__dict__.pop(name, None)
-        if self.cv is None:
+        if self.cv is not None:
+            self._fold(template, documents, measure, groups)
+        elif groups is None:
             self._leave_out(template, documents, measure)
         else:
-            self._fold(template, documents, measure)
+            raise ValueError(f"queries are left out one by one, and not by groups: {FOLDS}")
         if at_host:
             bring_back(self.best_ranker_)
         self.coef_, self.result_, self.n_iter_ = (getattr(self.best_ranker_, one) for one in LEARNT)
@@ -175,11 +178,11 @@ class RankRLSCV(CrossValidated):
         template.set_params(n_jobs=self.n_jobs, **given)
         return template
 
-    def _fold(self, template: RankRLS, documents: Documents, measure: str | Measure) -> None:
+    def _fold(self, template: RankRLS, documents: Documents, measure: str | Measure, groups: QueryIds | None) -> None:
         """Choose by folds, and fit the chosen alpha to all documents."""
         if not isinstance(measure, Measure):
             raise ValueError("measure 'squared-error' is not available with folds: leave cv out")
-        splits = documents.splits(self.cv)
+        splits = documents.splits(self.cv, groups)
         workers = documents.workers(len(splits), self.n_jobs)
         ranker = clone(template).set_params(n_jobs=workers.threads)
         halves = [partial(documents.halves, split) for split in splits]
@@ -247,7 +250,8 @@ def _by_query(problem: Regression, scores: Floats, measure: str | Measure, n_job
     means, values = np.full(scores.shape[1], np.nan), np.full((n_queries, scores.shape[1]), np.nan)
 
     def judge(k: int) -> None:
-        evaluation = evaluate(problem.labels[judged], scores[judged, k], queries[judged], measure, n_jobs=1)
+        given = problem.labels[judged], scores[judged, k], queries[judged]
+        evaluation = evaluate(*given, measure, n_jobs=1, sample_weight=problem.comparisons.weights[judged])
         means[k], values[evaluation.query_ids, k] = evaluation[measure], evaluation.per_query[str(measure)]
 
     if judged.any():

@@ -6,9 +6,8 @@ from typing import Self
 
 import numpy as np
 
-from rankwise.data.chunks import ChunkedData
 from rankwise.estimators.cross_validated import CrossValidated, mean_weights
-from rankwise.estimators.inputs import Column, Data, Ids, keep_columns
+from rankwise.estimators.inputs import Column, Data, Elsewhere, Ids, groups_of, keep_columns
 from rankwise.estimators.inputs import documents as documents_of
 from rankwise.estimators.on_device import bring_back
 from rankwise.estimators.ranksvm import RankSVM
@@ -109,8 +108,16 @@ class RankSVMCV(CrossValidated):
         """The device that arrays of NumPy are moved to for the fit: that of `ranker`."""
         return None if self.ranker is None else self.ranker.device
 
-    def fit(self, X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None) -> Self:
-        """Choose `C_` and learn `coef_`; arguments as in RankSVM. Documents of weight 0 are not evaluated."""
+    def fit(self, X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None, groups: Ids = None) -> Self:
+        """Choose `C_` and learn `coef_`; arguments as in RankSVM.
+
+        groups : array of shape (n_documents,), default=None
+            Ids of what a query is part of: folds are of whole groups. `click_data` has the queries of the log as
+            groups of click problems. None: the groups of a RankingData or of rows on disk, if they have any.
+
+        The measure of a fold is a mean over its queries with the weights of the fit (docs/metrics.md); documents of
+        weight 0 are not evaluated.
+        """
         self.Cs_ = check_strengths("Cs", self.Cs)
         if self.measure is not None:
             parse(self.measure)  # an unknown measure is an error before anything is computed
@@ -125,7 +132,7 @@ class RankSVMCV(CrossValidated):
             pairs = Preferences(given.y, given.qid, given.sample_weight, n_jobs=self.n_jobs).pairs_per_query()
             self.Cs_ = usual_grid(float(pairs.sum()), template.normalize_pairs)
         documents = Documents(given.X, given.y, host_ids, given.sample_weight)
-        splits = documents.splits(self.cv)
+        splits = documents.splits(self.cv, groups_of(X, groups))
         workers = documents.workers(len(splits), self.n_jobs)
         halves = [partial(documents.halves, split) for split in splits]
         folds = [path_fold(template, one, measure, workers.threads) for one in halves]
@@ -134,7 +141,7 @@ class RankSVMCV(CrossValidated):
         best = self._choose(self.Cs_, table.values)
         self.C_ = float(self.Cs_[best])
         final = self._final(template, mean_weights(table, best))
-        if isinstance(X, ChunkedData):
+        if isinstance(X, Elsewhere):
             final.fit(X, sample_weight=sample_weight)
         else:
             final.fit(*documents)

@@ -1,10 +1,10 @@
 """A ranker that scales its features first, so that a model of scaled features predicts on raw ones."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from rankwise.estimators.inputs import (
     Column,
@@ -13,6 +13,7 @@ from rankwise.estimators.inputs import (
     check_columns,
     curable,
     documents,
+    groups_of,
     keep_columns,
     rows_to_score,
     warn_of_query_ids,
@@ -38,21 +39,30 @@ class ScaledRanker(ScoringRanker):
     ranker_, scaler_ : both as fitted
     """
 
+    __metadata_request__fit: ClassVar = {"qid": True, "groups": True}
+
     def __init__(self, ranker: BaseEstimator, scaler: str = "query-minmax") -> None:
         self.ranker = ranker
         self.scaler = scaler
 
-    def fit(self, X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None) -> Self:
-        """Fit the scaler, then a copy of `ranker` to the scaled rows; arguments as in RankSVM."""
+    def fit(self, X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None, groups: Ids = None) -> Self:
+        """Fit the scaler, then a copy of `ranker` to the scaled rows; arguments as in RankSVM, groups as in RankSVMCV.
+
+        Rankers that do not cross-validate do not use groups.
+        """
         _check_in_memory(X)
+        groups = groups_of(X, groups)
         X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
         self.__dict__.pop("first_index_", None)
         self.scaler_ = make_scaler(self.scaler)
         with curable(X):
             scaled = self.scaler_.fit_transform(X, qid=qid)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}  # not every ranker has them
-        self.ranker_ = self._next_ranker().fit(scaled, y, qid, **weights)
+        ranker = self._next_ranker()
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}  # not every ranker has them
+        if groups is not None and has_fit_parameter(ranker, "groups"):
+            given["groups"] = groups
+        self.ranker_ = ranker.fit(scaled, y, qid, **given)
         if columns is not None:
             self.first_index_ = columns.first_index
             keep_columns(self.scaler_, columns)

@@ -47,25 +47,17 @@ class ScoringRanker(BaseEstimator):  # type: ignore[misc]
         """How well the ranker orders the rows X with labels y: by NDCG@10 where y holds grades, whole numbers from 0 to
         31, and else by pairwise accuracy; `rankwise.metrics.default_measure(y)` says which.
 
-        The mean is over queries, each weighing as much as its documents do on average (docs/metrics.md). X, y, qid and
-        sample_weight as in `fit`.
+        The mean is over queries, each weighing as much as its better documents do on average (docs/metrics.md). X, y,
+        qid and sample_weight as in `fit`.
         """
         given = documents(X, y, qid, sample_weight)
         if given.qid is None:
             refuse_merged_queries(getattr(self, "n_queries_", 1))
         scores = self._scores(X if isinstance(X, RankingData) or has_columns_of(self, X) else given.X, given.qid)
         measure = default_measure(given.y)
-        found = evaluate(given.y, scores, given.qid, measure)
-        if given.sample_weight is None:
-            return found[measure]
-        weights = to_host(finite(given.sample_weight, "sample_weight"))
-        if (weights < 0).any() or not weights.any():
-            raise ValueError("sample_weight must not be negative, nor 0 throughout")
-        queries = Queries(to_host(given.qid) if library_of(given.qid) else given.qid, weights.size)
-        by_query = np.bincount(queries.codes, weights) / queries.sizes * found.weights.get(measure, 1.0)
-        values = found.per_query[measure]
-        counted = ~np.isnan(values)
-        return float(np.average(values[counted], weights=by_query[counted])) if counted.any() else float("nan")
+        if given.sample_weight is not None and not to_host(finite(given.sample_weight, "sample_weight")).any():
+            raise ValueError("sample_weight must not be 0 throughout")
+        return evaluate(given.y, scores, given.qid, measure, sample_weight=given.sample_weight)[measure]
 
     def rank(self, X: Any, qid: Any = None, documents: Any = None) -> RankedDocuments:
         """The documents of each query from best to worst.

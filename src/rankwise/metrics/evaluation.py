@@ -116,6 +116,7 @@ def evaluate(
     measures: Measures | None = None,
     n_jobs: int | None = None,
     *,
+    sample_weight: object = None,
     unjudged: float | None = None,
 ) -> Evaluation:
     """Evaluate the ranking of documents with labels `y` by `scores`, larger first, within each query of `qid`.
@@ -125,10 +126,11 @@ def evaluate(
     `qid` all rows are one query. The result does not depend on `n_jobs`. A UserWarning is given if the labels are such
     that every ranking has the same value.
 
+    sample_weight  weights of the documents, None: all 1. The mean over queries is then weighted: see `query_weights`
     unjudged  the label of documents whose label in y is NaN, because nobody judged them; None: NaN is an error. The
               measure judged@k tells how many of the first k documents have a label of their own
     """
-    evaluation, lowest, highest, parsed = measured(y, scores, qid, measures, n_jobs, unjudged)
+    evaluation, lowest, highest, parsed = measured(y, scores, qid, measures, n_jobs, unjudged, sample_weight)
     warn_of_void(parsed, lowest, highest)
     return evaluation
 
@@ -140,6 +142,7 @@ def measured(
     measures: Measures | None,
     n_jobs: int | None,
     unjudged: float | None = None,
+    sample_weight: object = None,
 ) -> tuple[Evaluation, Floats, Floats, list[Measure]]:
     """The evaluation, the lowest and the highest label of each query, and the measures."""
     # the kernels run on the host; copying one score and one label per document is cheap
@@ -159,12 +162,35 @@ def measured(
     queries = Queries(qid, labels.size)
     rankings = Rankings(labels, predicted, queries, n_jobs, judged)
     columns = {str(measure): column(measure, rankings) for measure in chosen}
+    if sample_weight is not None:
+        weighted = query_weights(labels, sample_weight, queries)
+        columns = {name: one.weighted_by(weighted) for name, one in columns.items()}
     means = {name: one.mean for name, one in columns.items()}
     values = {name: one.values for name, one in columns.items()}
     weights = {name: one.weights for name, one in columns.items() if one.weights is not None}
     first = rankings.queries.starts[:-1]
     bounds = np.minimum.reduceat(rankings.labels, first), np.maximum.reduceat(rankings.labels, first)
     return Evaluation(means, values, queries.ids, labels.size, weights), *bounds, chosen
+
+
+def query_weights(labels: Floats, sample_weight: object, queries: Queries) -> Floats:
+    """The weight of each query in a mean: the mean weight of its documents with more than its lowest label.
+
+    So a click that weighs 1 / propensity is a query of that weight, however many documents were not clicked. If all
+    labels of a query are equal, it is the mean over all of its documents.
+    """
+    given = to_host(sample_weight) if library_of(sample_weight) else sample_weight
+    weights = finite(given, "sample_weight", labels.size)
+    if (weights < 0).any():
+        row = int((weights < 0).argmax())
+        raise ValueError(f"sample_weight[{row}] is {weights[row]:g}: a weight must not be negative")
+    codes, n = queries.codes, len(queries)
+    lowest = np.full(n, np.inf)
+    np.minimum.at(lowest, codes, labels)
+    better = labels > lowest[codes]
+    counted = better | (np.bincount(codes, better, n) == 0)[codes]
+    means: Floats = np.bincount(codes, weights * counted, n) / np.bincount(codes, counted, n)
+    return means
 
 
 def with_unjudged(y: object, unjudged: float | None) -> tuple[Floats, Array | None]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from rankwise.foundation.arrays import Floats, read_number
 from rankwise.foundation.names import one_of
 from rankwise.foundation.registry import NAME, Registry, can_take
@@ -24,6 +26,13 @@ class Column(NamedTuple):
     values: Floats
     mean: float
     weights: Floats | None = None  # of the queries in the mean, if they are not all 1
+
+    def weighted_by(self, weights: Floats) -> "Column":
+        """The same values with a self-normalised mean: Σ weight · value / Σ weight over the queries that count."""
+        own = weights if self.weights is None else weights * self.weights
+        counts = ~np.isnan(self.values)
+        total = math.fsum(own[counts])
+        return Column(self.values, math.fsum((own * self.values)[counts]) / total if total else math.nan, own)
 
 
 Cutoff = Literal["none", "optional", "needed"]

@@ -12,10 +12,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from sklearn.base import clone
 
+from rankwise.data.repeated import RepeatedRows
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import AnyArray, HostMatrix, is_device_array, is_sparse, library_of, some_rows, to_host
 from rankwise.foundation.threads import thread_count
-from rankwise.metrics import Measure, evaluate
+from rankwise.metrics import Evaluation, Measure, evaluate
 from rankwise.model_selection.path import follow
 from rankwise.model_selection.search import SIDE_BY_SIDE, Judged, Workers
 from rankwise.model_selection.splits import Folds, Split, splits_of
@@ -24,6 +25,7 @@ from rankwise.objective.device_sparse import csr_of, rows_on_device
 from rankwise.objective.objective import Objective
 from rankwise.objective.rows import MemoryRows
 from rankwise.objective.stored import Features, Source, StoredRows, is_stored
+from rankwise.pairs.queries import QueryIds
 from rankwise.solvers import Callback, Solver
 
 
@@ -35,10 +37,11 @@ class Documents(NamedTuple):
     qid: Array | None = None
     weight: AnyArray | None = None
 
-    def splits(self, cv: Folds) -> list[Split]:
+    def splits(self, cv: Folds, groups: QueryIds | None = None) -> list[Split]:
         """The folds of `cv`; for rows that are not in memory, a splitter gets an array of their shape."""
         elsewhere = is_stored(self.X) or library_of(self.X)
-        return splits_of(cv, np.broadcast_to(0.0, self.X.shape) if elsewhere else self.X, to_host(self.y), self.qid)
+        rows = np.broadcast_to(0.0, self.X.shape) if elsewhere else self.X
+        return splits_of(cv, rows, to_host(self.y), self.qid, groups=groups)
 
     def workers(self, n_folds: int, n_jobs: int | None) -> Workers:
         """How to work on `n_folds` folds: a device does one at a time, and rows on disk are not copied."""
@@ -66,18 +69,32 @@ class Documents(NamedTuple):
         return MemoryRows(self.X, n_threads).scores(to_host(coef))
 
     def judge(self, scores: Floats, measure: Measure, n_threads: int, coef: Array | None = None) -> Judged:
-        """The measure of the scores, and its standard error over queries; documents of weight 0 are left out."""
-        y, qid = to_host(self.y), self.qid
+        """The measure of the scores, and its standard error over queries, with the weights of the fit.
+
+        Documents of weight 0 are left out.
+        """
+        y, qid, weight = to_host(self.y), self.qid, None
         if self.weight is not None:
-            counted = to_host(self.weight) > 0
-            y, scores, qid = y[counted], scores[counted], None if qid is None else qid[counted]
+            weight = to_host(self.weight)
+            counted = weight > 0
+            y, scores, weight = y[counted], scores[counted], weight[counted]
+            qid = None if qid is None else qid[counted]
         if not y.size:
             return Judged(np.nan, np.nan, coef)
-        evaluation = evaluate(y, scores, qid, [measure], n_jobs=n_threads)
-        by_query = evaluation.per_query[str(measure)]
-        by_query = by_query[~np.isnan(by_query)]
-        error = by_query.std(ddof=1) / np.sqrt(by_query.size) if by_query.size > 1 else 0.0
-        return Judged(float(evaluation[str(measure)]), float(error), coef)
+        evaluation = evaluate(y, scores, qid, [measure], n_jobs=n_threads, sample_weight=weight)
+        return Judged(evaluation[measure], _standard_error(evaluation, str(measure)), coef)
+
+
+def _standard_error(evaluation: Evaluation, measure: str) -> float:
+    """Of the weighted mean, over the queries that count; 0 if there is only one."""
+    values = evaluation.per_query[measure]
+    weights = evaluation.weights.get(measure, np.ones(values.size))
+    counts = ~np.isnan(values) & (weights > 0)
+    n, weights = np.count_nonzero(counts), weights[counts]
+    if n <= 1:
+        return 0.0
+    squares = (weights * (values[counts] - evaluation[measure])) ** 2
+    return float(np.sqrt(squares.sum() * n / (n - 1)) / weights.sum())
 
 
 Halves = Callable[[], tuple[Documents, Documents]]  # to train on, and held out; copied when it is called
@@ -151,6 +168,8 @@ class SomeRows:
 
 
 def _select(x: Features, rows: Ints) -> Features:
+    if isinstance(x, RepeatedRows):
+        return x[rows]
     if isinstance(x, Source):
         return SomeRows(x, rows)
     if is_device_array(x):

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from rankwise.foundation.arrays import Floats, Ints, finite
 from rankwise.foundation.devices import HostMatrix, SparseMatrix
 from rankwise.foundation.names import one_of
-from rankwise.pairs.queries import Queries
+from rankwise.pairs.queries import Queries, QueryIds, group_of_each
 
 STRATIFY = (None, "length", "labels")
 Split = tuple[Ints, Ints]  # the training rows, the held-out rows
@@ -110,15 +110,26 @@ def _trait(queries: Queries, stratify: str, y: ArrayLike | None) -> Floats:
     return np.bincount(queries.codes, labels, minlength=len(queries)) / queries.sizes
 
 
-def splits_of(cv: Folds, X: HostMatrix, y: ArrayLike | None, qid: ArrayLike | None, seed: int = 0) -> list[Split]:
+def splits_of(
+    cv: Folds,
+    X: HostMatrix,
+    y: ArrayLike | None,
+    qid: ArrayLike | None,
+    seed: int = 0,
+    groups: QueryIds | None = None,
+) -> list[Split]:
     """The folds of `cv`, which is their number, a splitter, or a list of splits.
 
     A number means folds of whole queries, shuffled by `seed`; if there is a single query, it is split by documents.
+    With `groups`, one per row, folds are of whole groups instead, and a splitter gets the groups for query ids.
     """
     n_rows = X.shape[0]
+    if groups is not None:
+        queries = Queries(qid, n_rows)
+        qid = group_of_each(queries, groups)[queries.codes]
     if isinstance(cv, int | np.integer) or cv is None:
         n_splits = 5 if cv is None else int(cv)
-        if len(Queries(qid, n_rows)) == 1:
+        if groups is None and len(Queries(qid, n_rows)) == 1:
             if n_splits > n_rows:
                 raise ValueError(f"{n_splits} folds need as many documents: n_samples = {n_rows}")
             return list(KFold(n_splits, shuffle=True, random_state=seed).split(X))

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,8 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from rankwise.data.frame import from_frame
 from rankwise.data.records import RankingData
-from rankwise.foundation.arrays import Array, Floats, finite
+from rankwise.data.repeated import RepeatedRows, SharedData
+from rankwise.foundation.arrays import Array, Floats, Ints, finite
 from rankwise.foundation.devices import HostMatrix, SparseMatrix
 from rankwise.foundation.strict_json import Json
 from rankwise.foundation.tabular import Columns, Tabular
@@ -23,7 +24,7 @@ from rankwise.metrics.evaluation import Measures
 from rankwise.model_selection.choice import means_and_errors
 from rankwise.model_selection.splits import Folds, Split, splits_of
 from rankwise.objective.stored import Features
-from rankwise.pairs.queries import Queries
+from rankwise.pairs.queries import Queries, one_column
 
 
 class Estimator(Protocol):
@@ -109,10 +110,12 @@ class CrossValidation(Tabular):
 
 def cross_validate(
     estimator: Estimator,
-    X: ArrayLike | SparseMatrix | RankingData,
+    X: ArrayLike | SparseMatrix | RankingData | SharedData,
     y: ArrayLike | str | None = None,
     qid: ArrayLike | str | None = None,
     *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     cv: Folds = 5,
     measures: Measures | None = None,
     n_jobs: int | None = 1,
@@ -120,56 +123,93 @@ def cross_validate(
     """Fit a clone of `estimator` to each fold's training queries and evaluate it on the held-out queries.
 
     X, y, qid  as in `fit`: arrays, a RankingData alone, or a frame with the names of its columns
+    sample_weight  one weight per document, for the fits and for the means over queries (docs/metrics.md)
+    groups     one id per document of what its query is part of, as in `RankSVMCV.fit`: folds are of whole groups
     estimator  a ranker, a ScaledRanker, a pipeline or search that contains one, or anything with fit(X, y, qid=qid)
     cv         a number of folds (whole queries, shuffled, always the same), a splitter, or a list of (train, valid)
     measures   None: the `default_measure` of y
     n_jobs     folds in parallel, by threads; a ranker has its own threads as well
     """
-    X, y, qid = _arrays(X, y, qid)
-    rows, labels = rows_of(X), finite(y, "y")
+    given = _arrays(X, y, qid, sample_weight, groups)
+    rows, labels = rows_of(given.X), finite(given.y, "y")
     chosen = parse_all(default_measure(labels) if measures is None else measures)
-    ids = None if qid is None else np.asarray(qid)
+    ids = None if given.qid is None else np.asarray(given.qid)
+    weights = None if given.weight is None else finite(given.weight, "sample_weight", labels.size)
+    parts = None if given.groups is None else one_column(given.groups, labels.size, "groups")
+
+    def part(places: Ints) -> tuple[HostMatrix, Floats, Array | None, Floats | None]:
+        return rows[places], labels[places], _some(ids, places), _some(weights, places)
 
     def judged(split: Split) -> Fold:
         train, valid = split
         began = time.perf_counter()
-        fitted = fit(estimator, rows[train], labels[train], None if ids is None else ids[train])
+        fitted = fit(estimator, *part(train), _some(parts, train))
         fit_seconds = time.perf_counter() - began
-        evaluation = judge(fitted, rows[valid], labels[valid], None if ids is None else ids[valid], chosen)
+        evaluation = judge(fitted, *part(valid), chosen)
         queries = 1 if ids is None else len(Queries(ids[train], train.size))
         return Fold(evaluation, queries, fit_seconds, time.perf_counter() - began - fit_seconds)
 
-    folds = share(judged, splits_of(cv, rows, labels, ids), thread_count(n_jobs))
+    folds = share(judged, splits_of(cv, rows, labels, ids, groups=parts), thread_count(n_jobs))
     return CrossValidation(folds, [str(one) for one in chosen])
 
 
+def _some(column: Array | None, rows: Ints) -> Array | None:
+    return None if column is None else column[rows]
+
+
+class _Given(NamedTuple):
+    """The data to cross-validate on."""
+
+    X: ArrayLike | SparseMatrix | RepeatedRows
+    y: ArrayLike
+    qid: ArrayLike | None
+    weight: ArrayLike | None
+    groups: ArrayLike | None
+
+
 def _arrays(
-    X: ArrayLike | SparseMatrix | RankingData, y: ArrayLike | str | None, qid: ArrayLike | str | None
-) -> tuple[ArrayLike | SparseMatrix, ArrayLike, ArrayLike | None]:
-    """Rows, labels and query ids, out of a RankingData or a frame if they are there."""
+    X: ArrayLike | SparseMatrix | RankingData | SharedData,
+    y: ArrayLike | str | None,
+    qid: ArrayLike | str | None,
+    weight: ArrayLike | None,
+    groups: ArrayLike | None,
+) -> _Given:
+    """Rows and what belongs to them, out of a RankingData or a frame if it is there."""
     if isinstance(y, str):
         data = from_frame(X, label=y, qid=qid if isinstance(qid, str) else None)
-        return data.X, data.y, data.qid if isinstance(qid, str) else qid
-    if isinstance(X, RankingData) and y is None and qid is None:
-        return X.X, X.y, X.qid
-    if y is None or isinstance(X, RankingData) or isinstance(qid, str):
+        weight = data.weight if weight is None else weight
+        return _Given(data.X, data.y, data.qid if isinstance(qid, str) else qid, weight, groups)
+    if isinstance(X, RankingData | SharedData) and y is None and qid is None:
+        weight, groups = X.weight if weight is None else weight, X.groups if groups is None else groups
+        return _Given(X.X if isinstance(X, RankingData) else X, X.y, X.qid, weight, groups)
+    if y is None or isinstance(X, RankingData | SharedData) or isinstance(qid, str):
         raise ValueError("give X with y and qid, a RankingData alone, or a frame with y and qid as names of columns")
-    return X, y, qid
+    return _Given(X, y, qid, weight, groups)
 
 
 def rows_of(X: ArrayLike | SparseMatrix) -> HostMatrix:
-    """X in a form in which X[rows] selects rows: a NumPy array or a CSR matrix."""
+    """X in a form in which X[rows] selects rows: a NumPy array, a CSR matrix or repeated rows."""
     if hasattr(X, "tocsr"):
         return X.tocsr()
-    return X if isinstance(X, np.ndarray) else np.asarray(X)
+    return X if isinstance(X, np.ndarray | RepeatedRows) else np.asarray(X)
 
 
 def fit(
-    estimator: Estimator, X: Features, y: Array, qid: Array | None = None, weight: Array | None = None
+    estimator: Estimator,
+    X: Features,
+    y: Array,
+    qid: Array | None = None,
+    weight: Array | None = None,
+    groups: Array | None = None,
 ) -> Estimator:
-    """A fitted clone; metadata routing is enabled for the fit, so that qid reaches every step of a pipeline."""
+    """A fitted clone; metadata routing is enabled for the fit, so that qid reaches every step of a pipeline.
+
+    Groups are for rankers that cross-validate themselves; others do not get them.
+    """
     given = {"qid": qid, "sample_weight": weight}
     with config_context(enable_metadata_routing=True):
+        if groups is not None and get_routing_for_object(estimator).consumes("fit", ["groups"]):
+            given["groups"] = groups
         fitted: Estimator = clone(estimator).fit(X, y, **{name: one for name, one in given.items() if one is not None})
     return fitted
 
@@ -182,6 +222,13 @@ def predicted(fitted: Estimator, X: Features, qid: Array | None = None) -> Array
     return scores
 
 
-def judge(fitted: Estimator, X: Features, y: Array, qid: Array | None, measures: Iterable[Measure]) -> Evaluation:
+def judge(
+    fitted: Estimator,
+    X: Features,
+    y: Array,
+    qid: Array | None,
+    weight: Array | None,
+    measures: Iterable[Measure],
+) -> Evaluation:
     """Evaluate the predictions of a fitted ranker."""
-    return evaluate(y, predicted(fitted, X, qid), qid, measures)
+    return evaluate(y, predicted(fitted, X, qid), qid, measures, sample_weight=weight)

@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from rankwise.data.repeated import RepeatedRows
 from rankwise.foundation.arrays import Array, Floats, Ints, exact, finite
 from rankwise.foundation.devices import (
     AnyArray,
@@ -27,6 +28,7 @@ from rankwise.objective.losses import Loss
 from rankwise.objective.objective import Objective
 from rankwise.objective.risks import ListedRisk, PairwiseRisk
 from rankwise.objective.rows import MemoryRows, Rows
+from rankwise.objective.shared import SharedRows
 from rankwise.objective.stored import Features, Source, StoredRows
 from rankwise.objective.sums import Sum
 from rankwise.pairs import costs as costs_of
@@ -172,6 +174,8 @@ def rows_of(X: Features, n_jobs: int | None) -> Rows:
 
         return rows_on_device(X)
     n_threads = _threads(X, n_jobs)
+    if isinstance(X, RepeatedRows):
+        return SharedRows(X.compact(), n_threads)
     return StoredRows(X, 0, X.shape[0], n_threads) if isinstance(X, Source) else MemoryRows(X, n_threads)
 
 

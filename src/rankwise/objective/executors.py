@@ -18,7 +18,7 @@ from rankwise.objective import rows as stored_rows
 from rankwise.objective.chunks import SCALARS, Chunk, PlainChunk
 from rankwise.objective.losses import Loss
 from rankwise.objective.risks import PairwiseRisk, Risk
-from rankwise.objective.rows import Rows, in_order, lanes
+from rankwise.objective.rows import MemoryRows, Rows, in_order, lanes
 from rankwise.pairs.queries import cut
 
 T = TypeVar("T")
@@ -184,9 +184,13 @@ def _cut(rows: Rows, risk: Risk) -> Iterator[Chunk]:
         threads = rows.n_threads if large else 1
         place = slice(low, high)
         rows_of, risk_of = rows.select(place, threads), risk.select(slice(first, last), place, threads)
-        if not large and isinstance(risk_of, PairwiseRisk) and risk_of.preferences.plain:
-            from rankwise.objective.fused import FusedChunk
+        fused = not large and isinstance(risk_of, PairwiseRisk) and risk_of.preferences.plain
+        yield _fused(rows_of, risk_of) if fused else PlainChunk(rows_of, risk_of, large)
 
-            yield FusedChunk(rows_of, risk_of)
-        else:
-            yield PlainChunk(rows_of, risk_of, large)
+
+def _fused(rows: Rows, risk: Risk) -> Chunk:
+    from rankwise.objective.fused import FusedChunk  # imports Numba, so not before it is needed
+
+    assert isinstance(rows, MemoryRows)
+    assert isinstance(risk, PairwiseRisk)
+    return FusedChunk(rows, risk)

@@ -16,6 +16,7 @@ from rankwise.objective.chunks import SCALARS, PlainChunk, diagonal, sizes
 from rankwise.objective.losses import Loss
 from rankwise.objective.risks import PairwiseRisk, sums_of_piece
 from rankwise.objective.row_kernels import add_transposed, dot
+from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.compiled import (
     FEW_LEVELS,
     Engine,
@@ -37,6 +38,7 @@ _sums_of_piece = kernel(sums_of_piece)
 class FusedChunk(PlainChunk):
     """Some whole queries, few enough rows for one thread, with the sum over all pairs and no costs."""
 
+    rows: MemoryRows
     risk: PairwiseRisk
     large: bool = field(default=False, init=False)
 
@@ -57,8 +59,12 @@ class FusedChunk(PlainChunk):
         ranking = self.unranked() if known is None else known
         runs = np.empty((len(pieces), 2, self.rows.n_rows), np.int32)
         degrees = np.empty((len(pieces), self.rows.n_rows))
-        sums = np.zeros(self.rows.n_features + SCALARS)
-        _expand(self.rows.loaded().arrays, w, ranked, self.layout, pieces, ranking.arrays, runs, degrees, sums)
+        rows = self.rows.loaded()
+        inner = rows.inner(w)
+        sums = np.zeros(inner.size + SCALARS)
+        _expand(rows.factor, inner, ranked, self.layout, pieces, ranking.arrays, runs, degrees, sums)
+        if inner is not w:
+            sums = np.concatenate((rows.outer(sums[:-SCALARS]), sums[-SCALARS:]))
         return FusedExpansion(w, self, ranking, runs, degrees, sums)
 
     def unranked(self) -> Ranking:
@@ -111,10 +117,11 @@ class FusedExpansion:
         chunk = self.chunk
         if v.ndim == 2:
             return np.column_stack([self.hessian(column) for column in v.T])
-        out = np.zeros(v.size)
-        rows = chunk.rows.loaded().arrays
-        _product(rows, v, chunk.layout, chunk.pieces, self.ranking.arrays, self.runs, self.degrees, out)
-        return out
+        rows = chunk.rows.loaded()
+        inner = rows.inner(v)
+        out = np.zeros(inner.size)
+        _product(rows.factor, inner, chunk.layout, chunk.pieces, self.ranking.arrays, self.runs, self.degrees, out)
+        return rows.outer(out)
 
     def hessian_matrix(self) -> Floats:
         """Sums over pairs of a group of columns in one pass, then a matrix product."""

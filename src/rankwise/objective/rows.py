@@ -119,6 +119,19 @@ class MemoryRows:
         return (self.X.data, self.X.indices, self.X.indptr) if is_sparse(self.X) else (self.X,)
 
     @property
+    def factor(self) -> tuple[Array, ...]:
+        """A matrix F, as in `arrays`, such that X = F Z: X v = F inner(v), and Xᵀ g = outer(Fᵀ g). Here Z = 1."""
+        return self.arrays
+
+    def inner(self, v: Floats) -> Floats:
+        """Z v."""
+        return v
+
+    def outer(self, g: Floats) -> Floats:
+        """Zᵀ g."""
+        return g
+
+    @property
     def zero(self) -> Floats:
         return np.zeros(self.n_features)
 

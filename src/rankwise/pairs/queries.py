@@ -61,6 +61,19 @@ def grouped(queries: QueryIds | Queries | None, n_rows: int) -> Queries:
     return queries if isinstance(queries, Queries) else Queries(queries, n_rows)
 
 
+def group_of_each(queries: Queries, groups: QueryIds) -> Array:
+    """The group of each query, from one per row; an error if a query has rows of several groups."""
+    given = Queries(one_column(groups, queries.codes.size, "groups"), queries.codes.size)
+    first = queries.starts[:-1] if queries.rows is None else queries.rows[queries.starts[:-1]]
+    codes = given.codes[first]
+    other = given.codes != codes[queries.codes]
+    if other.any():
+        row = int(other.argmax())
+        query = queries.ids[queries.codes[row]]
+        raise ValueError(f"the query {str(query)!r} has rows of several groups, such as row {row}: it must have one")
+    return given.ids[codes]
+
+
 def cut(starts: Ints, size: int) -> list[tuple[int, int]]:
     """Divide queries into runs [first, last) of at least `size` documents each; the last run may have fewer."""
     n_queries = starts.size - 1
