@@ -78,10 +78,13 @@ def test_a_path_over_C_has_the_penalty():
         ({"monotonic_cst": {"price": True}}, "got True"),  # which a model file would not take
         ({"l1_ratio": None}, "l1_ratio must be a number from 0 to 1, got None"),
         (
-            {"l1_ratio": 0.5, "loss": "hinge", "solver": "proximal-newton"},
+            {"l1_ratio": 0.5, "loss": "hinge", "solver": "newton"},
             "needs a smooth loss, and hinge has a corner",
         ),
-        ({"l1_ratio": 0.5, "solver": "newton"}, "solver 'newton' takes neither monotonic_cst nor l1_ratio: use 'auto'"),
+        (
+            {"l1_ratio": 0.5, "solver": "trust-region"},
+            "solver 'trust-region' takes neither monotonic_cst nor l1_ratio: use 'auto'",
+        ),
     ],
 )
 def test_what_cannot_work_is_said(options, words):

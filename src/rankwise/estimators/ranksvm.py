@@ -70,7 +70,7 @@ class RankSVM(Ranker):
         "newton" forms the Hessian; "newton-cg", "newton-minres" and "trust-region" only multiply by it (with -diagonal
         or -sampled: preconditioned); "smoothing" is for the hinge; "bundle" (cutting planes with a line search), "bmrm"
         (without), "sgd" and "sgd-queries" accept every loss; "dual" enumerates all pairs (hinge, squared hinge, huber)
-        and sets `dual_coef_`; "proximal-newton" and, for the hinge, "proximal-smoothing" take `monotonic_cst` and
+        and sets `dual_coef_`; "newton", "newton-cg" and, for the hinge, "smoothing" take `monotonic_cst` and
         `l1_ratio`. All find the same optimum. "auto": the cheapest second-order solver
         (`rankwise.solvers.cheapest`), and the dual if that one stalls near separability. Or a solver of your own
         (docs/extending.md); `tol`, `max_iter`, `stopping` and `random_state` apply to names only, not to objects.
