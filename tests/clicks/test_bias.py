@@ -1,6 +1,7 @@
 """Estimators of the bias of positions: exact on logs without noise, and within their intervals on simulated ones."""
 
 import io
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -97,6 +98,14 @@ def estimates(seed, n_lists, n_queries=60, n_resamples=200):
 
 def test_intervals_hold_the_truth():
     assert (estimates(seed=3, n_lists=3000, n_resamples=40).sum(axis=1) >= 4).all()  # of five positions each
+
+
+def test_simulated_labels_are_grades():
+    data = make_ranking(n_queries=2, n_features=2, random_state=0)
+    for label in (-1.0, 0.5, 32.0):
+        odd = replace(data, y=np.where(np.arange(len(data)) == 3, label, data.y))
+        with pytest.raises(ValueError, match="whole numbers from 0 to 31"):
+            simulate_clicks(odd, data.X[:, 0], 10)
 
 
 @pytest.mark.slow
@@ -207,7 +216,7 @@ def test_logs_at_the_limit(estimator):
     np.testing.assert_allclose(values(1, 0), [1, 0], atol=1e-3)
     with pytest.raises(ValueError, match="position 2 cannot be compared with position 1"):
         values(0, 1)
-    with pytest.raises(ValueError, match="position 2 cannot be compared with position 1"):
+    with pytest.raises(ValueError, match="the log has no clicks"):
         values(0, 0)
 
 

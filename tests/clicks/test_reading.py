@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from rankwise.clicks import ClickLog, read_clicks
+from rankwise.clicks import ClickLog, read_clicks, read_swaps
 
 ROWS = [  # query, doc, position from 1, click, impression; not in order
     ("red shoes", "a", 2, 1, "s1"),
@@ -106,6 +106,21 @@ def test_other_errors():
         read_clicks(json_lines([[1]]), first_position=1)
     with pytest.raises(ValueError, match="row 1: click must be 0 or 1, found 3"):
         ClickLog.of(["q", "q"], ["a", "b"], [1, 2], [0, 3], first_position=1)
+
+
+def test_swaps():
+    rows = [("s1", 1), ("s2", 4)]
+    assert read_swaps(table(rows, ("impression", "position")), first_position=0) == {"s1": 2, "s2": 5}
+    lines = json_lines([{"serp": "s1", "rank": 3}])
+    assert read_swaps(lines, first_position=1, impression="serp") == {"s1": 3}
+    for row, message in {
+        ("s3", 0): "line 4: position must be one after the top, 0, found 0",
+        ("s1", 2): "line 4: the list 's1' occurs twice",
+        ("s3", "x"): "line 4: position must be a whole number, found 'x'",
+        ("", 2): "line 4: impression must be a text",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            read_swaps(table([*rows, row], ("impression", "position")), first_position=0)
 
 
 QUERIES = [

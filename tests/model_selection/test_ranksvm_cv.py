@@ -1,12 +1,25 @@
 """RankSVMCV: every fold against a fit of its own, the rules against tables made by hand, scikit-learn's checks."""
 
+import dataclasses
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rankwise import KernelRankSVM, RankSVM, RankSVMCV, ScaledRanker, evaluate, load_model, make_ranking, save_model
+from rankwise import (
+    KernelRankSVM,
+    RankSVM,
+    RankSVMCV,
+    ScaledRanker,
+    evaluate,
+    load_model,
+    make_ranking,
+    open_chunks,
+    save_model,
+    write_chunks,
+)
+from rankwise.estimators.ranksvm_cv import best_of_pairs
 from rankwise.estimators.ranksvm_path import GRID, usual_grid
 from rankwise.model_selection import LetorFolds, QueryKFold, c_path
 from rankwise.model_selection.choice import choose, means_and_errors
@@ -40,6 +53,71 @@ def test_every_fold_for_real(measure, monkeypatch):
         model.coef_, RankSVM(C=model.C_, tol=1e-9).fit(DATA.X, DATA.y, DATA.qid).coef_, rtol=1e-6
     )
     np.testing.assert_array_equal(model.predict(DATA.X), model.best_ranker_.predict(DATA.X))
+
+
+RATIOS = [0.0, 0.5, 1.0]
+SIGNS = [1, -1, 0, 0, 1]
+
+
+@pytest.mark.parametrize(("loss", "tol"), [("squared_hinge", 1e-8), ("hinge", 1e-4)])
+def test_C_and_l1_ratio_against_a_naive_loop(loss, tol, monkeypatch):
+    monkeypatch.setattr("rankwise.estimators.ranksvm_path.SELECTION_TOL", tol)
+    exact = {"tol": tol, "loss": loss, "monotonic_cst": SIGNS}
+    folds = QueryKFold(2)
+    model = RankSVMCV(CS, folds, "map", ranker=RankSVM(**exact), l1_ratio=RATIOS).fit(DATA.X, DATA.y, DATA.qid)
+    naive = np.empty((2, len(RATIOS), len(CS)))
+    for k, (train, valid) in enumerate(folds.split(DATA.X, DATA.y, DATA.qid)):
+        for i, ratio in enumerate(RATIOS):
+            for j, C in enumerate(CS):
+                ranker = RankSVM(C=C, l1_ratio=ratio, **exact).fit(DATA.X[train], DATA.y[train], DATA.qid[train])
+                scores = ranker.predict(DATA.X[valid])
+                naive[k, i, j] = evaluate(DATA.y[valid], scores, DATA.qid[valid], "map")["map"]
+    np.testing.assert_allclose(model.cv_values_, naive, atol=1e-12 if loss == "squared_hinge" else 2e-3)
+    np.testing.assert_allclose(model.scores_, model.cv_values_.mean(axis=0))
+    assert model.scores_.shape == model.standard_errors_.shape == (3, 3)
+    table = list(
+        zip(*(model.cv_results_[key] for key in ("mean_test_score", "param_l1_ratio", "param_C")), strict=True)
+    )
+    ranked = sorted(table, key=lambda row: (row[0], row[1], -row[2]))  # of equals the largest l1_ratio
+    assert ranked[-1] == (model.best_score_, model.l1_ratio_, model.C_)
+    assert len(table) == 9
+    alone = RankSVM(C=model.C_, l1_ratio=model.l1_ratio_, **exact).fit(DATA.X, DATA.y, DATA.qid)
+    np.testing.assert_allclose(
+        model.coef_, alone.coef_, atol=(1e-4 if tol < 1e-4 else 0.02) * np.abs(alone.coef_).max()
+    )
+
+
+def test_which_of_equal_pairs():
+    """The largest l1_ratio, then the smallest C; one standard error counts along the C of the best l1_ratio only."""
+    Cs, ratios = np.array([2.0, 1.0]), np.array([0.0, 1.0, 0.5])
+    flat = np.full((3, 2), 0.5)
+    assert best_of_pairs(Cs, ratios, [flat, flat, flat]) == 1
+    assert best_of_pairs(Cs, ratios, [flat, flat, flat + np.array([0.0, 0.1])]) == 2
+    assert best_of_pairs(Cs, ratios, [flat, flat * np.nan, flat]) == 2
+
+
+def test_wrong_ratios():
+    for wrong, words in (([], "l1_ratio is empty"), ([0.5, 2], "from 0 to 1, got 2"), ("half", "got 'half'")):
+        with pytest.raises(ValueError, match=words):
+            RankSVMCV(CS, l1_ratio=wrong).fit(DATA.X, DATA.y, DATA.qid)
+    with pytest.raises(ValueError, match="solver 'dual' takes neither"):
+        RankSVMCV(CS, ranker=RankSVM(solver="dual"), l1_ratio=[0, 1]).fit(DATA.X, DATA.y, DATA.qid)
+
+
+def test_names_of_signs_on_disk_and_in_frames(tmp_path):
+    names = [f"column{i}" for i in range(5)]
+    data = dataclasses.replace(DATA, names=names)
+    by_name = RankSVM(monotonic_cst={"column0": -1, "column3": 1})
+    write_chunks(tmp_path / "chunks", data)
+    rankers = {"ranker": by_name, "l1_ratio": [0, 0.8], "measure": "map", "cv": 2}
+    model, on_disk = (RankSVMCV(CS, **rankers).fit(one) for one in (data, open_chunks(tmp_path / "chunks")))
+    by_place = RankSVMCV(CS, **rankers | {"ranker": RankSVM(monotonic_cst=[-1, 0, 0, 1, 0])})
+    by_place.fit(DATA.X, DATA.y, DATA.qid)
+    for one in (on_disk, by_place):
+        np.testing.assert_allclose(one.coef_, model.coef_, rtol=1e-9)
+        np.testing.assert_allclose(one.cv_values_, model.cv_values_)
+    save_model(model, tmp_path / "model.json")
+    assert load_model(tmp_path / "model.json").l1_ratio == model.l1_ratio_
 
 
 def test_threads_and_sides_change_nothing(monkeypatch):
@@ -165,7 +243,7 @@ def test_what_cannot_be_is_refused(params, words):
         RankSVMCV(**params).fit(DATA.X, DATA.y, DATA.qid)
 
 
-@pytest.mark.parametrize("ranker", [ScaledRanker(RankSVM(), "zscore"), KernelRankSVM()])
+@pytest.mark.parametrize("ranker", [ScaledRanker(KernelRankSVM(), "zscore"), KernelRankSVM()])
 def test_a_path_is_that_of_a_ranksvm(ranker):
     with pytest.raises(ValueError, match="ranker must be a RankSVM, whose C is chosen"):
         c_path(DATA.X, DATA.y, DATA.qid, ranker=ranker)

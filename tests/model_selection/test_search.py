@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from rankwise import RankRLS, RankRLSCV, RankSVM, RankSVMCV, load_sample, make_ranking, open_chunks, write_chunks
 from rankwise.foundation.devices import to_host
@@ -21,45 +22,47 @@ FOLDS = QueryKFold(3, shuffle=True, random_state=2)
 SAMPLE = load_sample()
 
 
-def dense(_):
-    return RankSVMCV(CS, FOLDS).fit(DATA.X, DATA.y, DATA.qid)
+def dense(_, **options):
+    return RankSVMCV(CS, FOLDS, **options).fit(DATA.X, DATA.y, DATA.qid)
 
 
-def csr(_):
-    return RankSVMCV(CS, FOLDS).fit(sparse.csr_array(DATA.X), DATA.y, DATA.qid)
+def csr(_, **options):
+    return RankSVMCV(CS, FOLDS, **options).fit(sparse.csr_array(DATA.X), DATA.y, DATA.qid)
 
 
-def disk(tmp_path):
+def disk(tmp_path, **options):
     write_chunks(tmp_path / "chunks", DATA, chunk_bytes=2000)
-    return RankSVMCV(CS, FOLDS).fit(open_chunks(tmp_path / "chunks"))
+    return RankSVMCV(CS, FOLDS, **options).fit(open_chunks(tmp_path / "chunks"))
 
 
-def moved_to_torch(_):
+def moved_to_torch(_, ranker=None, **options):
     pytest.importorskip("torch")
-    model = RankSVMCV(CS, FOLDS, ranker=RankSVM(device="torch:cpu")).fit(DATA.X, DATA.y, DATA.qid)
+    ranker = clone(ranker or RankSVM()).set_params(device="torch:cpu")
+    model = RankSVMCV(CS, FOLDS, ranker=ranker, **options).fit(DATA.X, DATA.y, DATA.qid)
     assert isinstance(model.coef_, np.ndarray)
     return model
 
 
-def torch_arrays(_):
+def torch_arrays(_, **options):
     torch = pytest.importorskip("torch")
-    model = RankSVMCV(CS, FOLDS).fit(torch.as_tensor(DATA.X), torch.as_tensor(DATA.y), DATA.qid)
+    model = RankSVMCV(CS, FOLDS, **options).fit(torch.as_tensor(DATA.X), torch.as_tensor(DATA.y), DATA.qid)
     assert isinstance(model.coef_, torch.Tensor)
     return model
 
 
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
-def torch_csr(_):
+def torch_csr(_, **options):
     torch = pytest.importorskip("torch")
-    return RankSVMCV(CS, FOLDS).fit(torch.as_tensor(DATA.X).to_sparse_csr(), torch.as_tensor(DATA.y), DATA.qid)
+    rows = torch.as_tensor(DATA.X).to_sparse_csr()
+    return RankSVMCV(CS, FOLDS, **options).fit(rows, torch.as_tensor(DATA.y), DATA.qid)
 
 
-def cluster(_):
+def cluster(_, **options):
     da, distributed = pytest.importorskip("dask.array"), pytest.importorskip("distributed")
     from rankwise.distributed import DaskRankSVMCV
 
     with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
-        model = DaskRankSVMCV(CS, FOLDS)
+        model = DaskRankSVMCV(CS, FOLDS, **options)
         model.client = client
         given = (da.from_array(one, chunks=(100, *one.shape[1:])) for one in (DATA.X, DATA.y, DATA.qid))
         return model.fit(*given)
@@ -84,6 +87,18 @@ def test_every_engine_finds_the_same(engine, tmp_path, expected):
     np.testing.assert_allclose(to_host(model.coef_), alone.coef_, rtol=0.02, atol=1e-3)
     assert model.best_ranker_.C == model.C_
     assert model.n_features_in_ == 5
+
+
+@pytest.mark.parametrize("engine", [moved_to_torch, cluster])
+@pytest.mark.filterwarnings("ignore:C = ", "ignore:.*queries are in several partitions")
+def test_every_engine_takes_penalties(engine, tmp_path):
+    options = {"l1_ratio": [0.0, 0.9], "ranker": RankSVM(monotonic_cst=[0, -1, 0, 0, 1])}
+    expected, model = dense(None, **options), engine(tmp_path, **options)
+    np.testing.assert_allclose(model.cv_values_, expected.cv_values_, atol=1e-3)
+    assert (model.C_, model.l1_ratio_) == (expected.C_, expected.l1_ratio_)
+    np.testing.assert_allclose(to_host(model.coef_), expected.coef_, rtol=1e-6, atol=1e-9)
+    if engine is cluster:
+        assert model.to_local().l1_ratio_ == expected.l1_ratio_
 
 
 def folds_of(ranker, parameter):
@@ -221,14 +236,14 @@ def test_rankrls_by_folds(options):
 def test_both_tell_the_same():
     """One shape: the same parameters of the choice, the same attributes."""
     svm = RankSVMCV([0.01, 0.1], cv=3).fit(DATA.X, DATA.y, DATA.qid)
-    shared = set(svm.get_params(deep=False)) - {"Cs"}
+    shared = set(svm.get_params(deep=False)) - {"Cs", "l1_ratio"}
     for cv in (None, 3):
         rls = RankRLSCV([1.0, 10.0], cv=cv).fit(DATA.X, DATA.y, DATA.qid)
         assert shared <= set(rls.get_params(deep=False))
         names = {
             name.replace("C", "alpha", 1) if name in ("C_", "Cs_") else name for name in vars(svm) if name[-1] == "_"
         }
-        assert names <= set(vars(rls))
+        assert names - {"l1_ratio_", "l1_ratios_"} <= set(vars(rls))
         assert rls.best_ranker_.alpha == rls.alpha_
         assert set(rls.cv_results_) >= {"param_alpha", "mean_test_score", "std_test_score", "rank_test_score"}
         np.testing.assert_allclose(rls.best_ranker_.predict(DATA.X), rls.predict(DATA.X))

@@ -1,6 +1,7 @@
 """Displays: their data are right by another way of counting, and what is drawn are their data."""
 
 import csv
+import dataclasses
 import sys
 import warnings
 
@@ -10,17 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise import RankRLSCV, RankSVM, RankSVMCV, evaluate, load_sample
+from rankwise.clicks import Propensities
 from rankwise.data.synthetic import SAMPLE_FEATURES
+from rankwise.model_selection import c_path
 from rankwise.report import (
     ConvergenceDisplay,
     CutoffDisplay,
+    FeaturePathDisplay,
     MarginDisplay,
+    PropensityDisplay,
     QueryDifferenceDisplay,
     RegularizationDisplay,
     WeightsDisplay,
 )
 
 Figure = pytest.importorskip("matplotlib.figure").Figure
+
+PROPENSITIES = Propensities.of([1, 2, 4], [1, 0.5, 0.25], [1, 0.4, 0.1], [1, 0.625, 0.5])
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +46,12 @@ def searched(sample):
 
 
 @pytest.fixture(scope="module")
-def displays(sample, ranker, searched):
+def path(sample):
+    return c_path(sample, Cs=[0.01, 0.0003, 0.001], ranker=RankSVM(l1_ratio=1.0), cv=2)
+
+
+@pytest.fixture(scope="module")
+def displays(sample, ranker, searched, path):
     scores = {"RankSVM": ranker.predict(sample.X), "clicks": sample.X[:, 4]}
     return [
         RegularizationDisplay.from_estimator(searched),
@@ -47,6 +59,8 @@ def displays(sample, ranker, searched):
         CutoffDisplay.from_predictions(sample.y, scores, sample.qid),
         QueryDifferenceDisplay.from_predictions(sample.y, *scores.values(), sample.qid, names=tuple(scores)),
         MarginDisplay.from_estimator(ranker, sample.X, sample.y, sample.qid),
+        FeaturePathDisplay.from_path(path),
+        PropensityDisplay.from_propensities({"harvest": PROPENSITIES, "EM": Propensities.of([1, 2], [1, 0.5])}),
         WeightsDisplay.from_estimator(ranker, SAMPLE_FEATURES),
     ]
 
@@ -71,6 +85,34 @@ def test_every_display_keeps_scikit_learns_manner(displays, tmp_path):
         for name, written in zip(header, zip(*rows, strict=True), strict=True):
             if columns[name].dtype.kind == "f":
                 np.testing.assert_array_equal(np.array(written, float), columns[name])
+
+
+def test_a_path_is_drawn_in_the_order_of_C(path):
+    display = FeaturePathDisplay.from_path(path, top=3).plot(axes())
+    places = [1, 2, 0]
+    np.testing.assert_array_equal(display.data["C"], path.Cs[places])
+    np.testing.assert_array_equal(display.data["features"], path.n_kept[places])
+    np.testing.assert_array_equal(display.data["mean"], path.cv_values[:, places].mean(axis=0))
+    lines = {line.get_label(): line for line in display.ax_.get_lines()}
+    shown = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    largest = np.argsort(-np.abs(path.coef).max(axis=0))[:3]
+    assert sorted(shown) == sorted(SAMPLE_FEATURES[j] for j in largest)
+    for name in shown:
+        np.testing.assert_array_equal(lines[name].get_ydata(), path.coef[places, SAMPLE_FEATURES.index(name)])
+    nameless = dataclasses.replace(path, names=None, cv_values=None, measure=None)
+    assert list(FeaturePathDisplay.from_path(nameless).data)[:3] == ["C", "features", "weight feature 0"]
+
+
+def test_of_several_ratios_the_chosen_one_is_drawn(sample):
+    Cs = [0.001, 0.01, 0.1]
+    found = RankSVMCV(Cs, cv=3, l1_ratio=[1.0, 0.0]).fit(sample.X, sample.y, sample.qid)
+    place = [1.0, 0.0].index(found.l1_ratio_)
+    for display in (
+        RegularizationDisplay.from_estimator(found),
+        RegularizationDisplay.from_cv_results(found.cv_results_),
+    ):
+        np.testing.assert_array_equal(display.values, found.cv_values_[:, place])
+        assert display.chosen == found.C_
 
 
 def test_pictures_in_every_format(displays, tmp_path):
@@ -108,6 +150,19 @@ def test_nothing_is_drawn_off_the_figure(displays):
         assert box.y0 >= inside.y0
         assert box.x1 <= inside.x1
         assert box.y1 <= inside.y1
+
+
+def test_the_intervals_of_propensities():
+    """They are drawn from lower to upper, which are not equally far from the estimate."""
+    display = PropensityDisplay.from_propensities(PROPENSITIES).plot(axes())
+    (curve,) = display.ax_.containers
+    np.testing.assert_array_equal(
+        curve.lines[0].get_xydata(), np.stack((PROPENSITIES.positions, PROPENSITIES.values), 1)
+    )
+    (bars,) = curve.lines[2]
+    ends = np.array([segment[:, 1] for segment in bars.get_segments()])
+    np.testing.assert_allclose(ends, np.stack((PROPENSITIES.lower, PROPENSITIES.upper), 1))
+    assert display.ax_.get_legend() is None
 
 
 @settings(max_examples=30)

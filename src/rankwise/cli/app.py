@@ -10,6 +10,8 @@ from typer.core import TyperGroup
 from rankwise import __version__
 from rankwise.cli import model_options as given
 from rankwise.cli.check import check
+from rankwise.cli.click_options import Clicks, Over, check_training, chosen_units, feature_files, reading_clicks
+from rankwise.cli.clicks import clicks
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
 from rankwise.cli.explain import explain
@@ -79,9 +81,11 @@ def rankwise(
 @app.command(cls=given.ListingNames)
 @command
 @naming_columns
+@reading_clicks
 def train(
     ctx: typer.Context,
     columns: Naming,
+    clicks: Clicks | None,
     data: given.DataFilesOrNone = None,
     output: given.ModelOutOrNone = None,
     model: given.Kind = "ranksvm",
@@ -100,6 +104,9 @@ def train(
     costs: given.Costs = None,
     rescaling: given.Rescaling = None,
     normalize_pairs: given.NormalizePairs = None,
+    increasing: given.Increasing = None,
+    decreasing: given.Decreasing = None,
+    l1_ratio: given.L1Ratio = None,
     seed: given.Seed = None,
     normalize: given.Normalize = None,
     valid: given.Valid = None,
@@ -117,11 +124,15 @@ def train(
 ) -> None:
     """Learn a ranker from DATA and write it to MODEL.
 
+    With --clicks, DATA (or, without DATA, --features) are the features of the documents shown; labels are not needed.
     With --like and without MODEL, nothing is written: the weights are compared with those of the earlier run.
 
     Example: rankwise train train.txt -o model.json --C 0.03 --valid vali.txt
+
+    Example: rankwise train --clicks log.csv --first-position 1 --propensities bias.csv --features docs.csv -o m.json
     """
     from rankwise.cli import work
+    from rankwise.cli.models import signs_of
     from rankwise.cli.runs import Run, data_files
 
     if output is None and like is None:
@@ -129,13 +140,18 @@ def train(
     if pairs is not None:
         say("rankwise: --pairs is now called --scheme; the old name will be removed")
         scheme = pairs if scheme is None else scheme
-    options = {"C": C, "alpha": alpha, "loss": loss, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs}
+    options: dict[str, object] = {"C": C, "alpha": alpha, "loss": loss, "solver": solver, "tol": tol}
+    options |= {"max_iter": max_iter, "n_jobs": jobs, "device": device}
     options |= {"scheme": scheme, "scope": scope, "costs": costs, "rescaling": rescaling, "random_state": seed}
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
-    options |= {"device": device}
-    files = data_files(ctx, data)
+    options |= {"monotonic_cst": signs_of(increasing, decreasing), "l1_ratio": l1_ratio}
+    if clicks is not None:
+        check_training([normalize], measure if valid is None else None, dask)
+        data, columns = feature_files(ctx, data, columns)
+    files = data_files(ctx, data, "ranking data" if clicks is None else "features of the documents shown")
+    run = Run(ctx, files)
     request = work.Training(
-        model, files, columns, output, options, normalize, valid, measure, names, float32, force, Run(ctx, files)
+        model, files, columns, output, options, normalize, valid, measure, names, float32, force, run, clicks
     )
     if dask is None:
         work.train(request, as_json)
@@ -203,8 +219,11 @@ def predict(
 @app.command()
 @command
 @naming_columns
+@reading_clicks
 def evaluate(
+    ctx: typer.Context,
     columns: Naming,
+    clicks: Clicks | None,
     ranker: Annotated[
         str,
         typer.Argument(
@@ -218,6 +237,7 @@ def evaluate(
     qrels: Qrels = None,
     unjudged: Unjudged = None,
     unretrieved_last: UnretrievedLast = False,
+    over: Over = None,
     form: Form = None,
     output: Output = "-",
     force: Force = False,
@@ -225,7 +245,12 @@ def evaluate(
 ) -> None:
     """Evaluate a model, a file of scores, a TREC run or a column on the labels of DATA; or a TREC run on --qrels.
 
+    With --clicks, measures of the ranking are estimated from clicks on the lists that were shown: dcg@k,
+    reciprocal-rank@k, average-rank, hits@k or clicks@k. DATA (or --features) has the features of the documents.
+
     Example: rankwise evaluate model.json test.txt -m ndcg@10 -m map
+
+    Example: rankwise evaluate m.json --clicks log.csv --first-position 1 --propensities bias.csv --features docs.csv
     """
     from rankwise.cli import work
     from rankwise.cli.forms import chosen_form, deliver
@@ -233,6 +258,18 @@ def evaluate(
     from rankwise.cli.targets import check_target
 
     chosen = chosen_form(form, output, json=as_json)
+    if clicks is not None:
+        from rankwise.cli import click_evaluation
+
+        if per_query or qrels is not None or unjudged is not None or unretrieved_last:
+            raise typer.BadParameter("a click log takes no --per-query, --qrels, --unjudged or --unretrieved-last")
+        files, columns = feature_files(ctx, [data] if data else None, columns)
+        check_target(output, [ranker, *(files or []), *clicks.files], force)
+        found = click_evaluation.evaluate(ranker, files, columns, clicks, measure, chosen_units(over))
+        deliver(found.to_form(chosen), output)
+        return
+    if over is not None:
+        raise typer.BadParameter("it needs a click log, --clicks LOG", param_hint="--over")
     check_target(output, [ranker, data, qrels], force)
     judge = Judge(data, qrels, unjudged, unretrieved_last, columns)
     deliver(work.evaluate(ranker, judge, measure, per_query, chosen), output)
@@ -243,6 +280,7 @@ app.command()(explain)
 app.command()(export)
 app.command()(serve)
 app.add_typer(plot)
+app.add_typer(clicks)
 
 
 @app.command()

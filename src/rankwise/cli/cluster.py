@@ -8,16 +8,19 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import typer
 
 from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_names
-from rankwise.cli.models import make_model
+from rankwise.cli.models import check_signs, make_model
 from rankwise.cli.options import Naming
 from rankwise.cli.speech import checked, doing
 from rankwise.cli.work import Outcome, Training, follow, show_outcome
+from rankwise.data.columns import ModelColumns
 from rankwise.data.records import LABEL, QUERY
 from rankwise.metrics import default_measures
 from rankwise.model_io.conversion import model_of
+from rankwise.model_selection.signs import with_signs_by_place
 
 if TYPE_CHECKING:
     from rankwise.distributed.client import Client
@@ -41,8 +44,11 @@ def train(request: Training, where: str, as_json: bool) -> None:
         raise typer.BadParameter("not available with --dask: store the files as float32", param_hint="--float32")
     columns = _by_name(request.columns)
     request.begin()
-    if request.names is not None:
-        read_names(request.names)  # so that an error is reported before the training
+    if request.names is not None:  # so that an error is reported before the training
+        names = tuple(read_names(request.names))
+        columns_named = ModelColumns(len(names), names=names)
+        check_signs(request.options["monotonic_cst"] or {}, columns_named)
+        local = with_signs_by_place(local, columns_named)
     with connected(where) as client:
         ranker = estimator(**local.get_params())
         ranker.client = client
@@ -65,7 +71,8 @@ def train(request: Training, where: str, as_json: bool) -> None:
         "queries": ranker.n_queries_,
         "features": ranker.n_features_in_,
     }
-    show_outcome(request, Outcome(ranker.result_, shape, seconds, evaluations), as_json)
+    kept = int(np.count_nonzero(ranker.coef_))
+    show_outcome(request, Outcome(ranker.result_, shape, seconds, evaluations, kept), as_json)
     request.end(model)
 
 

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise import metrics
+from rankwise.cli.click_options import Clicks
 from rankwise.cli.options import Naming
 from rankwise.cli.speech import checked, doing, say
 from rankwise.data import formats
 from rankwise.data.columns import Known, for_model, same_columns, unknown
 from rankwise.data.formats import Format
 from rankwise.data.records import RankingData
+from rankwise.data.streams import name_of
 from rankwise.foundation.arrays import Floats, is_rounded_integer, read_number
 from rankwise.foundation.compression import open_bytes
 from rankwise.foundation.devices import is_sparse
@@ -63,6 +65,36 @@ def read_data(
         note_zeros(first_unused(data), known, name)
     note_ignored(unknown(data, known), name)
     return for_model(data, known, name)
+
+
+def read_features(
+    files: Sequence[str],
+    known: Known | None = None,
+    columns: Naming = USUAL,
+    needs_labels: bool = False,
+    **options: Any,
+) -> RankingData:
+    """The features of documents with ids."""
+    data = read_data(files, known, columns, comments=True, needs_labels=needs_labels, **options)
+    if data.docid is None:
+        raise ValueError(
+            f"{' '.join(files)} has no document ids, by which the documents of a click log are found: name their "
+            "column by --doc COLUMN; in LETOR text they are comments, # docid = ID"
+        )
+    return data
+
+
+def click_problems(clicks: Clicks, files: Sequence[str], columns: Naming = USUAL, **options: Any) -> RankingData:
+    """Training data from a click log and the features of its documents."""
+    from rankwise.clicks import click_data
+
+    clicks.check_stdin(files)
+    log, propensities = clicks.read()
+    features = read_features(files, None, columns, **options)
+    with doing("weighting clicks"):
+        data = click_data(log, features, propensities, clip=clicks.clip)
+    say(f"{name_of(clicks.path)}: {log.summary()}")
+    return data
 
 
 def options_for(known: Known, format: Format, name: str) -> dict[str, Any]:

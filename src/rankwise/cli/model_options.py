@@ -105,6 +105,23 @@ Normalize = Annotated[
         metavar="NAME", help="Scale features: query-minmax, query-zscore, minmax or zscore; stored with the model."
     ),
 ]
+Increasing = Annotated[
+    Names,
+    typer.Option(
+        metavar="FEATURES",
+        help="Features whose weight must not be negative: names, or numbers if they have none, separated by commas; "
+        "may be repeated.",
+    ),
+]
+Decreasing = Annotated[
+    Names, typer.Option(metavar="FEATURES", help="Features whose weight must not be positive, likewise.")
+]
+L1Ratio = Annotated[
+    float | None,
+    typer.Option(
+        "--l1-ratio", metavar="X", help="From 0 to 1; the larger, the fewer features get a weight; 0 if not given."
+    ),
+]
 Valid = Annotated[str | None, typer.Option(metavar="DATA", help="Evaluate on this file too.")]
 Cluster = Annotated[
     str | None,
@@ -138,6 +155,10 @@ EachScope = Annotated[Names, typer.Option(metavar="NAME", help="all pairs, or ad
 EachCosts = Annotated[Names, typer.Option(metavar="NAME", help="Weight pairs by their cost: gain, dcg or ndcg.")]
 EachNormalizePairs = Annotated[
     Names, typer.Option(metavar="NAME", help="What C multiplies: sum, mean, query or svm-rank.")
+]
+EachL1Ratio = Annotated[
+    Numbers,
+    typer.Option("--l1-ratio", metavar="X", help="From 0 to 1; the larger, the fewer features get a weight."),
 ]
 EachNormalize = Annotated[
     Names, typer.Option(metavar="NAME", help="Scale features: query-minmax, query-zscore, minmax or zscore.")

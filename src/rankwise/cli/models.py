@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from rankwise.cli.options import listed_names
 from rankwise.cli.speech import checked
+from rankwise.data.columns import Known
 from rankwise.foundation.names import spelled
 from rankwise.objective import losses
 from rankwise.preprocessing.scaling import check_name
 from rankwise.rankers.models import Params
 from rankwise.rankers.rankrls import RankRLSOptions
 from rankwise.rankers.ranksvm import RankSVMOptions
+from rankwise.rankers.signs import signs_by_name
 from rankwise.rankers.training import Training
 
 if TYPE_CHECKING:
@@ -30,7 +33,8 @@ MODELS = {  # model -> (module, class), without and with a kernel
     "factorized": (("factorized", "FactorizedRankSVM"),),
 }
 WITHOUT_SKLEARN = {"ranksvm": RankSVMOptions, "rankrls": RankRLSOptions}
-FLAGS = {"n_components": "--components", "n_jobs": "--jobs", "random_state": "--seed"}
+SIGNS = "--increasing or --decreasing"
+FLAGS = {"n_components": "--components", "n_jobs": "--jobs", "random_state": "--seed", "monotonic_cst": SIGNS}
 
 
 def make_training(name: str, options: Params, scaler: str | None) -> "Training | BaseEstimator":
@@ -53,6 +57,22 @@ def make_model(name: str, options: Params, scaler: str | None) -> "BaseEstimator
     from rankwise.estimators.scaled import ScaledRanker
 
     return ScaledRanker(ranker, scaler)
+
+
+def signs_of(increasing: list[str] | None, decreasing: list[str] | None) -> dict[str, int] | None:
+    """The signs of weights by feature, from the names in the two options; None if there are none."""
+    up, down = (
+        checked(flag, listed_names, given or ())
+        for flag, given in (("--increasing", increasing), ("--decreasing", decreasing))
+    )
+    if both := [name for name in up if name in down]:
+        raise typer.BadParameter(f"{both[0]!r} is given to --increasing too", param_hint="--decreasing")
+    return dict.fromkeys(up, 1) | dict.fromkeys(down, -1) or None
+
+
+def check_signs(given: dict[str, int], columns: Known) -> None:
+    """Raise an error if the data lack a feature that has a sign."""
+    signs_by_name(given, columns, SIGNS)
 
 
 def known_model(name: str) -> str:
@@ -91,13 +111,14 @@ def _check(name: str, given: Params) -> None:
     from rankwise.pairs.composite import check_scope
     from rankwise.pairs.costs import check_costs
     from rankwise.pairs.schemes import check_scheme
-    from rankwise.rankers.checks import positive, whole
+    from rankwise.rankers.checks import positive, share, whole
 
     checks: dict[str, Callable[[Any], object]] = {
         "C": partial(positive, "C"),
         "alpha": partial(positive, "alpha"),
         "gamma": partial(positive, "gamma"),
         "tol": partial(positive, "tol"),
+        "l1_ratio": partial(share, "it"),
         "max_iter": partial(whole, "it"),
         "n_components": partial(whole, "it"),
         "loss": losses.parse,
@@ -115,15 +136,16 @@ def _check(name: str, given: Params) -> None:
             checked(_flag(key), checks[key], value)
     if name == "ranksvm":
         loss = losses.parse(given.get("loss", "squared_hinge"))
-        checked("--solver", partial(_solves, loss), given.get("solver", "auto"))
+        corners = "monotonic_cst" in given or bool(given.get("l1_ratio"))
+        checked("--solver", partial(_solves, loss, corners), given.get("solver", "auto"))
 
 
-def _solves(loss: losses.Loss, solver: str) -> None:
+def _solves(loss: losses.Loss, corners: bool, solver: str) -> None:
     import numpy as np
 
     from rankwise.solvers import make_solver
 
-    make_solver(solver, loss, np.zeros((1, 1)), tol=1.0)
+    make_solver(solver, loss, np.zeros((1, 1)), tol=1.0, corners=corners)
 
 
 def _known_kernel(name: str) -> None:

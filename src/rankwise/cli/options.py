@@ -1,12 +1,12 @@
 """Arguments and options that several commands share.
 
 Every command that reads data takes the options that name its columns, --label to --from. `naming_columns` adds them
-to the command's own, and gives them to it as one value, the `Naming`.
+to the command's own, and gives them to it as one value, the `Naming`. `sharing` does this for any group of options.
 """
 
 import csv
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, NamedTuple
@@ -120,33 +120,29 @@ def listed_names(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(cells)
 
 
-_BEFORE = "columns_"  # begins the parameters of shared options: a command may have one of the same name
-
-
-class _Shared(NamedTuple):
-    """An option that names columns: its type, its flags, its default, and what help shows."""
+class Shared(NamedTuple):
+    """An option of several commands: its type, its flags, its default, and what help shows."""
 
     kind: object
     flags: tuple[str, ...]
-    default: str | None
-    metavar: str
+    default: str | bool | None
+    metavar: str | None
     help: str
 
     def parameter(self, name: str, taken: set[str]) -> Parameter | None:
         """The option without the flags that are taken; None if no flag is left."""
         flags = [flag for flag in self.flags if flag not in taken]
         annotation = Annotated[self.kind, typer.Option(*flags, metavar=self.metavar, help=self.help)]  # type: ignore[name-defined]
-        kind = Parameter.KEYWORD_ONLY
-        return Parameter(_BEFORE + name, kind, default=self.default, annotation=annotation) if flags else None
+        return Parameter(name, Parameter.KEYWORD_ONLY, default=self.default, annotation=annotation) if flags else None
 
 
 _NAMING = {
-    "label": _Shared(str, ("--label",), "label", "COLUMN", "Of a table: the labels."),
-    "qid": _Shared(str, ("--qid",), "qid", "COLUMN", 'The query ids; "" if all rows are one query.'),
-    "doc": _Shared(
+    "label": Shared(str, ("--label",), "label", "COLUMN", "Of a table: the labels."),
+    "qid": Shared(str, ("--qid",), "qid", "COLUMN", 'The query ids; "" if all rows are one query.'),
+    "doc": Shared(
         str | None, ("--doc", "--doc-column"), None, "COLUMN", "The document ids; a column docid if not given."
     ),
-    "features": _Shared(
+    "features": Shared(
         list[str] | None,
         ("--features", "--feature"),
         None,
@@ -154,30 +150,38 @@ _NAMING = {
         "The features: names or patterns such as bm25_*, separated by commas; may be repeated. All other columns if "
         "not given.",
     ),
-    "ignore": _Shared(list[str] | None, ("--ignore",), None, "COLUMNS", "Columns to leave out, likewise."),
-    "weight": _Shared(
+    "ignore": Shared(list[str] | None, ("--ignore",), None, "COLUMNS", "Columns to leave out, likewise."),
+    "weight": Shared(
         str | None, ("--weight",), None, "COLUMN", "Weights in a fit; a column sample_weight if not given."
     ),
-    "missing": _Shared(float | None, ("--missing",), None, "X", MISSING_HELP),
-    "format": _Shared(str | None, ("--from",), None, "FORMAT", f"Format of the data: {', '.join(format_names())}."),
+    "missing": Shared(float | None, ("--missing",), None, "X", MISSING_HELP),
+    "format": Shared(str | None, ("--from",), None, "FORMAT", f"Format of the data: {', '.join(format_names())}."),
 }
 
 
 def naming_columns(function: Callable[..., None]) -> Callable[..., None]:
-    """A command with the options that name columns, which it gets as its parameter `columns`.
+    """A command with the options that name columns, which it gets as its parameter `columns`."""
+    return sharing(function, "columns", _NAMING, Naming.given)
+
+
+def sharing(
+    function: Callable[..., None], name: str, options: Mapping[str, Shared], given: Callable[[dict[str, Any]], object]
+) -> Callable[..., None]:
+    """A command with these options, of which it gets one value, that of `given`, as its parameter `name`.
 
     A flag that the command has for itself is its own.
     """
-    own = [one for name, one in signature(function).parameters.items() if name != "columns"]
+    before = f"{name}_"  # begins the parameters of the options: a command may have one of the same name
+    own = [one for key, one in signature(function).parameters.items() if key != name]
     taken = {flag for one in own for flag in _flags(one)}
-    shared = (one.parameter(name, taken) for name, one in _NAMING.items())
+    shared = (one.parameter(before + key, taken) for key, one in options.items())
     added = [one for one in shared if one is not None]
 
     @functools.wraps(function)
-    def run(**options: Any) -> None:
-        given = {name: one.default for name, one in _NAMING.items()}
-        given |= {one.name.removeprefix(_BEFORE): options.pop(one.name) for one in added}
-        function(**options, columns=Naming.given(given))
+    def run(**values: Any) -> None:
+        typed = {key: one.default for key, one in options.items()}
+        typed |= {one.name.removeprefix(before): values.pop(one.name) for one in added}
+        function(**values, **{name: given(typed)})
 
     run.__signature__ = Signature([*own, *added])  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in (*own, *added)}

@@ -1,10 +1,12 @@
 """`rankwise plot KIND`: figures of rankers, of their tuning and of their convergence."""
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankwise.cli import model_options as given
 from rankwise.cli.model_options import DataFiles
 from rankwise.cli.options import Force, Labels, Model, Naming, Qrels, Rankers, naming_columns
 from rankwise.cli.speech import checked, command, doing, say
@@ -31,14 +33,20 @@ RANKER_HELP = "A model, a file of scores, a TREC run, or a column of DATA (colum
 def _checked(output: str, data_out: str | None, reads: list[str | None], force: bool) -> None:
     """Raise an error before any work if one of the files cannot be written."""
     from rankwise.cli.targets import check_distinct, check_target
-    from rankwise.report.display import check_picture, matplotlib
 
-    checked("--output", check_picture, output)
-    matplotlib("figure")
+    check_figure("--output", output)
     check_distinct([output, data_out])
     for file in (output, data_out):
         if file is not None:
             check_target(file, reads, force)
+
+
+def check_figure(option: str, file: str) -> None:
+    """Raise an error if the file is not named as a figure, or matplotlib is not installed."""
+    from rankwise.report.display import check_picture, matplotlib
+
+    checked(option, check_picture, file)
+    matplotlib("figure")
 
 
 def _written(display: "Display", output: str, data_out: str | None) -> None:
@@ -186,6 +194,54 @@ def path(
 @plot.command()
 @command
 @naming_columns
+def features(
+    columns: Naming,
+    data: DataFiles,
+    output: Output,
+    C: given.EachC = None,
+    l1_ratio: Annotated[float, typer.Option("--l1-ratio", metavar="X", help="As for `train`.")] = 1.0,
+    loss: Annotated[str, typer.Option(metavar="NAME", help="As for `train`.")] = "squared_hinge",
+    increasing: given.Increasing = None,
+    decreasing: given.Decreasing = None,
+    normalize: given.Normalize = None,
+    tol: Annotated[float, typer.Option(metavar="X", help="As for `train`.")] = 1e-5,
+    folds: Annotated[
+        int, typer.Option(metavar="K", min=0, help="Draw a measure over K folds of whole queries too; 0 for none.")
+    ] = 5,
+    measure: given.Maximised = None,
+    names: given.NamesFile = None,
+    top: Annotated[int, typer.Option("--top", "-n", min=1, help="Name this many features, the largest weights.")] = 10,
+    data_out: DataOut = None,
+    force: Force = False,
+) -> None:
+    """The weights of a RankSVM against C, and how many features it keeps, with a measure over folds beside them.
+
+    Example: rankwise plot features train.csv --normalize zscore -o features.png
+    """
+    _checked(output, data_out, [*data, names], force)
+    from rankwise.cli.inputs import names_for, parse_measures, read_data
+    from rankwise.cli.models import check_signs, make_model, signs_of
+    from rankwise.model_selection import c_path
+    from rankwise.report import FeaturePathDisplay
+
+    if folds == 1:
+        raise typer.BadParameter("give at least 2, or 0 for no measure", param_hint="--folds")
+    parse_measures(None if measure is None else [measure])
+    signs = signs_of(increasing, decreasing)
+    options = {"l1_ratio": l1_ratio, "loss": loss, "monotonic_cst": signs, "tol": tol}
+    for value in C or (1.0,):  # each is checked
+        model = make_model("ranksvm", options | {"C": value}, normalize)
+    rows = read_data(data, columns=columns)
+    rows = replace(rows, names=names_for(rows, names))
+    check_signs(signs or {}, rows)
+    with doing("training along the path"):
+        path = c_path(rows, Cs=C, ranker=model, cv=folds or None, measure=measure)
+    _written(FeaturePathDisplay.from_path(path, top), output, data_out)
+
+
+@plot.command()
+@command
+@naming_columns
 def convergence(
     columns: Naming,
     data: DataFiles,
@@ -213,8 +269,8 @@ def convergence(
     from rankwise.cli.speech import stop_here
     from rankwise.report import ConvergenceDisplay
 
-    given = {"C": C, "loss": loss, "tol": tol}
-    rankers = {name: make_model("ranksvm", given | {"solver": name}, None) for name in solver or ["newton"]}
+    options = {"C": C, "loss": loss, "tol": tol}
+    rankers = {name: make_model("ranksvm", options | {"solver": name}, None) for name in solver or ["newton"]}
     rows = read_data(data, columns=columns)
 
     def after(step: "Step") -> bool:

@@ -27,11 +27,11 @@ from rankwise.rankers.models import KernelModel, LinearModel, Model
 _SHOWN = 40  # characters of a version
 
 
-def data_files(ctx: typer.Context, data: list[str] | None) -> list[str]:
+def data_files(ctx: typer.Context, data: list[str] | None, what: str = "ranking data") -> list[str]:
     """The files that were typed or, if none were, those of --config or --like."""
     files: list[str] = data or (ctx.default_map or {}).get("data") or []
     if not files:
-        raise typer.BadParameter("give one or more files of ranking data", param_hint="DATA...")
+        raise typer.BadParameter(f"give one or more files of {what}", param_hint="DATA...")
     return files
 
 
@@ -52,7 +52,8 @@ class Run:
         self.options = {"data": _plain(data)} | _given(ctx)
         like, may_change = ctx.params["like"], ctx.params["allow_changes"]
         self.before = None if like is None else Before(like, ctx.obj, may_change)
-        self.files = data + [path for name in READ[1:] if (path := ctx.params[name]) is not None]
+        given = {option_name(one): ctx.params[str(one.name)] for one in ctx.command.params if one.name in ctx.params}
+        self.files = data + [path for name in READ[1:] if (path := given.get(name)) is not None]
         self.states: dict[str, tuple[int, int] | None] = {}
         self.hashes: dict[str, str | None] = {}
         self.hashing = Thread(target=self._hash, daemon=True)
@@ -129,8 +130,10 @@ def _given(ctx: typer.Context) -> dict[str, Json]:
     for param in ctx.command.params:
         name = option_name(param)
         source = ctx.get_parameter_source(str(param.name))
-        if name not in ("data", *UNRECORDED, *OF_THE_RUN) and source is not None and source.name != "DEFAULT":
-            given[name] = _plain(ctx.params[str(param.name)])
+        value = ctx.params.get(str(param.name))
+        is_given = source is not None and source.name != "DEFAULT" and value is not None
+        if is_given and name not in ("data", *UNRECORDED, *OF_THE_RUN):
+            given[name] = _plain(value)
     return given
 
 
@@ -168,11 +171,13 @@ def file_hash(path: str | Path) -> str | None:
 
 
 def trained_on(model: Model, path: str) -> bool:
-    """Whether the file is one that the model learnt from: it has the same name and the same content."""
+    """Whether the file is one of the data or clicks of the model: it has the same name and the same content."""
     if model.run is None:
         return False
     name, files = Path(path).name, model.run["files"]
-    learnt = [one for one in _each(model.run["options"].get("data", [])) if Path(one).name == name]
+    options = model.run["options"]
+    read = [one for key in ("data", "clicks") for one in _each(options.get(key, []))]
+    learnt = [one for one in read if Path(one).name == name]
     hashes = {files[one] for one in learnt if files.get(one) is not None}
     return bool(hashes) and file_hash(path) in hashes
 

@@ -13,7 +13,7 @@ import typer
 from rankwise.cli.speech import one_sentence
 from rankwise.foundation.names import key, nearest
 
-READ = ("data", "valid", "names")  # options that name files to read
+READ = ("data", "valid", "names", "clicks", "queries", "propensities")  # options that name files to read
 WRITTEN = ("output", "journal")  # and files to write
 UNRECORDED = (*WRITTEN, "dask", "force", "json")  # options that say where to work, not what to do
 OF_THE_RUN = ("config", "like", "allow-changes", "help")

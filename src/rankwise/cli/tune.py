@@ -3,6 +3,7 @@
 import typer
 
 from rankwise.cli import model_options as given
+from rankwise.cli.click_options import Clicks, check_training, feature_files, reading_clicks
 from rankwise.cli.options import Force, Jobs, Json, Naming, naming_columns
 from rankwise.cli.settings import AllowChanges, Config, Like
 from rankwise.cli.speech import command
@@ -10,10 +11,12 @@ from rankwise.cli.speech import command
 
 @command
 @naming_columns
+@reading_clicks
 def tune(
     ctx: typer.Context,
     output: given.ModelOut,
     columns: Naming,
+    clicks: Clicks | None,
     data: given.DataFilesOrNone = None,
     valid: given.JudgedBy = None,
     folds: given.Folds = None,
@@ -30,6 +33,9 @@ def tune(
     scope: given.EachScope = None,
     costs: given.EachCosts = None,
     normalize_pairs: given.EachNormalizePairs = None,
+    increasing: given.Increasing = None,
+    decreasing: given.Decreasing = None,
+    l1_ratio: given.EachL1Ratio = None,
     normalize: given.EachNormalize = None,
     measure: given.Maximised = None,
     rule: given.Rule = "best",
@@ -48,18 +54,24 @@ def tune(
     """Choose C, or any option given several times, on a validation file or by folds; fit the best model to all of DATA.
 
     An option given several times is tried with each value, in all combinations. If the command is interrupted, give it
-    again to resume it.
+    again to resume it. With --clicks, DATA (or --features) are the features of the documents shown, as for `train`, and
+    folds are of whole queries of the log.
 
     Example: rankwise tune train.txt --valid vali.txt -o model.json
     """
     from rankwise.cli import tuning
-    from rankwise.cli.models import known_model
+    from rankwise.cli.models import known_model, signs_of
     from rankwise.cli.runs import Run, data_files
 
     options = {"C": C, "alpha": alpha, "kernel": kernel, "gamma": gamma, "n_components": components, "loss": loss}
     options |= {"solver": solver, "tol": tol, "max_iter": max_iter, "scope": scope, "costs": costs}
-    options |= {"normalize_pairs": normalize_pairs, "normalize": normalize}
+    options |= {"normalize_pairs": normalize_pairs, "l1_ratio": l1_ratio, "normalize": normalize}
     grid = {key: values for key, values in options.items() if values}
-    request = tuning.Tuning(known_model(model), grid, measure, folds, seed, float32)
-    files = tuning.Files(data_files(ctx, data), columns, valid, output, journal, names, force)
+    signs = signs_of(increasing, decreasing)
+    request = tuning.Tuning(known_model(model), grid, signs, measure, folds, seed, float32)
+    if clicks is not None:
+        check_training(normalize or [])
+        data, columns = feature_files(ctx, data, columns)
+    paths = data_files(ctx, data, "ranking data" if clicks is None else "features of the documents shown")
+    files = tuning.Files(paths, columns, valid, output, journal, names, force, clicks)
     tuning.tune(request, files, tuning.Manner(rule, early_stopping, jobs), Run(ctx, files.data), as_json)

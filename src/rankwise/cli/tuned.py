@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from rankwise.cli.speech import answer, answer_json, say, table
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.strict_json import Json
-from rankwise.model_selection.choice import choose, means_and_errors
+from rankwise.model_selection.choice import choose, means_and_errors, simplest_first
 from rankwise.model_selection.search import Table
 from rankwise.rankers.models import Params
 
@@ -40,7 +40,10 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One model and its scores; the mean is None if the model was skipped, or if no query counts."""
+    """One model and its scores; the mean is None if the model was skipped, or if no query counts.
+
+    kept  the number of features with a weight other than 0, averaged over the folds; None if that is not known
+    """
 
     family: Family = field(repr=False)
     value: float
@@ -49,6 +52,7 @@ class Row:
     error: float | None
     scores: list[float | None]
     seconds: float
+    kept: float | None
 
     @property
     def options(self) -> Params:
@@ -56,7 +60,7 @@ class Row:
 
     def to_dict(self) -> dict[str, Json]:
         outcome = {"mean": self.mean, "standard_error": self.error, "folds": self.scores, "seconds": self.seconds}
-        return self.options | outcome
+        return self.options | outcome | ({} if self.kept is None else {"features_kept": self.kept})
 
 
 def rows_of(family: Family, results: Table) -> list[Row]:
@@ -64,6 +68,7 @@ def rows_of(family: Family, results: Table) -> list[Row]:
     means, errors = means_and_errors(results.values)
     if len(results.values) == 1:
         errors = results.errors[0]
+    kept = results.features_kept()
     judged = {place for _, place in results.known}
     return [
         Row(
@@ -74,6 +79,7 @@ def rows_of(family: Family, results: Table) -> list[Row]:
             _number(errors[place]) if place in judged else None,
             [_number(one) for one in results.values[:, place]],
             float(results.seconds[:, place].sum()),
+            _number(kept[place]),
         )
         for place, value in enumerate(family.values.tolist())
     ]
@@ -86,7 +92,8 @@ def best_of(rows: list[Row], rule: str) -> Row:
         means, errors = (
             np.array(each, np.float64) for each in zip(*((one.mean, one.error) for one in among), strict=True)
         )
-        return among[choose(means, errors, np.array([one.simple for one in among]), rule)]
+        ratios = np.array([one.options.get("l1_ratio", 0.0) for one in among])
+        return among[choose(means, errors, simplest_first(np.array([one.simple for one in among]), ratios), rule)]
 
     family = chosen(rows, "best").family
     return chosen([row for row in rows if row.family is family], rule)
@@ -98,13 +105,16 @@ def show(rows: list[Row], best: Row, measure: str, rule: str, output: str, as_js
         results = {"results": [row.to_dict() for row in rows]}
         answer_json({"model": output, "measure": measure, "rule": rule} | chosen | results)
         return
+    sparse = "l1_ratio" in best.options
     lines = []
     digits = 4 if len({f"{row.mean:.4f}" for row in rows if row.mean is not None}) > 1 else 8  # or none would differ
     for row in rows:
         numbers = ["-" if one is None else f"{one:.{digits}f}" for one in (row.mean, row.error)]
         mark = "<-" if row is best else ""
-        lines.append([*map(shown, row.options.values()), *numbers, f"{row.seconds:.2f}", mark])
-    answer(table(lines, [*best.options, measure, "std. error", "seconds", "chosen"]))
+        kept = ["-" if row.kept is None else f"{row.kept:.1f}"] if sparse else []
+        lines.append([*map(shown, row.options.values()), *numbers, *kept, f"{row.seconds:.2f}", mark])
+    heading = [*best.options, measure, "std. error", *(["features"] if sparse else []), "seconds", "chosen"]
+    answer(table(lines, heading))
     say(f"model written to {output}")
 
 

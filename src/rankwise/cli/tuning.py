@@ -14,9 +14,10 @@ import numpy as np
 import typer
 from sklearn.base import clone
 
-from rankwise.cli.inputs import names_for, note_one_query, parse_measures, read_data
+from rankwise.cli.click_options import Clicks
+from rankwise.cli.inputs import click_problems, names_for, note_one_query, parse_measures, read_data
 from rankwise.cli.journal import Journal, check_journal, entry_of, known_cells
-from rankwise.cli.models import make_model
+from rankwise.cli.models import check_signs, make_model
 from rankwise.cli.options import Naming
 from rankwise.cli.progress import progress_bar
 from rankwise.cli.runs import Run
@@ -34,6 +35,7 @@ from rankwise.model_io.files import is_model_file, write_model
 from rankwise.model_selection.choice import check_rule, end_of_grid
 from rankwise.model_selection.folds import Documents, Halves
 from rankwise.model_selection.search import Cell, Table, search
+from rankwise.model_selection.signs import with_signs_by_place
 from rankwise.model_selection.splits import splits_of
 from rankwise.pairs.preferences import Preferences
 from rankwise.solvers import Step
@@ -45,6 +47,7 @@ class Tuning:
 
     model: str
     grid: dict[str, list[Any]]
+    signs: dict[str, int] | None
     measure: str | None
     folds: int | None
     seed: int
@@ -62,10 +65,18 @@ class Files:
     journal: str | None
     names: str | None
     force: bool
+    clicks: Clicks | None = None
 
     @property
     def notes(self) -> str:
         return self.journal or self.output + ".journal"
+
+    def read(self, dtype: type[np.float32] | None) -> RankingData:
+        if self.clicks is not None:
+            return click_problems(self.clicks, self.data, self.columns, dtype=dtype)
+        data = read_data(self.data, columns=self.columns, dtype=dtype)
+        note_one_query(data.n_queries, len(data))
+        return data
 
     def check(self, reads: list[str]) -> None:
         check_distinct([self.output, self.notes])
@@ -94,13 +105,15 @@ def tune(request: Tuning, files: Files, manner: Manner, run: Run, as_json: bool)
     families = _families(request, manner.jobs)
     files.check(run.reads)
     run.begin()
-    data = read_data(files.data, columns=files.columns, dtype=np.float32 if request.float32 else None)
-    note_one_query(data.n_queries, len(data))
+    data = files.read(np.float32 if request.float32 else None)
     names = names_for(data, files.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
     valid = None if files.valid is None else read_data(files.valid, known, files.columns)
     if "C" not in request.grid:
         families = [_with_usual_grid(family, data) for family in families]
+    if request.signs is not None:
+        check_signs(request.signs, known)
+        families = [replace(family, model=with_signs_by_place(family.model, known)) for family in families]
     halves = _halves(request, data, valid)
     measure = (measures or parse_measures(default_measures(data.y)))[0]
     job = asdict(request) | {"data": content_hash(data), "valid": valid and content_hash(valid)}
@@ -140,7 +153,8 @@ def _families(request: Tuning, jobs: int | None) -> list[Family]:
     families = []
     for combination in product(*others.values()):
         options = dict(zip(others, combination, strict=True))
-        given = {key: value for key, value in options.items() if key != "normalize"} | {"n_jobs": jobs}
+        given = {key: value for key, value in options.items() if key != "normalize"}
+        given |= {"n_jobs": jobs, "monotonic_cst": request.signs}
         for value in values.tolist():
             model = make_model(request.model, given | {strength: value}, options.get("normalize"))
         family = Family(model, options, strength, values)

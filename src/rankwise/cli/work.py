@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise import metrics
+from rankwise.cli.click_options import Clicks
 from rankwise.cli.inputs import (
+    click_problems,
     left_on_disk,
     names_for,
     note_one_query,
@@ -17,7 +19,7 @@ from rankwise.cli.inputs import (
     scores_of,
 )
 from rankwise.cli.judging import Judge
-from rankwise.cli.models import make_training
+from rankwise.cli.models import check_signs, make_training
 from rankwise.cli.options import Naming
 from rankwise.cli.runs import Run, origin
 from rankwise.cli.speech import BAD_DATA, Report, answer, answer_json, counted, doing, say, stop_here, table
@@ -32,6 +34,7 @@ from rankwise.foundation.texts import visible
 from rankwise.model_io.conversion import estimator_of, model_of
 from rankwise.model_io.files import is_model_file, read_model, write_model
 from rankwise.rankers.models import LinearModel, Model, Params
+from rankwise.rankers.ranksvm import RankSVMOptions
 from rankwise.rankers.training import Training as Trainer
 from rankwise.solvers import Callback, Result, Step
 
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 LIST_SHOWN = 30  # entries of a list among the parameters
+SIGN_OF = {"increasing": 1.0, "decreasing": -1.0}
 BAR = 24  # characters of the longest weight's bar
 
 
@@ -58,6 +62,7 @@ class Training:
     float32: bool
     force: bool
     run: Run
+    clicks: Clicks | None = None
 
     def begin(self) -> None:
         """Check the output before any work is done, and begin the record of the run."""
@@ -80,42 +85,56 @@ def train(request: Training, as_json: bool) -> None:
     measures = parse_measures(request.measures)
     training = make_training(request.model, request.options, request.normalize)
     request.begin()
-    data: RankingData | ChunkedData | None = left_on_disk(training, request.data, columns=request.columns)
-    if data is None:
-        data = read_data(request.data, columns=request.columns, dtype=np.float32 if request.float32 else None)
+    data = _training_data(request, training)
     names = names_for(data, request.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
-    evaluated = {"train": data}
+    evaluated = {"train": data} if request.clicks is None else {}  # labels of click problems are no judgements
     if request.valid is not None:
         evaluated["valid"] = read_data(request.valid, known, request.columns)
-    note_one_query(data.n_queries, len(data))
+    if (signs := request.options["monotonic_cst"]) is not None:
+        check_signs(signs, known)
+    if request.clicks is None:
+        note_one_query(data.n_queries, len(data))
     began = clock()
     with doing("training") as progress:
-        ranker = fitted(training, data, progress)
+        ranker = fitted(training, data, known, progress)
     seconds = clock() - began
-    model = replace(ranker, columns=known) if isinstance(ranker, Model) else model_of(ranker, names, data.first_index)
+    model = ranker if isinstance(ranker, Model) else model_of(ranker, names, data.first_index)
     model = replace(model, data=fingerprint(data, hashed=False))
     request.write(model)
-    measures = measures or parse_measures(
-        metrics.default_measures(np.concatenate([one.y for one in evaluated.values()]))
-    )
+    if not measures and evaluated:
+        measures = parse_measures(metrics.default_measures(np.concatenate([one.y for one in evaluated.values()])))
     evaluations = {
         name: metrics.evaluate(one.y, scores_of(ranker, one), one.qid, measures) for name, one in evaluated.items()
     }
-    shape = {"documents": len(data), "queries": data.n_queries, "features": data.n_features}
+    queries = "queries" if request.clicks is None else "problems"
+    shape = {"documents": len(data), queries: data.n_queries, "features": data.n_features}
     assert model.result is not None
-    show_outcome(request, Outcome(model.result, shape, seconds, evaluations), as_json)
+    kept = int(np.count_nonzero(model.coef)) if isinstance(model, LinearModel) else None
+    show_outcome(request, Outcome(model.result, shape, seconds, evaluations, kept), as_json)
     request.end(model)
+
+
+def _training_data(request: Training, training: "Trainer | BaseEstimator") -> RankingData | ChunkedData:
+    dtype = np.float32 if request.float32 else None
+    if request.clicks is not None:
+        return click_problems(request.clicks, request.data, request.columns, dtype=dtype)
+    stored = left_on_disk(training, request.data, columns=request.columns)
+    return read_data(request.data, columns=request.columns, dtype=dtype) if stored is None else stored
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a training: the solver's result, the size of the data, and the evaluation on each of them."""
+    """The outcome of a training: the solver's result, the size of the data, and the evaluation on each of them.
+
+    kept  how many features of a linear model have a weight other than 0
+    """
 
     result: Result
     shape: dict[str, int]
     seconds: float
     evaluations: dict[str, metrics.Evaluation]
+    kept: int | None
 
 
 def show_outcome(request: Training, outcome: Outcome, as_json: bool) -> None:
@@ -124,6 +143,7 @@ def show_outcome(request: Training, outcome: Outcome, as_json: bool) -> None:
     report = partial(answer, aside=request.output == "-")  # the model itself is on stdout then
     if as_json:
         fit = {"objective": result.value, "converged": result.converged, "iterations": result.iterations} | rounds
+        shape = shape if outcome.kept is None else shape | {"features_kept": outcome.kept}
         summary = {"model": request.output, **shape, **fit, "message": result.message, "seconds": seconds}
         report(json.dumps(summary | {name: one.to_dict() for name, one in evaluations.items()}, indent=1))
         return
@@ -131,20 +151,24 @@ def show_outcome(request: Training, outcome: Outcome, as_json: bool) -> None:
     report(
         f"objective {result.value:.9g} after {counted(result.iterations, 'steps')}, {seconds:.2f} s: {result.message}"
     )
+    if outcome.kept is not None and outcome.kept < shape["features"]:
+        report(kept_of(outcome.kept, shape["features"]))
     if rounds:
         report(f"{counted(rounds['rounds'], 'rounds')} of messages, {counted(rounds['bytes'], 'bytes')}")
-    rows = [[name, *(f"{one[name]:.4f}" for one in evaluations.values())] for name in evaluations["train"]]
-    report(table(rows, ["measure", *evaluations]))
+    if evaluations:
+        names = next(iter(evaluations.values()))
+        rows = [[name, *(f"{one[name]:.4f}" for one in evaluations.values())] for name in names]
+        report(table(rows, ["measure", *evaluations]))
     if request.output not in ("-", None):
         say(f"model written to {request.output}")
 
 
 def fitted(
-    training: "Trainer | BaseEstimator", data: RankingData | ChunkedData, progress: Report
+    training: "Trainer | BaseEstimator", data: RankingData | ChunkedData, known: ModelColumns, progress: Report
 ) -> "LinearModel | BaseEstimator":
     """A linear model if it is trained without scikit-learn, else the fitted estimator."""
     if isinstance(training, Trainer):
-        return training.fit(data, follower(progress))
+        return training.fit(data, follower(progress), known)
     assert isinstance(data, RankingData)
     follow(training, progress)
     return training.fit(data.X, data.y, data.qid, data.weight)
@@ -190,16 +214,36 @@ def inspect(model_file: str, top: int, as_json: bool) -> None:
         return
     labels = [str(i + model.columns.first_index) for i in range(width)] if names is None else list(names)
     scaler = _scaler(model)
+    kept = int(np.count_nonzero(model.coef))
     if as_json:
         params = {key: value for key, value in _params(model).items() if key not in ("callback", "costs")}
         weights = {labels[i]: float(model.coef[i]) for i in _largest(model.coef, top)}
-        answer_json({"kind": model.kind, "params": params, "normalize": scaler, "weights": weights} | came)
+        learnt = {"features_kept": kept, "weights": weights}
+        answer_json({"kind": model.kind, "params": params, "normalize": scaler} | learnt | came)
         return
     scaled = "" if scaler is None else f" after {scaler}"
     message = "" if model.result is None else f": {model.result.message}"  # partial_fit leaves none
     answer(visible(f"{_signature(model)}{scaled}, {width:,} features{message}"))
+    if kept < width:
+        answer(kept_of(kept, width))
+    for line in _signs_shown(model, labels):
+        answer(visible(line))
     answer(weight_table(model.coef, labels, top))
     answer("\n".join(map(visible, origin(model))))
+
+
+def kept_of(kept: int, width: int) -> str:
+    return f"{kept:,} of {counted(width, 'features')} kept: the others have the weight 0"
+
+
+def _signs_shown(model: LinearModel, labels: list[str]) -> list[str]:
+    """The features whose weights have a given sign, under the names of the options that give it."""
+    options = model.options
+    signs = options.named(model.columns).signs(len(labels)) if isinstance(options, RankSVMOptions) else None
+    if signs is None:
+        return []
+    named = {option: [labels[i] for i in np.flatnonzero(signs == sign)] for option, sign in SIGN_OF.items()}
+    return [f"{option}: {', '.join(names)}" for option, names in named.items() if names]
 
 
 def _scaler(model: Model) -> str | None:
@@ -225,6 +269,7 @@ def _signature(model: Model) -> str:
     given = {name: getattr(options, name) for name in sorted(defaults)}
     if given.get("random_state") == 0:  # which the commands give if nobody does
         del given["random_state"]
+    given.pop("monotonic_cst", None)  # shown by name
     changed = (f"{name}={_shown(one)}" for name, one in given.items() if repr(one) != repr(defaults[name]))
     return f"{model.kind}({', '.join(changed)})"
 

@@ -174,12 +174,15 @@ def _known(
     random_state: Seed,
 ) -> Propensities:
     """The estimate with its intervals; an error if the log does not tell some of the positions."""
+    if not log.click.any():
+        raise ValueError("the log has no clicks: there is nothing to estimate from")
     values = estimate(np.ones(log.n_lists))
     unknown = positions[~np.isfinite(values)]
     if unknown.size:
         raise ValueError(
             f"position {unknown[0]} cannot be compared with position 1: there are too few clicks, or no documents that "
-            f"were shown at both; log.top({unknown[0] - 1}) leaves out the positions from {unknown[0]} on"
+            f"were shown at both; log.top({unknown[0] - 1}) (--top {unknown[0] - 1}) leaves out the positions from "
+            f"{unknown[0]} on"
         )
     lower, upper = interval(
         log,

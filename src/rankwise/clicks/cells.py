@@ -29,7 +29,10 @@ class Cells:
     def of(cls, log: ClickLog) -> "Cells":
         positions, position = _distinct(log.position)
         if not positions.size or positions[0] != 1:
-            raise ValueError("the log has no impression at position 1, with which all positions are compared")
+            raise ValueError(
+                "the log has no document at the top position, with which all positions are compared: is first_position "
+                "(--first-position) right?"
+            )
         items, item = _distinct(log.query_of_row * len(log.docs) + log.doc)
         codes, cell = _distinct(item * positions.size + position)
         rows = cell, log.list_of_row, log.click

@@ -41,7 +41,7 @@ def interval(
     unit: Array = log.query if over == "queries" else np.arange(log.n_lists)
     n_units = int(unit.max()) + 1
     if n_units < _FEWEST:
-        hint = ": give over='lists'" if over == "queries" and log.n_lists >= _FEWEST else ""
+        hint = ": give over='lists' (--over lists)" if over == "queries" and log.n_lists >= _FEWEST else ""
         raise ValueError(f"intervals need at least {_FEWEST} {over} to draw from, the log has {n_units}{hint}")
     random = np.random.default_rng(random_state)
     draws = []

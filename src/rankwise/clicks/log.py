@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise.foundation.arrays import Array, Ints
+from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
 from rankwise.pairs.queries import Queries, QueryIds, one_column
 
@@ -25,7 +26,7 @@ class Coded(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClickLog:
+class ClickLog(Tabular):
     """One row per impression, that is, per document shown in a list; `ClickLog.of` makes it from columns.
 
     The rows are sorted by list, and by position within a list. Ids are stored once; rows and lists have their numbers.
@@ -107,14 +108,27 @@ class ClickLog:
         starts = np.concatenate(([0], np.cumsum(kept)))[self.starts]
         return replace(self, starts=starts, doc=self.doc[kept], position=self.position[kept], click=self.click[kept])
 
-    def __repr__(self) -> str:
+    def table_columns(self) -> Columns:
+        """As `read_clicks` reads them with first_position=1."""
+        return {
+            "query": self.queries[self.query_of_row],
+            "doc": self.docs[self.doc],
+            "position": self.position,
+            "click": self.click.astype(np.int64),
+            "impression": self.lists[self.list_of_row],
+        }
+
+    def summary(self) -> str:
         counts = (
             (self.n_lists, "lists"),
             (len(self), "impressions"),
             (int(self.click.sum()), "clicks"),
             (len(self.queries), "queries"),
         )
-        return f"ClickLog({', '.join(counted(n, what) for n, what in counts)})"
+        return ", ".join(counted(n, what) for n, what in counts)
+
+    def __repr__(self) -> str:
+        return f"ClickLog({self.summary()})"
 
 
 def assembled(

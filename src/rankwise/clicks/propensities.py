@@ -53,7 +53,10 @@ class Propensities(Tabular):
         unknown = self.positions[place] != positions
         if unknown.any():
             known = f"{self.positions[0]} to {self.positions[-1]}"
-            raise ValueError(f"no propensity is known for position {positions[unknown.argmax()]} (known: {known})")
+            raise ValueError(
+                f"no propensity is known for position {positions[unknown.argmax()]} (known: {known}): "
+                "log.top(k) (--top k) leaves out what comes after position k"
+            )
         return self.values[place]
 
     def table_columns(self) -> Columns:
@@ -84,6 +87,11 @@ class Propensities(Tabular):
                 return cls.of(positions.astype(np.int64), columns.pop("propensity"), **columns)
             except ValueError as error:
                 raise ValueError(f"{input.name}: {error}") from None
+
+
+def check_clip(clip: float) -> None:
+    if not 0 < clip <= 1:
+        raise ValueError(f"clip must be above 0 and at most 1; got {clip!r}")
 
 
 def _number(cell: object, name: str, place: str) -> float:

@@ -49,13 +49,38 @@ def read_clicks(
         return read_ubi(log, queries, first_position)
     with opened_input(log) as input:
         header, rows = _json_rows(input) if input.is_json else input.table()
-        names = [
-            find_column(header, columns[option], usual, option, input.name)
-            for option, usual in (("query", QUERY), ("doc", DOCUMENT), ("position", _POSITION), ("click", _CLICK))
-        ]
+        options = [("query", QUERY), ("doc", DOCUMENT), ("position", _POSITION), ("click", _CLICK)]
         if impression is not None or usual_columns(header, _IMPRESSION):
-            names.append(find_column(header, impression, _IMPRESSION, "impression", input.name))
+            options.append(("impression", _IMPRESSION))
+        names = [
+            find_column(header, columns[option], usual, option, input.name, f"--log-columns {option}=NAME")
+            for option, usual in options
+        ]
         return _log_of_rows(rows, names, first_position, input.name)
+
+
+def read_swaps(
+    source: Source, *, first_position: int, impression: str | None = None, position: str | None = None
+) -> dict[str, int]:
+    """Read which position was exchanged with the top one in which list, as `swap_bias` takes it.
+
+    source  a table or JSON lines with a row per list of the experiment
+    impression, position  the columns of the list and of the position, if they have no usual names
+    """
+    check_first_position(first_position)
+    swapped: dict[str, int] = {}
+    with opened_input(source) as input:
+        header, rows = _json_rows(input) if input.is_json else input.table()
+        lists = find_column(header, impression, _IMPRESSION, "impression", input.name, "rename the column")
+        positions = find_column(header, position, _POSITION, "position", input.name, "rename the column")
+        for place, row in rows:
+            one, other = identifier(row.get(lists), lists, place), _position(row.get(positions), positions, place)
+            if other <= first_position:
+                raise ValueError(f"{place}: {positions} must be one after the top, {first_position}, found {other}")
+            if one in swapped:
+                raise ValueError(f"{place}: the list {one!r} occurs twice")
+            swapped[one] = other - first_position + 1
+    return swapped
 
 
 def _json_rows(input: Input) -> tuple[list[str], Iterator[tuple[str, Row]]]:

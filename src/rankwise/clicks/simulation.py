@@ -11,6 +11,8 @@ from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.pairs.queries import Queries
 
+MOST = 31  # the largest label: 2^y must not lose the others beside it
+
 
 class Simulated(NamedTuple):
     """Simulated clicks, and what an estimate of their bias can be compared with.
@@ -89,5 +91,7 @@ def _swap(rows: Ints, random: np.random.Generator) -> Ints:
 
 
 def _attraction(y: Floats, noise: float) -> Floats:
+    if not ((y >= 0) & (y <= MOST) & (y == np.floor(y))).all():
+        raise ValueError(f"clicks are simulated from labels that are grades, whole numbers from 0 to {MOST}")
     gain = np.exp2(y) - 1
     return noise + (1 - noise) * gain / max(float(gain.max()), 1.0)

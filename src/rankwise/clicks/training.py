@@ -17,11 +17,11 @@ import numpy as np
 
 from rankwise.clicks.cells import sums
 from rankwise.clicks.log import ClickLog
-from rankwise.clicks.propensities import Propensities
+from rankwise.clicks.matching import rows_of_features, rows_of_lists
+from rankwise.clicks.propensities import Propensities, check_clip
 from rankwise.data.records import RankingData, check_finite
 from rankwise.data.repeated import SharedData
-from rankwise.foundation.arrays import Array, Floats, Ints
-from rankwise.pairs.queries import one_type
+from rankwise.foundation.arrays import Floats, Ints
 
 
 def click_data(
@@ -48,16 +48,15 @@ def shared_click_data(
 
     RankSVM, RankSVMCV, RankRLS and `cross_validate` take such data, and compute with each document's features once.
     """
-    if not 0 < clip <= 1:
-        raise ValueError(f"clip must be above 0 and at most 1; got {clip!r}")
+    check_clip(clip)
     clicked = np.flatnonzero(log.click & (log.sizes > 1)[log.list_of_row])
     if not clicked.size:
         raise ValueError("the log has no click in a list of several documents: there is nothing to learn from")
     chance = np.ones(clicked.size) if propensities is None else propensities.at(log.position[clicked])
     clicks, weight = _different(log, clicked, 1 / np.maximum(chance, clip))
-    rows, problem = _rows_of_lists(log, log.list_of_row[clicks])
+    rows, problem = rows_of_lists(log, log.list_of_row[clicks])
     is_clicked = rows == clicks[problem]
-    known = _rows_of_features(log, rows, features)
+    known = rows_of_features(log, rows, features)
     used, place = np.unique(known, return_inverse=True)
     shown = features.select(used)
     check_finite(shown)
@@ -95,47 +94,3 @@ def _different(log: ClickLog, clicked: Ints, weights: Floats) -> tuple[Ints, Flo
     problem = np.empty(clicked.size, np.int64)
     problem[order] = place[np.cumsum(is_new) - 1]
     return clicked[first[by_query]], sums(problem, weights, first.size)
-
-
-def _rows_of_lists(log: ClickLog, lists: Ints) -> tuple[Ints, Ints]:
-    """The rows of these lists one after the other, and for each its place in `lists`."""
-    sizes = log.sizes[lists]
-    place = np.repeat(np.arange(lists.size), sizes)
-    offset = np.arange(place.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return log.starts[lists][place] + offset, place
-
-
-def _rows_of_features(log: ClickLog, rows: Ints, features: RankingData) -> Ints:
-    """The row of `features` for each of these rows of the log."""
-    if features.docid is None:
-        raise ValueError("features must have docid, by which the documents of the log are found")
-    query = _numbers(log.queries, features.qid)
-    doc = _numbers(log.docs, features.docid)
-    keys = query * len(log.docs) + doc
-    known = np.flatnonzero((query >= 0) & (doc >= 0))
-    known = known[np.argsort(keys[known], kind="stable")]
-    twice = np.flatnonzero(np.diff(keys[known]) == 0)
-    if twice.size:
-        row, other = sorted(known[twice[0] : twice[0] + 2].tolist())
-        which = f"document {str(features.docid[row])!r} of query {str(features.qid[row])!r}"
-        raise ValueError(f"features has the {which} twice, in the rows {row} and {other}")
-    wanted = log.query_of_row[rows] * len(log.docs) + log.doc[rows]
-    place = np.searchsorted(keys[known], wanted)
-    found = np.append(keys[known], -1)[place] == wanted
-    if not found.all():
-        row = rows[int((~found).argmax())]
-        missing = np.unique(wanted[~found]).size
-        which = f"document {str(log.docs[log.doc[row]])!r} of query {str(log.queries[log.query_of_row[row]])!r}"
-        raise ValueError(
-            f"features lacks {missing} of {np.unique(wanted).size} documents of lists with clicks, first the {which}: "
-            "log their features too, or leave out those lists"
-        )
-    return known[place]
-
-
-def _numbers(ids: Array, wanted: Array) -> Ints:
-    """For each wanted id its place in `ids`, or -1; 7 and "7" are the same id."""
-    one, two = one_type([ids, wanted])
-    place: dict[object, int] = {name: i for i, name in enumerate(one.tolist())}
-    distinct, code = np.unique(two, return_inverse=True)
-    return np.array([place.get(name, -1) for name in distinct.tolist()], dtype=np.int64)[code]

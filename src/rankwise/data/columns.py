@@ -17,7 +17,7 @@ from rankwise.data.records import COMMENT, DOCUMENT, LABEL, QUERY, WEIGHT, Ranki
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.memory import check_dense_room
-from rankwise.foundation.names import by_number, feature_names
+from rankwise.foundation.names import by_number, feature_names, nearest
 from rankwise.foundation.texts import first_few
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 FILL_IN = "missing=0.0 in Python, or --missing 0, puts 0 for a missing feature"
 _NAMES_SHOWN = 4  # names of features in a message
+_COLUMNS_SHOWN = 8  # and if one of them is to be chosen
 
 
 @dataclass(frozen=True)
@@ -270,6 +271,25 @@ def _placed(X: "Array | csr_array", places: Sequence[int], n_features: int) -> "
     wide = np.zeros((X.shape[0], n_features), X.dtype)
     wide[:, list(places)] = X
     return wide
+
+
+def place_of(known: Known, name: str) -> int | None:
+    """The place of a column: by its name or, if columns have none, by its number, 25 or f25; None if it is absent."""
+    if known.names is not None:
+        return list(known.names).index(name) if name in known.names else None
+    place = int(name.removeprefix("f")) - known.first_index if re.fullmatch("f?[0-9]{1,18}", name) else -1
+    return place if 0 <= place < known.n_features else None
+
+
+def no_column(known: Known, name: str, where: str, spelled: str | None = None) -> str:
+    """The sentence about a column that `where` does not have, with the nearest name; `spelled`: as it was given."""
+    if known.names is None:
+        cure = f"its features are f{known.first_index} to f{known.first_index + known.n_features - 1}"
+    elif near := nearest(name, known.names):
+        cure = f"did you mean {str(near)!r}?"
+    else:
+        cure = f"its columns are {first_few(known.names, _COLUMNS_SHOWN, lambda one: repr(str(one)))}"
+    return f"no column {spelled or name!r} in {where}: {cure}"
 
 
 def names_of(known: Known) -> list[str]:

@@ -68,7 +68,7 @@ class OnCluster:
 
     def to_local(self) -> Any:
         """The same model as an estimator in memory, which `save_model` writes."""
-        ranker = self.local(**self.get_params())  # type: ignore[attr-defined]
+        ranker = self.local(**self.get_params(deep=False))  # type: ignore[attr-defined]
         for name, value in vars(self).items():
             if name.endswith("_"):
                 setattr(ranker, name, value)

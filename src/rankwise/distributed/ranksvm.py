@@ -52,7 +52,7 @@ class DaskRankSVM(OnCluster, RankSVM):
             self._know(data)
             check_room_for_weights(data.n_features)
             objective = distributed_objective(data, loss, C, pairing.normalize)
-            self._solve(data, objective)
+            self._solve(data, objective, data.columns)
         self.result_ = with_traffic(self.result_, data.partitions.traffic)
         return self
 

@@ -13,7 +13,6 @@ from rankwise.distributed.executor import Cluster, Content, build_rows, distribu
 from rankwise.distributed.ranksvm import check_options
 from rankwise.distributed.results import with_traffic
 from rankwise.distributed.spread import Spread, spread
-from rankwise.estimators.cross_validated import mean_weights
 from rankwise.estimators.inputs import Ids
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.estimators.ranksvm_cv import RankSVMCV
@@ -63,12 +62,14 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
             if self.Cs is None:
                 pairs = Cluster(data, losses.parse(template.loss)).totals
                 self.Cs_ = usual_grid(float(pairs.sum()), template.normalize_pairs)
-            ranker, judging = for_selection(template, 1), settled(measure, float(labels[1]))
-            folds = [ClusterFold(data, k, ranker, judging) for k in range(max(data.folds) + 1)]
-            table = self._searched(folds, self.Cs_, Workers())
-            best = self._choose(self.Cs_, table.values)
-            self.C_ = float(self.Cs_[best])
-            self._refit(self._final(template, mean_weights(table, best)), data)
+            judging = settled(measure, float(labels[1]))
+            n_folds = max(data.folds) + 1
+            final = self._chosen(
+                self._candidates(template, data, data.columns),
+                lambda ranker: [ClusterFold(data, k, for_selection(ranker, 1), judging) for k in range(n_folds)],
+                Workers(),
+            )
+            self._refit(final, data)
         self.result_ = with_traffic(self.result_, data.partitions.traffic)
         return self
 
@@ -86,7 +87,7 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
     def _refit(self, final: RankSVM, data: Spread) -> None:
         final.n_features_in_, final.n_queries_ = self.n_features_in_, self.n_queries_
         objective = distributed_objective(data, losses.parse(final.loss), self.C_, final.options.pairing().normalize)
-        self._keep(final._solve(data, objective))
+        self._keep(final._solve(data, objective, data.columns))
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,7 @@ class CrossValidated(Ranker):
             if note := end_of_grid(name, strengths, float(strengths[best])):
                 warnings.warn(f"{note} ({name}s)", stacklevel=level)
         self.best_score_ = float(self.scores_[best])
-        self.cv_results_ = {f"param_{name}": strengths, **_results(values, self.scores_)}
+        self.cv_results_ = {f"param_{name}": strengths, **results_by_model(values, self.scores_)}
         return best
 
 
@@ -84,8 +84,8 @@ def mean_weights(table: Table, place: int) -> Array:
     return sum(coefs[1:], start=coefs[0]) / len(coefs)
 
 
-def _results(values: Floats, means: Floats) -> dict[str, Array]:
-    """The results under GridSearchCV's names."""
+def results_by_model(values: Floats, means: Floats) -> dict[str, Array]:
+    """The results under GridSearchCV's names; `values` by fold and model."""
     ranks = np.argsort(np.argsort(np.where(np.isnan(means), np.inf, -means), kind="stable")) + 1
     by_fold = {f"split{k}_test_score": row for k, row in enumerate(values)} if len(values) <= MOST_FOLDS else {}
     with warnings.catch_warnings():

@@ -16,12 +16,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _get_feature_names
 
 from rankwise.data.chunks import ChunkedData
-from rankwise.data.columns import ModelColumns, for_model
+from rankwise.data.columns import ModelColumns, for_model, names_of
 from rankwise.data.records import COMMENT, DOCUMENT, WEIGHT, RankingData
 from rankwise.data.repeated import SharedData
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import AnyFloats, Numbers, SparseMatrix, is_device_array, to_host
-from rankwise.foundation.names import QUERY_IDS, by_number, feature_names
+from rankwise.foundation.names import QUERY_IDS, by_number
 from rankwise.objective.stored import Features, Source
 from rankwise.pairs.queries import QueryIds
 
@@ -164,12 +164,15 @@ def has_columns_of(ranker: BaseEstimator, X: Data) -> bool:
     return known is not None and bool(wanted) and set(wanted) <= set(known)
 
 
+def known_columns(ranker: BaseEstimator) -> ModelColumns | None:
+    """The columns of a ranker that knows them by name or number; None if it was fitted to an array."""
+    return ModelColumns.of(ranker) if _knows_columns(ranker) else None
+
+
 def _names_of(ranker: BaseEstimator) -> Sequence[str]:
     """The names of the columns that a ranker knows; of those that it knows by number, f1, f2, ..."""
-    if not _knows_columns(ranker):
-        return ()
-    columns = ModelColumns.of(ranker)
-    return columns.names or feature_names(columns.n_features, columns.first_index)
+    columns = known_columns(ranker)
+    return () if columns is None else names_of(columns)
 
 
 def _knows_columns(ranker: BaseEstimator) -> bool:

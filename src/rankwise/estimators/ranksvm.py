@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
+from rankwise.data.columns import Known
 from rankwise.data.records import RankingData
 from rankwise.estimators.base import Ranker
 from rankwise.estimators.inputs import (
@@ -18,6 +19,7 @@ from rankwise.estimators.inputs import (
     Ids,
     documents,
     keep_columns,
+    known_columns,
     rows_to_score,
     warn_of_query_ids,
     without_column,
@@ -33,7 +35,8 @@ from rankwise.pairs.costs import Costs
 from rankwise.pairs.queries import Queries
 from rankwise.pairs.schemes import Scheme
 from rankwise.rankers.fitted import Fitted
-from rankwise.rankers.ranksvm import AUTO, AUTO_STRENGTH, QueryWeights, RankSVMOptions, Signs, named_signs
+from rankwise.rankers.ranksvm import AUTO, AUTO_STRENGTH, QueryWeights, RankSVMOptions
+from rankwise.rankers.signs import Signs
 from rankwise.solvers import Callback, Solver
 from rankwise.solvers.stochastic import StochasticState, update
 
@@ -67,7 +70,7 @@ class RankSVM(Ranker):
         "newton" forms the Hessian; "newton-cg", "newton-minres" and "trust-region" only multiply by it (with -diagonal
         or -sampled: preconditioned); "smoothing" is for the hinge; "bundle" (cutting planes with a line search), "bmrm"
         (without), "sgd" and "sgd-queries" accept every loss; "dual" enumerates all pairs (hinge, squared hinge, huber)
-        and sets `dual_coef_`; "proximal-newton" and, for the hinge, "proximal-smoothing" take `monotonic_cst` and
+        and sets `dual_coef_`; "newton", "newton-cg" and, for the hinge, "smoothing" take `monotonic_cst` and
         `l1_ratio`. All find the same optimum. "auto": the cheapest second-order solver
         (`rankwise.solvers.cheapest`), and the dual if that one stalls near separability. Or a solver of your own
         (docs/extending.md); `tol`, `max_iter`, `stopping` and `random_state` apply to names only, not to objects.
@@ -235,10 +238,11 @@ class RankSVM(Ranker):
             if pair_weight is not None:
                 raise ValueError("pair_weight needs pairs: give both, or sample_weight instead")
             given = self._checked(documents(X, y, qid, sample_weight))
-            fitted = self.options.fit(*given[:4], query_weight=query_weight, start=start, callback=callback)
+            options = options.named(known_columns(self))
+            fitted = options.fit(*given[:4], query_weight=query_weight, start=start, callback=callback)
         else:
             rows = self._check_fit_to_pairs(X, y, qid, sample_weight, query_weight)
-            options = self.options  # with the names of the columns
+            options = options.named(known_columns(self))
             solver = options.solver_for(rows)
             fitted = options.solve(solver, options.objective_of_pairs(rows, pairs, pair_weight), start, callback)
         self._keep(fitted.at_host() if at_host else fitted, level=4)
@@ -249,8 +253,6 @@ class RankSVM(Ranker):
         """The parameters as a value that trains without scikit-learn."""
         check_random_state(self.random_state)
         own = {field.name: getattr(self, field.name) for field in fields(RankSVMOptions)}
-        if isinstance(self.monotonic_cst, dict) and hasattr(self, "feature_names_in_"):
-            own["monotonic_cst"] = named_signs(self.monotonic_cst, list(self.feature_names_in_))
         if _is_default(self.pairs):
             return RankSVMOptions(**own)
         if self.scheme != "auto":
@@ -260,9 +262,9 @@ class RankSVM(Ranker):
     def _start(self) -> Floats | None:
         return self.coef_ if self.warm_start and hasattr(self, "coef_") else None
 
-    def _solve(self, rows: Features, objective: Objective) -> Self:
+    def _solve(self, rows: Features, objective: Objective, columns: Known) -> Self:
         """Minimise an objective whose rows are stored elsewhere; `rows` has their shape."""
-        options = self.options
+        options = self.options.named(columns)
         self._keep(options.solve(options.solver_for(rows), objective, self._start(), self.callback), level=5)
         return self
 

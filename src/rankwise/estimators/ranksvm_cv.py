@@ -1,30 +1,35 @@
 """RankSVMCV: RankSVM with C chosen by cross-validation over folds of whole queries, along a warm-started path."""
 
-from collections.abc import Sequence
-from functools import partial
+import sys
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
+from sklearn.base import clone
 
-from rankwise.estimators.cross_validated import CrossValidated, mean_weights
-from rankwise.estimators.inputs import Column, Data, Elsewhere, Ids, groups_of, keep_columns
+from rankwise.data.columns import Known
+from rankwise.estimators.cross_validated import CrossValidated, mean_weights, results_by_model
+from rankwise.estimators.inputs import Column, Data, Elsewhere, Ids, groups_of, keep_columns, known_columns
 from rankwise.estimators.inputs import documents as documents_of
 from rankwise.estimators.on_device import bring_back
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.estimators.ranksvm_path import check_strengths, path_fold, template_of, usual_grid
-from rankwise.foundation.arrays import Array
+from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import is_sparse, library_of, to_host
 from rankwise.metrics import Measure, default_measure, parse
-from rankwise.model_selection.choice import check_rule
+from rankwise.model_selection.choice import check_rule, choose, means_and_errors, simplest_first
 from rankwise.model_selection.folds import Documents
+from rankwise.model_selection.search import Fold, Workers
+from rankwise.model_selection.signs import with_signs_by_place
 from rankwise.model_selection.splits import Folds
+from rankwise.objective.stored import Features
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries
-from rankwise.rankers.checks import naming_nan
+from rankwise.rankers.checks import naming_nan, share
 
 
 class RankSVMCV(CrossValidated):
-    """RankSVM with the C whose models best rank the queries that they have not seen.
+    """RankSVM with the C, and the l1_ratio, whose models best rank the queries that they have not seen.
 
     In each fold the problem is solved for every C, warm-started from the previous one; the final fit uses all data.
 
@@ -39,7 +44,8 @@ class RankSVMCV(CrossValidated):
         accuracy for labels that are not grades (`rankwise.metrics.default_measure`).
     rule : {"best", "one-se"}, default="best"
         "best": the highest mean, and among equal means the smallest C. "one-se": the smallest C whose mean is no more
-        than one standard error below the best.
+        than one standard error below the best. Of several l1_ratios, both take the one of the highest mean, and among
+        equal means the largest.
     ranker : RankSVM, default=None
         The options other than C: loss, solver, tol, costs by level, device, ... None: RankSVM(). Its C is ignored.
         Folds are solved to a tolerance of 1e-3 or the ranker's own if that is larger, the final fit to the ranker's
@@ -51,10 +57,12 @@ class RankSVMCV(CrossValidated):
         best by a paired t-test over the folds, at one-sided 10 %.
     verbose : int, default=0
         1: one line per C on stderr.
+    l1_ratio : float or sequence of float, default=None
+        As of RankSVM; of several, one is chosen, together with C. None: that of `ranker`.
 
     Attributes
     ----------
-    C_ : float
+    C_, l1_ratio_ : float
     coef_ : ndarray of shape (n_features,)
         The weights learnt from all documents at `C_`.
     best_ranker_ : RankSVM
@@ -62,12 +70,15 @@ class RankSVMCV(CrossValidated):
     measure_ : str
         The name of the measure that was maximised.
     best_score_ : float
-        The mean over folds at `C_`.
-    Cs_, scores_, standard_errors_ : ndarray of shape (n_Cs,)
-    cv_values_ : ndarray of shape (n_folds, n_Cs)
+        The mean over folds at `C_` and `l1_ratio_`.
+    Cs_ : ndarray of shape (n_Cs,)
+    l1_ratios_ : ndarray of shape (n_l1_ratios,)
+    scores_, standard_errors_ : ndarray of shape (n_Cs,), or (n_l1_ratios, n_Cs) if there are several l1_ratios
+    cv_values_ : ndarray of shape (n_folds, n_Cs) or (n_folds, n_l1_ratios, n_Cs)
         NaN for each C that was skipped, and for a fold in which no query counts.
     cv_results_ : dict of arrays
-        The same under GridSearchCV's names: ready for a data frame.
+        The same under GridSearchCV's names: ready for a data frame, one row per model. `mean_features_kept` is the
+        number of weights other than 0, averaged over the folds.
     n_queries_, n_iter_, result_, n_features_in_, feature_names_in_ : as of RankSVM
 
     Examples
@@ -93,6 +104,7 @@ class RankSVMCV(CrossValidated):
         n_jobs: int | None = None,
         early_stopping: bool = True,
         verbose: int = 0,
+        l1_ratio: float | Sequence[float] | Array | None = None,
     ) -> None:
         self.Cs = Cs
         self.cv = cv
@@ -102,6 +114,7 @@ class RankSVMCV(CrossValidated):
         self.n_jobs = n_jobs
         self.early_stopping = early_stopping
         self.verbose = verbose
+        self.l1_ratio = l1_ratio
 
     @property
     def device(self) -> str | None:
@@ -124,6 +137,7 @@ class RankSVMCV(CrossValidated):
         check_rule(self.rule)
         template, at_host = self._template(), library_of(X) is None
         given = self._checked(documents_of(X, y, qid, sample_weight))
+        candidates = self._candidates(template, given.X, known_columns(self))
         self.n_queries_ = len(Queries(given.qid, given.X.shape[0]))
         host_ids = None if given.qid is None else to_host(given.qid)
         measure = parse(default_measure(given.y) if self.measure is None else self.measure)
@@ -132,15 +146,13 @@ class RankSVMCV(CrossValidated):
             pairs = Preferences(given.y, given.qid, given.sample_weight, n_jobs=self.n_jobs).pairs_per_query()
             self.Cs_ = usual_grid(float(pairs.sum()), template.normalize_pairs)
         documents = Documents(given.X, given.y, host_ids, given.sample_weight)
-        splits = documents.splits(self.cv, groups_of(X, groups))
-        workers = documents.workers(len(splits), self.n_jobs)
-        halves = [partial(documents.halves, split) for split in splits]
-        folds = [path_fold(template, one, measure, workers.threads) for one in halves]
+        halves, workers = documents.folds(self.cv, self.n_jobs, groups_of(X, groups))
         with naming_nan(X):
-            table = self._searched(folds, self.Cs_, workers)
-        best = self._choose(self.Cs_, table.values)
-        self.C_ = float(self.Cs_[best])
-        final = self._final(template, mean_weights(table, best))
+            final = self._chosen(
+                candidates,
+                lambda ranker: [path_fold(ranker, one, measure, workers.threads) for one in halves],
+                workers,
+            )
         if isinstance(X, Elsewhere):
             final.fit(X, sample_weight=sample_weight)
         else:
@@ -158,13 +170,54 @@ class RankSVMCV(CrossValidated):
             raise ValueError("costs per document or pair cannot be split into folds: give a name or a table by level")
         return template
 
-    def _final(self, template: RankSVM, start: Array) -> RankSVM:
-        """The ranker for all documents, which starts from these weights."""
-        final: RankSVM = template.set_params(C=self.C_, n_jobs=self.n_jobs, warm_start=True)
-        final.coef_ = start
+    def _candidates(self, template: RankSVM, rows: Features, columns: Known | None) -> list[RankSVM]:
+        """The ranker with each of `l1_ratios_`; what cannot work is an error before anything is computed."""
+        ratios = [template.l1_ratio] if self.l1_ratio is None else np.asarray(self.l1_ratio, dtype=object).ravel()
+        if not len(ratios):
+            raise ValueError("l1_ratio is empty: give at least one")
+        self.l1_ratios_ = np.array([share("l1_ratio", one) for one in ratios])
+        template = with_signs_by_place(template, columns)
+        candidates = [clone(template).set_params(l1_ratio=ratio) for ratio in self.l1_ratios_.tolist()]
+        for one in candidates:
+            one.options.solver_for(rows)
+            one.options.penalty(rows.shape[1])
+        return candidates
+
+    def _chosen(
+        self, candidates: list[RankSVM], folds_of: Callable[[RankSVM], Sequence[Fold]], workers: Workers
+    ) -> RankSVM:
+        """The ranker for all documents, with `C_` and `l1_ratio_`, which starts from the mean weights of its folds."""
+        tables = []
+        for ratio, one in zip(self.l1_ratios_, candidates, strict=True):
+            if self.verbose and len(candidates) > 1:
+                print(f"l1_ratio = {ratio:g}", file=sys.stderr)
+            tables.append(self._searched(folds_of(one), self.Cs_, workers))
+        place = best_of_pairs(self.Cs_, self.l1_ratios_, [table.values for table in tables])
+        best = self._choose(self.Cs_, tables[place].values, level=4)
+        self.C_, self.l1_ratio_ = float(self.Cs_[best]), float(self.l1_ratios_[place])
+        if len(tables) > 1:
+            self._keep_all(np.stack([table.values for table in tables], axis=1))
+        self.cv_results_["mean_features_kept"] = np.concatenate([table.features_kept() for table in tables])
+        final: RankSVM = candidates[place].set_params(C=self.C_, n_jobs=self.n_jobs, warm_start=True)
+        final.coef_ = mean_weights(tables[place], best)
         return final
+
+    def _keep_all(self, values: Floats) -> None:
+        """The results of several l1_ratios: `values` by fold, l1_ratio and C."""
+        self.cv_values_ = values
+        self.scores_, self.standard_errors_ = means_and_errors(values)
+        ratios, Cs = np.meshgrid(self.l1_ratios_, self.Cs_, indexing="ij")
+        by_model = results_by_model(values.reshape(len(values), -1), self.scores_.ravel())
+        self.cv_results_ = {"param_C": Cs.ravel(), "param_l1_ratio": ratios.ravel(), **by_model}
 
     def _keep(self, final: RankSVM) -> None:
         self.best_ranker_: RankSVM = final.set_params(warm_start=False)
         self.coef_ = final.coef_
         self.n_iter_, self.result_ = final.n_iter_, final.result_
+
+
+def best_of_pairs(Cs: Floats, l1_ratios: Floats, values: Sequence[Floats]) -> int:
+    """The position of the l1_ratio with the highest mean at any C; `values` by fold and C, for each l1_ratio."""
+    means, errors = means_and_errors(np.hstack(values))
+    simplicity = simplest_first(np.tile(Cs, l1_ratios.size), np.repeat(l1_ratios, Cs.size))
+    return choose(means, errors, simplicity, "best") // Cs.size

@@ -1,26 +1,33 @@
 """RankSVM for every C of a grid: `c_path`, and the folds on which C is chosen along a path."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from rankwise.estimators.inputs import Column, Data, Ids, warn_of_query_ids
+from rankwise.data.columns import names_of
+from rankwise.estimators.inputs import CheckedDocuments, Column, Data, Ids, known_columns
+from rankwise.estimators.inputs import documents as documents_of
 from rankwise.estimators.ranksvm import RankSVM
-from rankwise.foundation.arrays import Array, Floats
+from rankwise.estimators.scaled import ScaledRanker, check_in_memory
+from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import Numbers, to_host
 from rankwise.foundation.names import key, one_of
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
-from rankwise.metrics import Measure
+from rankwise.metrics import Measure, default_measure, parse
+from rankwise.model_selection.choice import means_and_errors
 from rankwise.model_selection.folds import Documents, Halves, PathFold, RefitFold
 from rankwise.model_selection.path import follow
-from rankwise.model_selection.search import Fold
+from rankwise.model_selection.search import Fold, search
+from rankwise.model_selection.signs import with_signs_by_place
+from rankwise.model_selection.splits import Folds
 from rankwise.objective import losses
 from rankwise.objective.building import build
 from rankwise.objective.objective import Objective
+from rankwise.objective.penalties import ElasticNet
 from rankwise.objective.stored import Features
 from rankwise.pairs.queries import QueryIds
 from rankwise.preprocessing import make_scaler
@@ -30,21 +37,43 @@ from rankwise.solvers import Result, Solver
 
 GRID = tuple(2.0**k for k in range(-15, 11))
 BELOW = 5  # powers of 2 below C = "auto" that the usual grid has at least
+PATH_SPAN = 1.0, 1000.0, 31  # first, last and number of the Cs of an L1 path, relative to the first C
 DIRECTIONS = ("up", "down")
 SELECTION_TOL = 1e-3  # a smaller tolerance does not change any measure visibly
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Path(Tabular):
-    """One solution per C, in the order of the Cs given."""
+    """One solution per C, in the order of the Cs given.
+
+    names      of the features; None if they have none
+    measure    what `cv_values` holds, by fold and C; both None if no folds were asked for
+    """
 
     Cs: Floats
     coef: Floats  # (n_Cs, n_features)
     results: list[Result]
+    names: tuple[str, ...] | None = None
+    measure: str | None = None
+    cv_values: Floats | None = None
+
+    @property
+    def n_kept(self) -> Ints:
+        """How many features have a weight other than 0, at each C."""
+        kept: Ints = (self.coef != 0.0).sum(axis=1)
+        return kept
+
+    def kept(self, place: int) -> list[str]:
+        """The features that are kept at the C of that place, the largest weight first; by number from 0 if nameless."""
+        weights = np.abs(self.coef[place])
+        order = np.argsort(-weights, kind="stable")[: self.n_kept[place]]
+        return [str(i) if self.names is None else self.names[i] for i in order]
 
     def summary(self) -> str:
         shape = f"{counted(self.Cs.size, 'solutions')} of {counted(self.coef.shape[1], 'features')}"
-        return f"{shape}, C from {self.Cs.min():g} to {self.Cs.max():g}"
+        fewest, most = self.n_kept.min(), self.n_kept.max()
+        kept = f", {fewest} to {most} of them kept" if fewest < self.coef.shape[1] else ""
+        return f"{shape}{kept}, C from {self.Cs.min():g} to {self.Cs.max():g}"
 
     def __repr__(self) -> str:
         return f"<Path: {self.summary()}>"
@@ -52,35 +81,74 @@ class Path(Tabular):
     def table_columns(self) -> Columns:
         """One row per C."""
         parts = ("value", "gradient_norm", "iterations", "converged")
-        return {"C": self.Cs, **{part: [getattr(one, part) for one in self.results] for part in parts}}
+        evaluation: dict[str, Floats] = {}
+        if self.measure is not None and self.cv_values is not None:
+            means, errors = means_and_errors(self.cv_values)
+            evaluation = {self.measure: means, "standard_error": errors}
+        solved = {part: [getattr(one, part) for one in self.results] for part in parts}
+        return {"C": self.Cs, "features": self.n_kept, **evaluation, **solved}
 
 
 def c_path(
     X: Data,
-    y: Column,
+    y: Column = None,
     qid: Ids = None,
     Cs: Sequence[float] | Array | None = None,
     *,
-    ranker: RankSVM | None = None,
+    ranker: RankSVM | ScaledRanker | None = None,
     direction: str = "up",
     sample_weight: Column = None,
+    cv: Folds | None = None,
+    measure: str | Measure | None = None,
 ) -> Path:
-    """`RankSVM(C=C).fit(X, y, qid).coef_` for every C of `Cs` (None: 2^-15, 2^-14, ..., 2^10), to the solver's `tol`.
+    """`RankSVM(C=C).fit(X, y, qid).coef_` for every C of `Cs`, to the solver's `tol`; X, y, qid, weights as in `fit`.
 
-    ranker     a RankSVM with the options to use (loss, solver, tol, costs, ...); its own C is ignored
+    Cs         None: 2^-15, 2^-14, ..., 2^10; if the ranker has an l1_ratio, 31 values from the C at which the first
+               feature gets a weight to 1,000 times that
+    ranker     a RankSVM with the options to use (loss, solver, tol, l1_ratio, ...), or a ScaledRanker with one; its
+               own C is ignored
     direction  "up": from the smallest C to the largest, each warm-started from the previous one; or "down"
+    cv         folds as of RankSVMCV, on which every C is evaluated too; None: no evaluation
+    measure    of the evaluation; None: the `default_measure` of y
     """
-    strengths = check_strengths("Cs", Cs)
+    strengths = None if Cs is None else check_strengths("Cs", Cs)
     one_of("direction", direction, DIRECTIONS)
-    template = template_of(ranker)
-    warn_of_query_ids(X, qid)
-    rows, labels, weights = template._check_fit(X, y, sample_weight)
-    solver, unit = template.options.solver_for(rows), objective_at_one(template, rows, labels, qid, weights)
+    scaled = ranker if isinstance(ranker, ScaledRanker) else None
+    template = template_of(ranker if scaled is None else scaled.ranker)
+    if scaled is not None:
+        check_in_memory(X)
+    given = template._checked(documents_of(X, y, qid, sample_weight))
+    columns = known_columns(template)
+    template = with_signs_by_place(template, columns)
+    rows = given.X if scaled is None else make_scaler(scaled.scaler).fit_transform(given.X, qid=given.qid)
+    solver = template.options.solver_for(rows)
+    unit = objective_at_one(template, rows, given.y, given.qid, given.sample_weight)
+    strengths = grid_of(unit) if strengths is None else strengths
     order = np.argsort(strengths, kind="stable")[:: 1 if direction == "up" else -1]
     solutions = follow(solver, unit, strengths[order], None, template.callback)
     by_place = dict(zip(order.tolist(), solutions, strict=True))
     results = [by_place[place] for place in range(strengths.size)]
-    return Path(strengths, np.array([to_host(result.point) for result in results]), results)
+    path = Path(strengths, np.array([to_host(one.point) for one in results]), results)
+    path = path if columns is None else replace(path, names=tuple(names_of(columns)))
+    model = template if scaled is None else ScaledRanker(template, scaled.scaler)
+    return path if cv is None else _evaluated(path, model, given, cv, measure)
+
+
+def _evaluated(
+    path: Path, model: RankSVM | ScaledRanker, given: CheckedDocuments, cv: Folds, measure: str | Measure | None
+) -> Path:
+    """The path with the measure of every C in every fold."""
+    chosen = parse(default_measure(to_host(given.y)) if measure is None else measure)
+    documents = Documents(given.X, given.y, None if given.qid is None else to_host(given.qid), given.sample_weight)
+    ranker = model if isinstance(model, RankSVM) else model.ranker
+    halves, workers = documents.folds(cv, ranker.n_jobs)
+    if ranker is model:
+        folds: list[Fold] = [path_fold(ranker, one, chosen, workers.threads) for one in halves]
+    else:
+        folds = [fold_of(model, "ranker__C", one, chosen, workers.threads) for one in halves]
+    order = np.argsort(path.Cs, kind="stable")
+    table = search(folds, path.Cs, order, early_stopping=False, workers=workers)
+    return replace(path, measure=str(chosen), cv_values=table.values)
 
 
 def linear_problem(ranker: RankSVM, documents: Documents) -> tuple[Solver, Objective]:
@@ -150,6 +218,16 @@ def usual_grid(n_pairs: float, normalize: str = "sum") -> Floats:
         return usual
     lowest = int(np.floor(np.log2(AUTO_STRENGTH / n_pairs))) - BELOW
     return 2.0 ** np.arange(min(lowest, round(np.log2(usual[0]))), round(np.log2(usual[-1])) + 1)
+
+
+def grid_of(unit: Objective) -> Floats:
+    """The Cs of a path if none are given: with an L1 penalty, from the C at which the first feature gets a weight."""
+    penalty = unit.penalty
+    if not isinstance(penalty, ElasticNet) or not penalty.l1_ratio:
+        return np.array(GRID)
+    slopes = penalty.allowed(-unit.sum.at(unit.zero).gradient)
+    largest = float(abs(slopes).max()) if slopes.shape[0] else 0.0
+    return penalty.l1_ratio / largest * np.geomspace(*PATH_SPAN) if largest > 0.0 else np.array(GRID)
 
 
 def check_strengths(name: str, given: Sequence[float] | Array | None) -> Floats:

@@ -15,12 +15,14 @@ from rankwise.estimators.inputs import (
     documents,
     groups_of,
     keep_columns,
+    known_columns,
     rows_to_score,
     warn_of_query_ids,
 )
 from rankwise.estimators.scoring import ScoringRanker, identified
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.names import key
+from rankwise.model_selection.signs import with_signs_by_place
 from rankwise.objective.stored import is_stored
 from rankwise.preprocessing import make_scaler
 
@@ -50,7 +52,7 @@ class ScaledRanker(ScoringRanker):
 
         Rankers that do not cross-validate do not use groups.
         """
-        _check_in_memory(X)
+        check_in_memory(X)
         groups = groups_of(X, groups)
         X, y, qid, sample_weight, columns = documents(X, y, qid, sample_weight)
         warn_of_query_ids(X, qid)
@@ -58,14 +60,14 @@ class ScaledRanker(ScoringRanker):
         self.scaler_ = make_scaler(self.scaler)
         with curable(X):
             scaled = self.scaler_.fit_transform(X, qid=qid)
-        ranker = self._next_ranker()
+        if columns is not None:
+            self.first_index_ = columns.first_index
+            keep_columns(self.scaler_, columns)
+        ranker = with_signs_by_place(self._next_ranker(), known_columns(self.scaler_))
         given = {} if sample_weight is None else {"sample_weight": sample_weight}  # not every ranker has them
         if groups is not None and has_fit_parameter(ranker, "groups"):
             given["groups"] = groups
         self.ranker_ = ranker.fit(scaled, y, qid, **given)
-        if columns is not None:
-            self.first_index_ = columns.first_index
-            keep_columns(self.scaler_, columns)
         return self
 
     def _next_ranker(self) -> BaseEstimator:
@@ -98,7 +100,7 @@ class ScaledRanker(ScoringRanker):
     def predict(self, X: Data, qid: Ids = None) -> Floats:
         """Scores, one per row. qid: query ids, or their column in a frame; a RankingData has its own."""
         check_is_fitted(self)
-        _check_in_memory(X)
+        check_in_memory(X)
         _, ids, _ = identified(X, qid)
         with rows_to_score(self, X) as rows:
             check_columns(self, rows)
@@ -114,6 +116,6 @@ class ScaledRanker(ScoringRanker):
         return tags
 
 
-def _check_in_memory(X: Data) -> None:
+def check_in_memory(X: Data) -> None:
     if is_stored(X):
         raise ValueError("ScaledRanker needs rows in memory: give data.read(), or scale before storing")

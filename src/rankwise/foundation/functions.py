@@ -54,8 +54,22 @@ class Located(Protocol):
 
 
 @runtime_checkable
+class Constrained(Protocol):
+    """A function that is finite at some points only."""
+
+    def allowed(self, w: AnyFloats) -> AnyFloats:
+        """The nearest of them."""
+        ...
+
+
+@runtime_checkable
 class Cornered(Protocol):
-    """An expansion of a function that may have corners; its gradient is the shortest subgradient."""
+    """An expansion of a penalty, which may have corners, plus C · risk; its gradient is the shortest subgradient."""
+
+    @property
+    def ridge(self) -> float:
+        """The curvature of the penalty."""
+        ...
 
     def towards(self, direction: AnyFloats) -> AnyFloats:
         """The subgradient whose inner product with a direction is the derivative in it."""

@@ -158,8 +158,13 @@ def opened_input(source: Source) -> Iterator[Input]:
         yield Input(name_of(source), streamed(opened(source, closing), name_of(source)))
 
 
-def find_column(header: Sequence[str], given: str | None, usual: Sequence[str], option: str, name: str) -> str:
-    """The column that is `given`, or else the only one that has a usual name."""
+def find_column(
+    header: Sequence[str], given: str | None, usual: Sequence[str], option: str, name: str, flag: str | None = None
+) -> str:
+    """The column that is `given`, or else the only one that has a usual name.
+
+    flag  how the option is typed, if not --OPTION NAME
+    """
     found = [one for one in header if one == given] if given is not None else usual_columns(header, usual)
     if len(found) == 1:
         return found[0]
@@ -167,10 +172,8 @@ def find_column(header: Sequence[str], given: str | None, usual: Sequence[str], 
     what = f"no column {given!r}" if given is not None else f"no column with a usual name ({', '.join(usual)})"
     if len(found) > 1:
         what = f"several columns that could be meant ({', '.join(map(shown, found))})"
-    spelled = option.replace("_", "-")
-    raise ValueError(
-        f"{name} has {what} for {option} (its columns: {columns}): give {option}=NAME, or --{spelled} NAME"
-    )
+    typed = flag or f"--{option.replace('_', '-')} NAME"
+    raise ValueError(f"{name} has {what} for {option} (its columns: {columns}): give {option}=NAME, or {typed}")
 
 
 def usual_columns(header: Sequence[str], usual: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from rankwise.model_io.fields import SUMMARY, check_model
 from rankwise.model_io.names import NAMED, check_registered, name_to_save
 from rankwise.preprocessing.scaling import Scaling
 from rankwise.rankers.models import KernelModel, LinearModel, Model, Params
+from rankwise.rankers.signs import plain_signs
 from rankwise.solvers import Result
 
 if TYPE_CHECKING:
@@ -186,8 +187,10 @@ def _rename_pairs(params: object) -> None:
         params["scheme"] = params.pop("pairs")
 
 
-def _plain(key: str, value: object) -> object:
+def _plain(key: str, value: Any) -> object:
     """A parameter as JSON holds it, None where it cannot."""
+    if key == "monotonic_cst" and value is not None:
+        return plain_signs(value)
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if key == "warm_start":  # 1 may be given for true,
@@ -217,6 +220,9 @@ def _revived(state: dict[str, Json]) -> LinearModel | KernelModel:
         names = [str(one) for one in scaling.feature_names]
     if names is not None and len(names) != width:
         raise ValueError("feature_names and coef have different lengths")
+    signs = state["params"].get("monotonic_cst")
+    if isinstance(signs, list) and len(signs) != width:
+        raise ValueError("params.monotonic_cst and coef have different lengths")
     queries = state.get("n_queries")
     common = Model(
         kind=state["kind"],

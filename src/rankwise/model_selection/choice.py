@@ -47,6 +47,13 @@ def choose(means: Floats, errors: Floats, simplest_first: Floats, rule: str) -> 
     return int(near[np.argmin(simplest_first[near])])
 
 
+def simplest_first(strengths: Floats, l1_ratios: Floats) -> Floats:
+    """A number per model, smaller for simpler ones: first by l1_ratio, as a larger one keeps fewer features."""
+    ranks = np.empty(strengths.size)
+    ranks[np.lexsort((strengths, -l1_ratios))] = np.arange(strengths.size)
+    return ranks
+
+
 def passed_its_best(values: Floats, errors: Floats) -> bool:
     """Whether a path may end: its last four strengths (columns, in the path's order) are clearly worse than its best.
 

@@ -7,6 +7,7 @@ are trained from rows, not from an objective. `Workers` bounds how many copies a
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -50,6 +51,11 @@ class Documents(NamedTuple):
         if is_stored(self.X):
             return Workers(threads=thread_count(n_jobs))
         return Workers.of(MemoryRows(self.X).nbytes, n_folds, n_jobs)
+
+    def folds(self, cv: Folds, n_jobs: int | None, groups: QueryIds | None = None) -> tuple[list["Halves"], Workers]:
+        """The two halves of each fold of `cv`, and how to work on them."""
+        splits = self.splits(cv, groups)
+        return [partial(self.halves, split) for split in splits], self.workers(len(splits), n_jobs)
 
     def select(self, rows: Ints) -> "Documents":
         qid, weight = (None if one is None else some_rows(one, rows) for one in (self.qid, self.weight))

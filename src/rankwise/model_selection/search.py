@@ -15,7 +15,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.threads import share, thread_count
-from rankwise.model_selection.choice import passed_its_best
+from rankwise.model_selection.choice import means_and_errors, passed_its_best
 
 SIDE_BY_SIDE = 1 << 28  # bytes of X up to which the rows of all folds are in memory at the same time
 TURN = 5  # strengths that a fold advances at a time, if only its rows are in memory
@@ -93,6 +93,13 @@ class Table:
         if cell.judged.coef is not None:
             self.coefs[at] = cell.judged.coef
         self.known.add(at)
+
+    def features_kept(self) -> Floats:
+        """By strength, the mean number of weights other than 0 over the folds; NaN if no weights are known."""
+        counts = np.full(self.values.shape, np.nan)
+        for at, coef in self.coefs.items():
+            counts[at] = float((coef != 0.0).sum())
+        return means_and_errors(counts)[0]
 
 
 def search(

@@ -11,6 +11,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import get_routing_for_object
 
+from rankwise.data.columns import ModelColumns
 from rankwise.data.frame import from_frame
 from rankwise.data.records import RankingData
 from rankwise.data.repeated import RepeatedRows, SharedData
@@ -22,6 +23,7 @@ from rankwise.foundation.threads import share, thread_count
 from rankwise.metrics import Evaluation, Measure, OfQuery, default_measure, evaluate, parse_all
 from rankwise.metrics.evaluation import Measures
 from rankwise.model_selection.choice import means_and_errors
+from rankwise.model_selection.signs import with_signs_by_place
 from rankwise.model_selection.splits import Folds, Split, splits_of
 from rankwise.objective.stored import Features
 from rankwise.pairs.queries import Queries, one_column
@@ -131,6 +133,7 @@ def cross_validate(
     n_jobs     folds in parallel, by threads; a ranker has its own threads as well
     """
     given = _arrays(X, y, qid, sample_weight, groups)
+    estimator = with_signs_by_place(estimator, given.columns)
     rows, labels = rows_of(given.X), finite(given.y, "y")
     chosen = parse_all(default_measure(labels) if measures is None else measures)
     ids = None if given.qid is None else np.asarray(given.qid)
@@ -165,6 +168,7 @@ class _Given(NamedTuple):
     qid: ArrayLike | None
     weight: ArrayLike | None
     groups: ArrayLike | None
+    columns: ModelColumns | None  # if they have names or numbers
 
 
 def _arrays(
@@ -178,13 +182,16 @@ def _arrays(
     if isinstance(y, str):
         data = from_frame(X, label=y, qid=qid if isinstance(qid, str) else None)
         weight = data.weight if weight is None else weight
-        return _Given(data.X, data.y, data.qid if isinstance(qid, str) else qid, weight, groups)
+        ids = data.qid if isinstance(qid, str) else qid
+        return _Given(data.X, data.y, ids, weight, groups, ModelColumns.of_data(data))
     if isinstance(X, RankingData | SharedData) and y is None and qid is None:
         weight, groups = X.weight if weight is None else weight, X.groups if groups is None else groups
-        return _Given(X.X if isinstance(X, RankingData) else X, X.y, X.qid, weight, groups)
+        rows = X.X if isinstance(X, RankingData) else X
+        return _Given(rows, X.y, X.qid, weight, groups, ModelColumns.of_data(X))
     if y is None or isinstance(X, RankingData | SharedData) or isinstance(qid, str):
         raise ValueError("give X with y and qid, a RankingData alone, or a frame with y and qid as names of columns")
-    return _Given(X, y, qid, weight, groups)
+    names = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
+    return _Given(X, y, qid, weight, groups, None if names is None else ModelColumns(len(names), names=names))
 
 
 def rows_of(X: ArrayLike | SparseMatrix) -> HostMatrix:

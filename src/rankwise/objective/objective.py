@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from rankwise.foundation.arrays import Ints
-from rankwise.foundation.devices import AnyFloats, diagonal_of, half_square, length_of
+from rankwise.foundation.devices import AnyFloats, diagonal_of, length_of
 from rankwise.objective import losses
 from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
@@ -40,6 +40,10 @@ class Objective:
     def zero(self) -> AnyFloats:
         """The origin, on the device where w is stored."""
         return self.sum.executor.zero
+
+    def allowed(self, w: AnyFloats) -> AnyFloats:
+        """The nearest point at which the penalty is finite."""
+        return self.penalty.allowed(w)
 
     @property
     def loss(self) -> Loss:
@@ -121,29 +125,42 @@ class ObjectiveExpansion:
         return self.penalty.value(self.point) + self.risk
 
     @cached_property
+    def slopes(self) -> AnyFloats:
+        """C · ∇sum."""
+        return self.C * self.sum.gradient
+
+    @cached_property
     def gradient(self) -> AnyFloats:
         """∇f, or the shortest subgradient if the penalty has corners."""
-        return self.penalty.subgradient(self.point, self.C * self.sum.gradient)
+        return self.penalty.subgradient(self.point, self.slopes)
+
+    @property
+    def ridge(self) -> float:
+        """The curvature of the penalty."""
+        return self.penalty.ridge
 
     def towards(self, direction: AnyFloats) -> AnyFloats:
         """The subgradient whose inner product with a direction is the derivative of f in it."""
-        return self.penalty.towards(self.point, self.C * self.sum.gradient, direction)
+        return self.penalty.towards(self.point, self.slopes, direction)
 
-    def gap(self, error: float = 0.0) -> float:
-        """A bound on f(w) - min f, if |error of C ∇sum| ≤ error; ½|∇f|² if P(w) = ½|w|², as f is 1-strongly convex."""
-        return self.penalty.gap(self.point, self.C * self.sum.gradient, self.risk, error)
+    def gap(self, error: AnyFloats | float = 0.0) -> float:
+        """A bound on f(w) - min f; ½|∇f|² if P(w) = ½|w|², as f is 1-strongly convex.
+
+        error  a bound on that of each of the slopes
+        """
+        return self.penalty.gap(self.point, self.slopes, self.risk, error)
 
     def hessian(self, v: AnyFloats) -> AnyFloats:
         """That of f apart from corners of the penalty, as are the matrix and its diagonal."""
-        return self.penalty.ridge * v + self.C * self.sum.hessian(v)
+        return self.ridge * v + self.C * self.sum.hessian(v)
 
     def hessian_matrix(self) -> AnyFloats:
         matrix = self.C * self.sum.hessian_matrix()
-        diagonal_of(matrix)[:] += self.penalty.ridge
+        diagonal_of(matrix)[:] += self.ridge
         return matrix
 
     def hessian_diagonal(self) -> AnyFloats:
-        return self.penalty.ridge + self.C * self.sum.hessian_diagonal()
+        return self.ridge + self.C * self.sum.hessian_diagonal()
 
     def with_loss(self, loss: Loss) -> "ObjectiveExpansion":
         """The expansion, at the same point, of the objective with another loss; the scores are not sorted again."""
@@ -168,14 +185,18 @@ class Certificate:
 
     def gap(self) -> float:
         """A bound on f(w) - min f: that of the expansion, plus an allowance for rounding."""
-        in_gradient, in_value = self.errors()
-        return self.at.gap(in_gradient) + in_value
+        return self.at.gap(self.in_slopes) + self.errors()[1]
+
+    @property
+    def in_slopes(self) -> AnyFloats:
+        """Bounds on the rounding errors of ∇f, one per weight."""
+        return ROUNDING * (abs(self.at.point) + self.at.C * self.sizes[:-2])
 
     def errors(self) -> tuple[float, float]:
         """Bounds on the rounding error of ∇f (its norm) and on that of f, from the sizes of their terms."""
         C, length = self.at.C, length_of(self.at.point)
         in_gradient = ROUNDING * (length + C * length_of(self.sizes[:-2]))
-        in_value = ROUNDING * (half_square(length) + C * (float(self.sizes[-2]) + self.at.sum.terms))
+        in_value = ROUNDING * (self.at.penalty.value(self.at.point) + C * (float(self.sizes[-2]) + self.at.sum.terms))
         return in_gradient, in_value
 
     def unseen(self) -> float:
@@ -190,19 +211,17 @@ class Certificate:
 def hinge_slack(smooth: ObjectiveExpansion, value: float) -> float:
     """C Σ (max(0, u) - huber'(u) u), where `smooth` has the Huber loss and `value` is the objective with the hinge.
 
-    The slopes C huber'(u) are dual feasible for the hinge; the value of the dual there is value - slack - ½|∇f_h|².
+    The slopes C huber'(u) are dual feasible for the hinge; the value of the dual there is value - slack - `hinge_gap`.
     """
     return value - smooth.penalty.value(smooth.point) - smooth.C * smooth.sum.moment
 
 
-def hinge_gap(smooth: ObjectiveExpansion, value: float, error: float = 0.0) -> float:
-    """A bound on the distance of `value` to the optimum with the hinge; arguments as of `hinge_slack`.
+def hinge_gap(smooth: ObjectiveExpansion, error: AnyFloats | float = 0.0) -> float:
+    """A bound on the distance to the optimum with the hinge, without the slack; ½|∇f_h|² if P(w) = ½|w|².
 
     The conjugate of the hinge is linear, so a share of the slopes has that share of C Σ huber'(u) u, not of the risk.
     """
-    at, C = smooth.sum, smooth.C
-    young = smooth.penalty.gap(smooth.point, C * at.gradient, C * at.moment, error)
-    return max(hinge_slack(smooth, value), 0.0) + young
+    return smooth.penalty.gap(smooth.point, smooth.slopes, smooth.C * smooth.sum.moment, error)
 
 
 @dataclass(frozen=True)

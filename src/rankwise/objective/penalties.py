@@ -24,6 +24,10 @@ class Penalty(Protocol):
         ...
 
     def value(self, w: AnyFloats) -> float: ...
+    def allowed(self, w: AnyFloats) -> AnyFloats:
+        """The nearest point at which P is finite."""
+        ...
+
     def subgradient(self, w: AnyFloats, gradient: AnyFloats) -> AnyFloats:
         """The shortest subgradient of the objective: 0 at the optimum and only there."""
         ...
@@ -36,8 +40,8 @@ class Penalty(Protocol):
         """The derivative of P(start + t · direction) as a function of t."""
         ...
 
-    def gap(self, w: AnyFloats, gradient: AnyFloats, risk: float, error: float = 0.0) -> float:
-        """A bound on the distance to the optimum, if |error in the gradient| ≤ error."""
+    def gap(self, w: AnyFloats, gradient: AnyFloats, risk: float, error: AnyFloats | float = 0.0) -> float:
+        """A bound on the distance to the optimum, if no entry of the gradient is off by more than `error`."""
         ...
 
 
@@ -50,6 +54,9 @@ class L2:
     def value(self, w: AnyFloats) -> float:
         return 0.5 * inner(w, w)
 
+    def allowed(self, w: AnyFloats) -> AnyFloats:
+        return w
+
     def subgradient(self, w: AnyFloats, gradient: AnyFloats) -> AnyFloats:
         return w + gradient
 
@@ -60,8 +67,8 @@ class L2:
         at_start, bend = inner(start, direction), inner(direction, direction)
         return lambda t: at_start + t * bend
 
-    def gap(self, w: AnyFloats, gradient: AnyFloats, risk: float, error: float = 0.0) -> float:
-        return half_square(length_of(w + gradient) + error)
+    def gap(self, w: AnyFloats, gradient: AnyFloats, risk: float, error: AnyFloats | float = 0.0) -> float:
+        return half_square(length_of(w + gradient) + length_of(0.0 * w + error))
 
 
 PLAIN = L2()
@@ -103,6 +110,10 @@ class ElasticNet:
         at_zero = -self.allowed(_soft(-smooth, self.l1_ratio))
         return xp.where(w == 0.0, at_zero, smooth + self.l1_ratio * xp.sign(w))
 
+    def permits(self, j: int, side: float) -> bool:
+        """Whether the weight of that number may have that sign."""
+        return self.signs is None or float(self.signs[j]) * side >= 0.0
+
     def allowed(self, w: AnyFloats) -> AnyFloats:
         """The nearest point at which P is finite."""
         return namespace(w).where(self.allows(w), w, 0.0 * w)
@@ -115,30 +126,30 @@ class ElasticNet:
     def along(self, start: AnyFloats, direction: AnyFloats) -> Callable[[float], float]:
         return lambda t: inner(self.towards(start + t * direction, 0.0 * start, direction), direction)
 
-    def gap(self, w: AnyFloats, gradient: AnyFloats, risk: float, error: float = 0.0) -> float:
+    def gap(self, w: AnyFloats, gradient: AnyFloats, risk: float, error: AnyFloats | float = 0.0) -> float:
         if not bool(self.allows(w).all()):
             return inf
-        share = self._feasible(gradient, error)
-        bounds = [self._gap(share, w, gradient, risk, error)]
+        slopes = (-gradient - error, error - gradient)  # between which those without rounding errors are
+        outward = max(float(abs(self.allowed(z)).max()) if z.shape[0] else 0.0 for z in slopes)
+        feasible = self.l1_ratio / outward if outward > self.l1_ratio else 1.0
+        bounds = [self._bound(w, slopes, feasible, risk, at_zero=True)]
         if self.ridge:
-            bounds.append(self._gap(1.0, w, gradient, risk, error) + half_square(error) / self.ridge)
+            bounds.append(self._bound(w, slopes, 1.0, risk))
         return min(bounds)
 
-    def _gap(self, share: float, w: AnyFloats, gradient: AnyFloats, risk: float, error: float) -> float:
-        """The bound by this share of the slopes; the terms of its sum are not negative."""
-        z = -share * gradient
-        excess = self.allowed(_soft(z, self.l1_ratio))
-        u = excess / self.ridge if self.ridge and share == 1.0 else 0.0 * w  # a feasible share leaves rounding only
-        off = w - u
-        young = 0.5 * self.ridge * inner(off, off) + inner(self.ridge * u - z, off)
-        young += self.l1_ratio * float((abs(w) - abs(u)).sum())
-        return (1.0 - share) * risk + max(young, 0.0) + share * error * length_of(off)
+    def _bound(
+        self, w: AnyFloats, slopes: tuple[AnyFloats, AnyFloats], share: float, risk: float, at_zero: bool = False
+    ) -> float:
+        """The bound by this share of the slopes; it is convex in each of them, so greatest at one of their bounds."""
+        low, high = (self._young(w, share * z, at_zero) for z in slopes)
+        return (1.0 - share) * risk + float(namespace(w).where(low > high, low, high).sum())
 
-    def _feasible(self, gradient: AnyFloats, error: float) -> float:
-        """The largest share of the slopes for which u = 0 attains the conjugate."""
-        outward = self.allowed(-gradient)
-        largest = float(abs(outward).max()) + error if outward.shape[0] else 0.0
-        return self.l1_ratio / largest if largest > self.l1_ratio else 1.0
+    def _young(self, w: AnyFloats, z: AnyFloats, at_zero: bool) -> AnyFloats:
+        """P(w) + P*(z) - z·w by weight, which is not negative; P* is attained at 0, or at u."""
+        u = 0.0 * w if at_zero else self.allowed(_soft(z, self.l1_ratio)) / self.ridge
+        off = w - u
+        young = (0.5 * self.ridge * off + self.ridge * u - z) * off + self.l1_ratio * (abs(w) - abs(u))
+        return young.clip(0.0, None)
 
     def _signs(self, w: AnyFloats) -> AnyFloats:
         return 0.0 * w if self.signs is None else on_device_of(w, self.signs)

@@ -1,16 +1,17 @@
 """The training of RankSVM: its options as a value, from which solver, objective and weights follow."""
 
 import sys
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from rankwise.foundation.arrays import Floats, finite
+from rankwise.data.columns import Known
+from rankwise.foundation.arrays import Floats
 from rankwise.foundation.compiling import told_of_compiling
 from rankwise.foundation.devices import (
     AnyFloats,
@@ -21,7 +22,6 @@ from rankwise.foundation.devices import (
     namespace,
     on_device_of,
 )
-from rankwise.foundation.names import none_of
 from rankwise.objective import losses
 from rankwise.objective.building import Pairing, build, build_from_pairs, query_weights
 from rankwise.objective.objective import Objective
@@ -32,9 +32,9 @@ from rankwise.pairs.queries import Queries, QueryIds, grouped
 from rankwise.pairs.schemes import Scheme
 from rankwise.rankers.checks import naming_nan, positive, share, whole
 from rankwise.rankers.fitted import Fitted
+from rankwise.rankers.signs import Signs, signs_by_name, signs_by_place
 from rankwise.solvers import Callback, Result, Solver, Step, make_solver, name_of, needs_of
 
-Signs: TypeAlias = ArrayLike | dict[str, int]  # 1, -1 or 0 per feature, or by name
 QueryWeights: TypeAlias = Numbers | dict[Hashable, float]  # one per row, or by query id
 
 AUTO = "auto"
@@ -114,13 +114,22 @@ class RankSVMOptions:
     @property
     def has_corners(self) -> bool:
         """Whether the penalty may have corners."""
-        return self.monotonic_cst is not None or bool(self.l1_ratio)
+        return self.monotonic_cst is not None or share("l1_ratio", self.l1_ratio) > 0.0
+
+    def named(self, columns: Known | None) -> Self:
+        """The options for these columns: signs that were given by name are in the order of the columns."""
+        if columns is None or not isinstance(self.monotonic_cst, Mapping):
+            return self
+        return replace(self, monotonic_cst=signs_by_name(self.monotonic_cst, columns))
 
     def penalty(self, n_features: int) -> Penalty:
         if not self.has_corners:
             return PLAIN
-        signs = None if self.monotonic_cst is None else signs_of(self.monotonic_cst, n_features)
-        return make_penalty(share("l1_ratio", self.l1_ratio), signs)
+        return make_penalty(self.l1_ratio, self.signs(n_features))
+
+    def signs(self, n_features: int) -> Floats | None:
+        """1, -1 or 0 per feature; None if all weights are free."""
+        return None if self.monotonic_cst is None else signs_by_place(self.monotonic_cst, n_features)
 
     def penalised(self, objective: Objective) -> Objective:
         """The objective with the penalty of these options."""
@@ -196,34 +205,6 @@ def strength(C: float | str, normalize: str = "sum") -> tuple[float, str]:
     if C != AUTO:
         raise ValueError(f"C must be a positive number or 'auto', got {C!r}")
     return AUTO_STRENGTH, "query" if normalize == "query" else "mean"
-
-
-def named_signs(given: dict[str, int], names: Sequence[str]) -> Floats:
-    """The signs of all features, from those given by name; 0 for all others."""
-    for name in given:
-        if name not in names:
-            raise ValueError(none_of("a name in monotonic_cst", name, names))
-    return checked_signs([given.get(name, 0) for name in names])
-
-
-def signs_of(given: Signs, n_features: int) -> Floats:
-    """One sign per feature; an error if there are not as many."""
-    if isinstance(given, dict):
-        raise ValueError(
-            "monotonic_cst names features, but names are not known here: pass an array with 1, -1 or 0 per feature"
-        )
-    signs = checked_signs(given)
-    if signs.shape != (n_features,):
-        raise ValueError(f"monotonic_cst must hold one number per feature, {n_features}; got shape {signs.shape}")
-    return signs
-
-
-def checked_signs(given: ArrayLike) -> Floats:
-    signs = finite(given, "monotonic_cst")
-    if not np.isin(signs, (-1.0, 0.0, 1.0)).all():
-        wrong = signs[~np.isin(signs, (-1.0, 0.0, 1.0))][0]
-        raise ValueError(f"monotonic_cst must hold 1 (weight ≥ 0), -1 (weight ≤ 0) and 0 (free) only; got {wrong:g}")
-    return signs
 
 
 def _fitting(start: Floats | None, objective: Objective) -> Floats | None:

@@ -11,6 +11,7 @@ from rankwise.preprocessing.scaling import Scaling
 from rankwise.rankers.checks import check_pair_weights, check_room_for_weights
 from rankwise.rankers.fitted import placed
 from rankwise.rankers.models import OF_THE_RUN, LinearModel, Options
+from rankwise.rankers.ranksvm import RankSVMOptions
 from rankwise.solvers import Callback
 
 
@@ -32,8 +33,15 @@ class Training:
             raise ValueError(f"Found array with {shape} while a minimum of 1 is required by {self.options.kind}.")
         check_finite(data)
 
-    def fit(self, data: RankingData | ChunkedData, callback: Callback | None = None) -> LinearModel:
-        """Learn from a RankingData, or from rows on disk."""
+    def fit(
+        self,
+        data: RankingData | ChunkedData,
+        callback: Callback | None = None,
+        columns: ModelColumns | None = None,
+    ) -> LinearModel:
+        """Learn from a RankingData, or from rows on disk; `columns`: those of the data if not given."""
+        columns = columns or ModelColumns.of_data(data)
+        options = self.options.named(columns) if isinstance(self.options, RankSVMOptions) else self.options
         scaling = None
         if isinstance(data, RankingData):
             self._check(data)
@@ -47,7 +55,7 @@ class Training:
             X, y, weight = data, data.y, data.weight
             if weight is not None:
                 check_pair_weights(weight)
-        fitted = self.options.fit(X, y, data.qid, weight, callback=callback).at_host()
+        fitted = options.fit(X, y, data.qid, weight, callback=callback).at_host()
         for text in (fitted.failure, *fitted.remarks):
             if text is not None:
                 warnings.warn(text, stacklevel=2)
@@ -55,7 +63,7 @@ class Training:
         return LinearModel(
             kind=self.options.kind,
             params={name: value for name, value in told.items() if name not in OF_THE_RUN},
-            columns=ModelColumns.of_data(data),
+            columns=columns,
             result=fitted.result,
             n_queries=fitted.n_queries,
             C=None if isnan(fitted.C) else fitted.C,

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from rankwise.report.convergence import ConvergenceDisplay
     from rankwise.report.cutoffs import CutoffDisplay
     from rankwise.report.differences import QueryDifferenceDisplay
+    from rankwise.report.features import FeaturePathDisplay
     from rankwise.report.margins import MarginDisplay
+    from rankwise.report.propensities import PropensityDisplay
     from rankwise.report.regularization import RegularizationDisplay
     from rankwise.report.weights import WeightsDisplay
 
@@ -22,7 +24,9 @@ __getattr__ = on_first_use(
         "ConvergenceDisplay": "convergence",
         "CutoffDisplay": "cutoffs",
         "QueryDifferenceDisplay": "differences",
+        "FeaturePathDisplay": "features",
         "MarginDisplay": "margins",
+        "PropensityDisplay": "propensities",
         "WeightsDisplay": "weights",
     },
 )
@@ -30,7 +34,9 @@ __getattr__ = on_first_use(
 __all__ = [
     "ConvergenceDisplay",
     "CutoffDisplay",
+    "FeaturePathDisplay",
     "MarginDisplay",
+    "PropensityDisplay",
     "QueryDifferenceDisplay",
     "RegularizationDisplay",
     "WeightsDisplay",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,14 @@ class Searched(Protocol):
     cv_values_: Floats
 
 
+@runtime_checkable
+class SearchedTwice(Searched, Protocol):
+    """One that has tried several l1_ratios too."""
+
+    l1_ratios_: Floats
+    l1_ratio_: float
+
+
 @dataclass(eq=False, repr=False)
 class RegularizationDisplay(Display):
     """
@@ -43,16 +51,21 @@ class RegularizationDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Searched) -> Self:
-        """A fitted RankSVMCV or RankRLSCV."""
+        """A fitted RankSVMCV or RankRLSCV; of several l1_ratios, the path of the chosen one."""
         parameter, grid = ("C", "Cs_") if hasattr(estimator, "Cs_") else ("alpha", "alphas_")
         if not hasattr(estimator, grid):
             raise ValueError(f"{type(estimator).__name__} has no path to draw: use a fitted RankSVMCV or RankRLSCV")
-        chosen = float(getattr(estimator, f"{parameter}_"))
-        return cls(parameter, getattr(estimator, grid), estimator.cv_values_, chosen, estimator.measure_)
+        chosen, values = float(getattr(estimator, f"{parameter}_")), estimator.cv_values_
+        if isinstance(estimator, SearchedTwice) and values.ndim > 2:  # by fold, l1_ratio and C
+            values = values[:, estimator.l1_ratios_ == estimator.l1_ratio_][:, 0]
+        return cls(parameter, getattr(estimator, grid), values, chosen, estimator.measure_)
 
     @classmethod
     def from_cv_results(cls, results: Mapping[str, ArrayLike], parameter: str = "C", measure: str = "score") -> Self:
-        """The `cv_results_` of scikit-learn's searches, or of RankSVMCV; the best mean is the one chosen."""
+        """The `cv_results_` of scikit-learn's searches, or of RankSVMCV; the best mean is the one chosen.
+
+        If other parameters were searched too, those of the best are kept.
+        """
         column = next((key for key in results if key == f"param_{parameter}" or key.endswith(f"__{parameter}")), None)
         if column is None:
             raise ValueError(f"the results have no column param_{parameter}: they have {', '.join(results)}")
@@ -60,7 +73,10 @@ class RegularizationDisplay(Display):
         folds = [key for key in results if key.startswith("split") and key.endswith("_test_score")]
         values = np.array([results[key] for key in folds], dtype=np.float64)
         best = int(np.nanargmax(results["mean_test_score"]))
-        return cls(parameter, grid, values, float(grid[best]), measure)
+        names = [key for key in results if key.startswith("param_") and key != column]
+        others = [list(map(repr, np.asarray(results[key], dtype=object))) for key in names]
+        path = [i for i in range(grid.size) if all(one[i] == one[best] for one in others)]
+        return cls(parameter, grid[path], values[:, path], float(grid[best]), measure)
 
     @classmethod
     def from_tuning(cls, told: Json) -> Self:

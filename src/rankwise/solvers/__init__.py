@@ -1,8 +1,8 @@
 """Solvers: called with (objective, start, callback), they return a `Result`.
 
 `Newton` and `TrustRegion` minimise anything with `.at(w)` and know no ranking; their detours and samples are for
-objectives that offer more (see `rankwise.foundation.functions`). `ProximalNewton` is for penalties with corners;
-`Smoothing` is for the hinge; `Stochastic` and `DualCoordinateAscent` use single pairs.
+objectives that offer more (see `rankwise.foundation.functions`). `Smoothing` is for the hinge. These two also take
+penalties with corners. `Stochastic` and `DualCoordinateAscent` use single pairs.
 """
 
 from rankwise.foundation.functions import Expansion, Function
@@ -11,8 +11,6 @@ from rankwise.solvers.base import Callback, Result, Start, Step
 from rankwise.solvers.choice import NEEDS, SOLVERS, Solver, make_solver, name_of, needs_of, register_solver
 from rankwise.solvers.dual import DualCoordinateAscent
 from rankwise.solvers.newton import Newton
-from rankwise.solvers.proximal import ProximalNewton
-from rankwise.solvers.proximal_smoothing import ProximalSmoothing
 from rankwise.solvers.smoothing import Smoothing
 from rankwise.solvers.stochastic import Stochastic
 from rankwise.solvers.trust_region import TrustRegion
@@ -26,8 +24,6 @@ __all__ = [
     "Expansion",
     "Function",
     "Newton",
-    "ProximalNewton",
-    "ProximalSmoothing",
     "Result",
     "Smoothing",
     "Solver",

@@ -11,8 +11,6 @@ from rankwise.objective.stored import Features
 from rankwise.solvers.conjugate import sample_size
 from rankwise.solvers.dual import DualCoordinateAscent, has_dual
 from rankwise.solvers.newton import Newton
-from rankwise.solvers.proximal import ProximalNewton
-from rankwise.solvers.proximal_smoothing import ProximalSmoothing
 from rankwise.solvers.smoothing import Smoothing
 from rankwise.solvers.span import InSpan
 from rankwise.solvers.trust_region import TrustRegion
@@ -26,22 +24,26 @@ MATRICES = 3  # d × d matrices that a factorisation holds at a time
 WORTH_SAMPLING = 8  # a sample pays if there are at least this many times its rows
 FEWER = 1.5  # the span of the rows is an alternative if there are this many times as many features
 MOST_SPANNED = 2e7  # most numbers of a dense copy of X
-FACES = 100  # with corners, the Hessian is formed if that takes as long as at most this many products
 AT_ONCE = 300  # the hinge is solved in the span if finding it takes as long as at most this many products
 
 
 def cheapest(n_rows: int, n_features: int, n_stored: int) -> Newton | TrustRegion:
-    """The solver of "auto" for a smooth loss.
+    """The solver of "auto" for a smooth loss and the penalty ½|w|².
 
     With many rows, a trust region method with the Hessian of a sample as preconditioner. Otherwise Newton's method with
     an explicit Hessian, if that takes hardly longer than products with it; else conjugate gradients, which need few
     products on well-conditioned problems, and the Hessian once they have taken as long as it.
     """
     product = PER_VALUE * n_stored + PER_ROW * n_rows
-    products = _hessian_time(n_rows, n_features) / max(product, 1.0)
     sample = sample_size(n_features)
     if n_rows >= WORTH_SAMPLING * sample and _hessian_time(sample, n_features) <= PRODUCTS * product:
         return TrustRegion(precondition="sampled")
+    return newton(n_rows, n_features, n_stored)
+
+
+def newton(n_rows: int, n_features: int, n_stored: int) -> Newton:
+    """Newton's method, with conjugate gradients or not."""
+    products = _hessian_time(n_rows, n_features) / max(PER_VALUE * n_stored + PER_ROW * n_rows, 1.0)
     if products <= FEW:
         return Newton()
     patience = int(STEPS * products) if _hessians_fit(n_features) else None
@@ -56,21 +58,27 @@ def _hessian_time(n_rows: int, n_features: int) -> float:
     return PER_ROW * n_rows + PER_SQUARE * (n_rows * n_features**2 + n_features**3 / 3)
 
 
-def automatic_name(loss: Loss, corners: bool = False) -> str:
-    """The solver that "auto" uses if the loss or the penalty has corners; "auto" if they have none."""
-    if corners:
-        return "proximal-newton" if loss.smooth else "proximal-smoothing"
+def automatic_name(loss: Loss) -> str:
+    """The solver that "auto" uses if the loss has corners; "auto" if it has none."""
     if loss.smooth:
         return "auto"
     return "smoothing" if loss.pieces == hinge().pieces else "bundle"
 
 
 def automatic(
-    loss: Loss, X: Features, tol: float, random_state: int, stopping: str, max_iter: int = Newton.max_iter
+    loss: Loss,
+    X: Features,
+    tol: float,
+    random_state: int,
+    stopping: str,
+    max_iter: int = Newton.max_iter,
+    corners: bool = False,
 ) -> Newton | TrustRegion:
     """The cheapest solver of a smooth loss, with the dual as its rescue near separability."""
+    if corners:
+        return replace(newton(*_sizes(X)), tol=tol, max_iter=max_iter, stopping=stopping)
     rescue = _rescue(loss, X, tol, random_state)
-    solver = cheapest(X.shape[0], X.shape[1], stored(X))
+    solver = cheapest(*_sizes(X))
     solver = replace(solver, tol=tol, max_iter=max_iter, stopping=stopping, rescue=rescue)
     if isinstance(solver, TrustRegion) or solver.patience is None or not _few_rows(X):
         return solver
@@ -79,28 +87,21 @@ def automatic(
     return replace(solver, patience=_span_products(X), detours=0, then=then)
 
 
-def proximal(X: Features, tol: float, stopping: str = "gap", max_iter: int = ProximalNewton.max_iter) -> ProximalNewton:
-    """Proximal Newton, with the Hessian formed unless that takes too long or too much memory."""
-    n_rows, n_features = int(X.shape[0]), int(X.shape[1])
-    product = PER_VALUE * stored(X) + PER_ROW * n_rows
-    quick = _hessian_time(n_rows, n_features) <= FACES * product
-    return ProximalNewton(tol, max_iter, "cholesky" if quick and _hessians_fit(n_features) else "cg", stopping)
-
-
-def proximal_smoothing(X: Features, tol: float, max_iter: int = ProximalSmoothing.max_iter) -> ProximalSmoothing:
-    """The same for the hinge."""
-    return ProximalSmoothing(tol, max_iter, proximal(X, tol).inner)
-
-
 def smoothing(
-    loss: Loss, X: Features, tol: float, random_state: int, max_iter: int = Smoothing.max_iter
+    loss: Loss, X: Features, tol: float, random_state: int, max_iter: int = Smoothing.max_iter, corners: bool = False
 ) -> Smoothing | InSpan:
     """Smoothing, with the cheapest solver for its smooth problems."""
-    smooth = cheapest(X.shape[0], X.shape[1], stored(X))
+    if corners:
+        return Smoothing(tol, max_iter, newton(*_sizes(X)))
+    smooth = cheapest(*_sizes(X))
     inner = Newton(inner="cg", precondition="sampled") if isinstance(smooth, TrustRegion) else smooth
     solver = Smoothing(tol, max_iter, inner, rescue=_rescue(loss, X, tol, random_state))
     few = inner.inner == "cg" and _few_rows(X) and _span_products(X) <= AT_ONCE
     return InSpan(replace(solver, inner=Newton()), solver) if few else solver
+
+
+def _sizes(X: Features) -> tuple[int, int, int]:
+    return int(X.shape[0]), int(X.shape[1]), stored(X)
 
 
 def _few_rows(X: Features) -> bool:

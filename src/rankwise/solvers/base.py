@@ -20,7 +20,16 @@ from rankwise.foundation.devices import (
     length_of,
     on_device_of,
 )
-from rankwise.foundation.functions import Certificate, Certified, Cornered, Expansion, Function, Located, Scalable
+from rankwise.foundation.functions import (
+    Certificate,
+    Certified,
+    Constrained,
+    Cornered,
+    Expansion,
+    Function,
+    Located,
+    Scalable,
+)
 from rankwise.foundation.names import one_of
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
@@ -68,7 +77,8 @@ class Start:
 
     def times(self, factor: float) -> "Start":
         """The same start for the objective with C multiplied by `factor`."""
-        hessian = None if self.hessian is None else rescaled(self.hessian, factor)
+        ridge = self.expansion.ridge if isinstance(self.expansion, Cornered) else 1.0
+        hessian = None if self.hessian is None else rescaled(self.hessian, factor, ridge)
         if not isinstance(self.expansion, Scalable):
             raise lacking(self.expansion, "path", "times")
         norm, value = self.at_zero
@@ -296,16 +306,20 @@ def is_cold(start: AnyFloats | Start | None) -> bool:
 
 
 def point_of(objective: Function, start: AnyFloats | Start | None) -> AnyFloats:
-    """A copy of `start` on the device of the objective's points, or the origin if it is None."""
+    """A copy of `start`, or the point nearest to it that is allowed, on the device of the objective's points.
+
+    The origin, if it is None.
+    """
     zero = origin(objective)
     start = start.expansion.point if isinstance(start, Start) else start
-    return zero if start is None else zero + on_device_of(zero, start)
+    point = zero if start is None else zero + on_device_of(zero, start)
+    return objective.allowed(point) if isinstance(objective, Constrained) else point
 
 
-def rescaled(hessian: AnyFloats, factor: float) -> AnyFloats:
-    """The Hessian matrix of ½|w|² + factor · something, from that of ½|w|² + something."""
+def rescaled(hessian: AnyFloats, factor: float, ridge: float = 1.0) -> AnyFloats:
+    """The Hessian matrix of ½ ridge |w|² + factor · something, from that of ½ ridge |w|² + something."""
     matrix = factor * hessian
-    diagonal_of(matrix)[:] += 1.0 - factor
+    diagonal_of(matrix)[:] += (1.0 - factor) * ridge
     return matrix
 
 

@@ -15,7 +15,7 @@ from rankwise.foundation.registry import Registry, can_take
 from rankwise.objective.losses import Loss, hinge
 from rankwise.objective.objective import Objective
 from rankwise.objective.stored import Features, is_stored
-from rankwise.solvers.automatic import automatic, automatic_name, proximal, proximal_smoothing, smoothing
+from rankwise.solvers.automatic import automatic, automatic_name, smoothing
 from rankwise.solvers.base import Callback, Result, Start
 from rankwise.solvers.dual import DualCoordinateAscent, has_dual
 from rankwise.solvers.newton import Newton
@@ -31,7 +31,7 @@ class Solver(Protocol):
 
 Entry = Callable[..., object]  # a solver, or a class or function that makes one from some of `OPTIONS`
 CALLED_WITH = ("objective", None, None)  # a solver: objective, start, callback
-OPTIONS = ("tol", "max_iter", "random_state", "stopping", "loss", "X")
+OPTIONS = ("tol", "max_iter", "random_state", "stopping", "loss", "X", "corners")
 
 SOLVERS: Registry[Entry] = Registry(
     "solver",
@@ -42,8 +42,6 @@ SOLVERS: Registry[Entry] = Registry(
         "trust-region": TrustRegion,
         "trust-region-diagonal": partial(TrustRegion, precondition="diagonal"),
         "trust-region-sampled": partial(TrustRegion, precondition="sampled"),
-        "proximal-newton": proximal,
-        "proximal-smoothing": proximal_smoothing,
         "smoothing": smoothing,
         "sgd": Stochastic,
         "sgd-queries": partial(Stochastic, over="queries"),
@@ -74,8 +72,8 @@ def register_solver(name: str, solver: Entry | str, *, replace: bool = False) ->
     """Register `name` for a solver: `RankSVM(solver=name)`.
 
     solver   called with (objective, start, callback), returns a `Result`; or a class or function that makes one, called
-             with those of tol, max_iter, random_state, stopping, loss and X that are among its parameters; or the place
-             where it is defined, "package.module:name"
+             with those of tol, max_iter, random_state, stopping, loss, X and corners (whether the penalty has any) that
+             are among its parameters; or the place where it is defined, "package.module:name"
     replace  whether to replace a solver that is registered under this name
     """
     if not isinstance(solver, str) and not _is_entry(solver):
@@ -118,8 +116,15 @@ def make_solver(
     """
     if isinstance(solver, str):
         name = SOLVERS.spelling(solver)
-        name = automatic_name(loss, corners) if name == "auto" else name
-        given = {"tol": tol, "random_state": random_state, "stopping": stopping, "loss": loss, "X": X}
+        name = automatic_name(loss) if name == "auto" else name
+        given = {
+            "tol": tol,
+            "random_state": random_state,
+            "stopping": stopping,
+            "loss": loss,
+            "X": X,
+            "corners": corners,
+        }
         made = _made(name, given | ({} if max_iter is None else {"max_iter": max_iter}))
     elif callable(solver):
         name, made = name_of(solver), solver

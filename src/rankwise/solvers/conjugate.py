@@ -74,14 +74,13 @@ def conjugate_gradients(
     square = inner(residual, direction)
     goal = RESIDUAL**2 * square
     products, predicted, gain, outside = 0, 0.0, math.inf, False
-    reach, value = 1.0 / precondition.least, max(abs(current.value), 1e-300)
+    reach, value = 1.0 / precondition.least, current.value
     most = min(max(MOST_PRODUCTS[0], 2 * step.shape[0]), MOST_PRODUCTS[1], patience)
     while products < most and square > 0:
         if enough is None:
             solved = square <= goal
         else:
-            share = min(max(EXACT_ENERGY, math.sqrt(predicted / value)), ENERGY)
-            roughly = products * gain <= share * predicted
+            roughly = products * gain <= energy_share(predicted, value) * predicted
             solved = roughly and not predicted <= enough < predicted + 0.5 * reach * square
         if solved:
             break
@@ -112,6 +111,11 @@ def conjugate_gradients(
     left = 0.5 * min(reach * square, inner(residual, residual))
     attainable = math.inf if outside else predicted + left
     return ModelStep(step, math.sqrt(max(inner(step, M_step), 0.0)), predicted, attainable, products)
+
+
+def energy_share(predicted: float, value: float) -> float:
+    """The share of the decrease predicted so far that may be missing at the end; less near the optimum."""
+    return min(max(EXACT_ENERGY, math.sqrt(predicted / max(abs(value), 1e-300))), ENERGY)
 
 
 def _narrowed(reach: float, length: float, ratio: float, least: float) -> float:

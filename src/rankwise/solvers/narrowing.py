@@ -6,6 +6,7 @@ from functools import cache
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import Ray
 from rankwise.objective.objective import ObjectiveExpansion
+from rankwise.objective.penalties import Penalty
 from rankwise.solvers.base import rescaled
 
 LONGER = 4.0  # factor by which the search on the ray goes further until it is past the minimum
@@ -17,8 +18,8 @@ SEARCH = 6  # steps of the search on the ray
 class Narrowed:
     """The expansion at a narrower width, if the same pairs stay in the corner.
 
-    ratio   factor by which their part of the gradient and of the Hessian grows
-    linear  part of the gradient of the pairs beyond the corner
+    ratio   factor by which their part of the slopes and of the Hessian grows
+    linear  part of the slopes of the pairs beyond the corner
     """
 
     of: ObjectiveExpansion
@@ -35,18 +36,28 @@ class Narrowed:
         return self.of.value
 
     @property
+    def penalty(self) -> Penalty:
+        return self.of.penalty
+
+    @property
+    def slopes(self) -> AnyFloats:
+        return self.linear + self.ratio * (self.of.slopes - self.linear)
+
+    @property
     def gradient(self) -> AnyFloats:
-        corner = self.of.gradient - self.of.point - self.linear
-        return self.of.point + self.linear + self.ratio * corner
+        return self.penalty.subgradient(self.point, self.slopes)
 
     def hessian(self, v: AnyFloats) -> AnyFloats:
-        return v + self.ratio * (self.of.hessian(v) - v)
+        ridge = self.of.ridge * v
+        return ridge + self.ratio * (self.of.hessian(v) - ridge)
 
     def hessian_matrix(self) -> AnyFloats:
-        return rescaled(self.of.hessian_matrix() if self.matrix is None else self.matrix, self.ratio)
+        matrix = self.of.hessian_matrix() if self.matrix is None else self.matrix
+        return rescaled(matrix, self.ratio, self.of.ridge)
 
     def hessian_diagonal(self) -> AnyFloats:
-        return 1.0 + self.ratio * (self.of.hessian_diagonal() - 1.0)
+        ridge = self.of.ridge
+        return ridge + self.ratio * (self.of.hessian_diagonal() - ridge)
 
 
 def minimum_near_one(ray: Ray, width: float) -> float:

@@ -8,7 +8,8 @@ only a few of them, while a line search can cross many; this is why "auto" prefe
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol, Self
+from functools import partial
+from typing import ClassVar, Protocol, Self, cast
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from rankwise.foundation.devices import AnyFloats, inner
 from rankwise.foundation.functions import Expansion, Function
 from rankwise.foundation.names import one_of
 from rankwise.objective.objective import Objective
+from rankwise.objective.penalties import ElasticNet
 from rankwise.solvers.base import (
     STOPPED,
     Callback,
@@ -30,12 +32,14 @@ from rankwise.solvers.base import (
     went_as_predicted,
 )
 from rankwise.solvers.conjugate import ModelStep, Preconditioner, conjugate_gradients, make_preconditioner
+from rankwise.solvers.corners import Formed, Penalised, Products, cornered_step
 from rankwise.solvers.equations import Solve, scaled_inverse
 from rankwise.solvers.line_search import line_search
 from rankwise.solvers.stuck import Detour, Rescue, can_help, near_separable, rescued
 
 INNERS = ("cholesky", "cg")
 LOOSELY, STAGE = 0.1, 50  # tolerance and most steps for each C of a detour
+CORNERED, FEW = 300, 3000  # patience with corners, and the number of features up to which it ends
 InnerSolve = Callable[[Expansion], ModelStep]
 
 
@@ -82,6 +86,10 @@ class Newton:
         require(current, "newton", "hessian_matrix" if self.inner == "cholesky" else "hessian")
         model = Model(self, objective, start.hessian if isinstance(start, Start) else None)
         return self.follow(model, journal, current)
+
+    @property
+    def takes_penalties(self) -> bool:
+        return not callable(self.inner)
 
     @property
     def stage(self) -> "Newton":
@@ -158,11 +166,15 @@ class Model:
         if not callable(options.inner):
             one_of("inner", options.inner, INNERS, also="a function of an expansion")
         self.options, self.objective = options, objective
+        self.has_corners = isinstance(objective, Objective) and isinstance(objective.penalty, ElasticNet)
+        self.patience = np.inf if options.patience is None else options.patience
+        if self.has_corners and objective.size <= FEW:
+            self.patience = min(self.patience, CORNERED)
         self.products = self.last = 0
         self.hessian = hessian  # the last matrix that was formed
         self._hessian_at: Expansion | None = None  # the expansion that it belongs to
         self.fresh = False  # whether it was computed in this run
-        self._inverse: Solve | None = None
+        self._minimise: Callable[[Expansion], ModelStep] | None = None  # by the last matrix that was used
         self._preconditioner: Preconditioner | None = None
 
     def precondition_by(self, preconditioner: Preconditioner) -> None:
@@ -174,8 +186,7 @@ class Model:
 
         They have if there is a Hessian from a nearby problem, whose solver formed it.
         """
-        patience = self.options.patience
-        patient = patience is None or (self.products < patience and self.hessian is None)
+        patient = self.patience == np.inf or (self.products < self.patience and self.hessian is None)
         return self.options.inner == "cholesky" or not patient
 
     def matrix(self, current: Expansion) -> AnyFloats:
@@ -189,12 +200,9 @@ class Model:
     def as_before(self, current: Expansion) -> ModelStep | None:
         """The step with the Hessian of an earlier point, if there is one; its attainable decrease is unknown."""
         hessian = self._last_hessian(current)
-        if self._inverse is None and hessian is not None:
-            self._inverse = scaled_inverse(hessian)
-        if self._inverse is None:
-            return None
-        step = -self._inverse(current.gradient)
-        return ModelStep(step, 0.0, -0.5 * inner(current.gradient, step), np.inf, 0)
+        if self._minimise is None and hessian is not None:
+            self._minimise = self._by(hessian)
+        return None if self._minimise is None else replace(self._minimise(current), attainable=np.inf)
 
     def _last_hessian(self, current: Expansion) -> AnyFloats | None:
         """The last matrix; the one passed to the model belongs to the first point at which it is needed."""
@@ -205,17 +213,33 @@ class Model:
     def minimum(self, current: Expansion, enough: float | None = 0.0) -> ModelStep:
         """The minimum of the model; if it predicts a decrease of at most `enough`, exact enough to be sure of that."""
         if self.written_out:
-            self._inverse = scaled_inverse(self.matrix(current))
-            step = -self._inverse(current.gradient)
-            predicted = -0.5 * inner(current.gradient, step)
-            return ModelStep(step, 0.0, predicted, predicted, 0)
+            self._minimise = self._by(self.matrix(current))
+            return self._minimise(current)
         if callable(self.options.inner):
             return self.options.inner(current)
-        if self._preconditioner is None:
-            self._preconditioner = make_preconditioner(self.options.precondition, self.objective)
-        left = np.inf if self.options.patience is None else max(self.options.patience - self.products, 1)
-        inverse = self._preconditioner(current, self.last)
-        model_step = conjugate_gradients(current, inverse, enough=enough or 0.0, patience=left)
+        model_step = self._by_products(current, enough or 0.0)
         self.last = model_step.products
         self.products += model_step.products
         return model_step
+
+    def _by(self, hessian: AnyFloats) -> Callable[[Expansion], ModelStep]:
+        """How to minimise models with this Hessian."""
+        if self.has_corners:
+            return lambda current: cornered_step(Formed(hessian, cast(Penalised, current)), cast(Penalised, current))
+        return partial(_by_inverse, scaled_inverse(hessian))
+
+    def _by_products(self, current: Expansion, enough: float) -> ModelStep:
+        left = max(self.patience - self.products, 1)
+        if self.has_corners:
+            penalised = cast(Penalised, current)
+            return cornered_step(Products(penalised, enough, left), penalised)
+        if self._preconditioner is None:
+            self._preconditioner = make_preconditioner(self.options.precondition, self.objective)
+        inverse = self._preconditioner(current, self.last)
+        return conjugate_gradients(current, inverse, enough=enough, patience=left)
+
+
+def _by_inverse(inverse: Solve, current: Expansion) -> ModelStep:
+    step = -inverse(current.gradient)
+    predicted = -0.5 * inner(current.gradient, step)
+    return ModelStep(step, 0.0, predicted, predicted, 0)

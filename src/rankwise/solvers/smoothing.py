@@ -15,9 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankwise.foundation.devices import AnyFloats, half_square, inner, length_of
+from rankwise.foundation.devices import AnyFloats, inner, length_of
 from rankwise.objective import losses
-from rankwise.objective.objective import Objective, ObjectiveExpansion, hinge_slack
+from rankwise.objective.objective import Objective, ObjectiveExpansion, hinge_gap, hinge_slack
 from rankwise.solvers.base import (
     CORNER,
     STOPPED,
@@ -66,6 +66,7 @@ class Smoothing:
     """
 
     needs: ClassVar = ("hinge loss",)
+    takes_penalties: ClassVar = True
 
     tol: float = 1e-3
     max_iter: int = 1000
@@ -113,7 +114,8 @@ class _Run:
         self.best: ObjectiveExpansion | None = None  # the expansion with the hinge at `point`
         self.value, self.bound = self.at_zero, 0.0  # neither |w|² nor a loss is negative
         self.estimate, self.rounding, self.norm = np.inf, 0.0, 0.0
-        self.floor = 0.0  # the part of the rounding that a smaller gradient would not remove
+        self.proof = np.inf  # the bound on the gap but for the slack
+        self.floor = 0.0  # its rounding error, at a point where the bound itself is small
         self.width = np.inf  # the last one
         self.least = 0.0  # a gap that is not undercut: it shrinks at most as the square of the width
         self.last = np.inf  # the value with the hinge at the optimum of the last width
@@ -196,7 +198,7 @@ class _Run:
                 break
             step, steps = model.minimum(current, enough), steps + 1
             self.left = step.attainable
-            near = sound or half_square(length_of(current.gradient)) <= enough
+            near = sound or hinge_gap(current) <= enough
             if step.attainable <= enough and near and (self.history or steps > 1):  # at w = 0 nothing is known yet
                 break
             trial, length = self._advance(smooth, current, step.step)
@@ -210,7 +212,7 @@ class _Run:
         """Steps at the same width until the gradient is negligible in the certificate."""
         enough = 0.1 * self.tolerable
         for taken in range(POLISH):
-            if self.near(half_square(length_of(current.gradient)), 0.1) or self.iterations >= self.options.max_iter:
+            if self.near(hinge_gap(current), 0.1) or self.iterations >= self.options.max_iter:
                 break
             step = (model.as_before(current) if not taken else None) or model.minimum(current, enough)
             trial = self._advance(smooth, current, step.step)[0]
@@ -239,14 +241,15 @@ class _Run:
         self.norm = length_of(current.gradient)
         self.slack = max(hinge_slack(current, hinge.value), 0.0)
         self._keep_scaled(hinge)
-        bound = hinge.value - self.slack - half_square(self.norm)
+        self.proof = hinge_gap(current)
+        bound = hinge.value - self.slack - self.proof
         # Far from the optimum of this width, the slack is not what it is there: no estimate then.
         settled = left <= SETTLED * (self.slack if not polished else self.tolerable)
         self.estimate = max(self.value - (hinge.value - self.slack - left), left) if settled else np.inf
         if polished or self.near(self.value - bound):
-            in_gradient, in_value = current.certificate.errors()
-            self.floor = half_square(in_gradient) + in_value
-            rounding = in_gradient * self.norm + self.floor
+            certificate = current.certificate
+            rounding = hinge_gap(current, certificate.in_slopes) - self.proof + certificate.errors()[1]
+            self.floor = rounding
             self.bound, self.rounding = max((self.bound, self.rounding), (bound - rounding, rounding))
         self.estimate = min(self.estimate, self.gap)
         rounded = polished and self.floor > 0.5 * (self.value - self.bound)
@@ -277,7 +280,7 @@ class _Run:
         if self.certified:  # rounding is bounded separately, as in the other solvers
             gap = self.gap if self.near(self.gap) else max(self.gap - self.rounding, 0.0)
             self.converged, self.message = True, converged_by("certified", gap, self.scale(gap), tol)
-        elif rounded and half_square(self.norm) <= self.floor <= VISIBLE * self.value and self.near(self.estimate):
+        elif rounded and self.proof <= self.floor <= VISIBLE * self.value and self.near(self.estimate):
             reason = converged_by("estimated", self.estimate, self.scale(self.estimate), tol)
             self.converged, self.message = True, reason
         elif stopped:
@@ -297,7 +300,7 @@ class _Run:
         """
         linear, fresh = current.with_loss(losses.beyond(width)), model.fresh
         hessian = model.matrix(current) if model.written_out and model.hessian is None else model.hessian
-        narrowed = Narrowed(current, hessian, 1.0 / narrower, linear.gradient - current.point)
+        narrowed = Narrowed(current, hessian, 1.0 / narrower, linear.slopes)
         step = model.minimum(narrowed).step
         return current.point + step, model.hessian if fresh else None
 
