@@ -35,7 +35,8 @@ from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.compression import open_bytes
 from rankwise.metrics import Evaluation, Measure, default_measures, evaluate, parse
 from rankwise.metrics.evaluation import with_unjudged
-from rankwise.model_io.files import read_model
+from rankwise.model_io.files import is_model_file, read_model
+from rankwise.reporting.subjects import Subject
 
 TOP = 10  # documents whose judgements are counted if no measure has a cutoff
 COLUMN = "column:"  # begins the name of a ranker that is a column of the data
@@ -58,6 +59,7 @@ class Judge:
     unjudged: float | None = None
     unretrieved_last: bool = False
     columns: Naming = USUAL
+    comments: bool = False  # whether comments are read, which may name the documents
     _read: dict[tuple[Known | None, bool], RankingData] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -88,6 +90,17 @@ class Judge:
         self._needs_data(ranker, "a file of scores")
         data = self._data()
         return Scored(data.y, read_scores(ranker, len(data)), data.qid)
+
+    def subject(self, name: str, ranker: str) -> Subject:
+        """A ranker for a report: its scores and, of a model, its rows."""
+        if is_column(ranker) or ranker == "-" or not is_model_file(ranker):
+            return Subject(name, self.scored(ranker).scores)
+        model = read_model(ranker)
+        return Subject.of_model(name, model, self._data(known=model.columns))
+
+    def table(self) -> RankingData:
+        """The data with all their columns."""
+        return self._data()
 
     def measures(self, names: list[str] | None, *scored: Scored) -> list[Measure]:
         """The measures by these names, or else those for the labels; and judged@k if some documents were not judged."""
@@ -122,6 +135,7 @@ class Judge:
             raise typer.BadParameter(f"{ranker} is {what}, and only a TREC run can be evaluated by --qrels: give DATA")
 
     def _data(self, known: Known | None = None, comments: bool = False) -> RankingData:
+        comments = comments or self.comments
         if (known, comments) not in self._read:
             if self.data == "-" and self._read:
                 raise typer.BadParameter("these rankers need the data more than once: give a file in place of stdin")
