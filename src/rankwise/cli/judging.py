@@ -94,7 +94,8 @@ class Judge:
     def subject(self, name: str, ranker: str) -> Subject:
         """A ranker for a report: its scores and, of a model, its rows."""
         if is_column(ranker) or ranker == "-" or not is_model_file(ranker):
-            return Subject(name, self.scored(ranker).scores)
+            shown = f"feature {name}" if is_column(ranker) and name.isdecimal() else name  # a number is no subject
+            return Subject(shown, self.scored(ranker).scores)
         model = read_model(ranker)
         return Subject.of_model(name, model, self._data(known=model.columns))
 

@@ -63,7 +63,7 @@ def effects_of(study: Study, subject: Subject) -> Effects | None:
             for scores in _shuffled_scores(formula, X, column, shuffles)
         ]
         falls[:, place] = before - np.mean(after, axis=0)
-    means, low, high = _means(study, falls, loads)
+    means, low, high = study.means(falls, loads)
     largest = np.argsort(-means, kind="stable")
     names = formula.names(order)[largest]
     kept = int(np.count_nonzero(moves)) - order.size
@@ -104,13 +104,3 @@ def _shuffled_scores(formula: Formula, X: HostMatrix, column: int, shuffles: lis
         changed[:, column] = values[rows]
         found.append(formula.function.at(changed))
     return found
-
-
-def _means(study: Study, falls: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
-    counts = ~np.isnan(falls)
-    loads = np.where(counts, weights[:, None], 0.0)
-    totals = loads.sum(axis=0)
-    sums = (np.nan_to_num(falls) * loads).sum(axis=0)
-    means = np.divide(sums, totals, out=np.full(totals.size, np.nan), where=totals > 0)
-    low, high = study.procedure.intervals(falls, np.broadcast_to(weights[:, None], falls.shape))
-    return means, low, high

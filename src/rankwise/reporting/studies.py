@@ -117,6 +117,13 @@ class Study:
             return self.comparison.differences(self.main.name)
         return self.comparison.evaluations[self.main.name].per_query[self.measure]
 
+    def means(self, values: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """The mean over queries of each column, and the ends of its interval; queries with NaN do not count."""
+        loads = np.where(np.isnan(values), 0.0, weights[:, None])
+        totals, sums = loads.sum(axis=0), (np.nan_to_num(values) * loads).sum(axis=0)
+        means = np.divide(sums, totals, out=np.full(totals.size, np.nan), where=totals > 0)
+        return means, *self.procedure.intervals(values, loads)
+
     @cached_property
     def cutoffs(self) -> CutoffDisplay | None:
         """The first measure against its cutoff; None if it has none."""
@@ -147,20 +154,14 @@ def by_length(study: Study) -> list[Group]:
     sizes = study.sizes
     edges = np.unique(np.quantile(sizes, np.linspace(0, 1, GROUPS + 1)[1:-1], method="higher"))
     places = np.searchsorted(edges, sizes)
+    evaluations = study.comparison.evaluations
+    values = np.column_stack([one.per_query[study.measure] for one in evaluations.values()])
+    weights = evaluations[study.subjects[0].name].weights.get(study.measure, np.ones(sizes.size))
     groups = []
-    for place in np.unique(places).tolist():
-        own = places == place
-        means = {}
-        for name, one in study.comparison.evaluations.items():
-            values, weights = (
-                one.per_query[study.measure][own],
-                one.weights.get(study.measure, np.ones(sizes.size))[own],
-            )
-            counts = ~np.isnan(values)
-            mean = float(np.average(values[counts], weights=weights[counts])) if weights[counts].any() else np.nan
-            low, high = study.procedure.intervals(values[:, None], weights[:, None])
-            means[name] = mean, float(low[0]), float(high[0])
-        groups.append(Group(int(sizes[own].min()), int(sizes[own].max()), int(own.sum()), means))
+    for own in (places == place for place in np.unique(places).tolist()):
+        found = zip(*(one.tolist() for one in study.means(values[own], weights[own])), strict=True)
+        of_ranker = dict(zip(evaluations, found, strict=True))
+        groups.append(Group(int(sizes[own].min()), int(sizes[own].max()), int(own.sum()), of_ranker))
     return groups
 
 
