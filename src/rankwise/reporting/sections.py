@@ -14,6 +14,7 @@ from rankwise.reporting.subjects import Subject
 from rankwise.reporting.svg import cell_scale, interval
 from rankwise.reporting.words import chance, measure_name
 
+PICTURE = Column('<span class="unseen">picture</span>', True)  # its numbers are in the columns beside it
 WEIGHTS = 25  # shown at once
 MESSAGE = 2000  # characters of a finding
 
@@ -32,7 +33,7 @@ def measures(study: Study) -> str:
         return table(titles, rows, caption)
     several = len(comparison.others) > 1
     titles = [Column("measure", True), *([Column("ranker", True)] if several else []), Column(text(baseline))]
-    titles += [Column("mean" if several else text(study.main.name)), Column("difference"), Column("", True)]
+    titles += [Column("mean" if several else text(study.main.name)), Column("difference"), PICTURE]
     titles += [Column(f"{percent} interval"), Column("p"), Column("better / equal / worse")]
     rows = []
     for one in (one for one in comparison.contrasts if one.win_tie_loss is not None):
@@ -88,7 +89,7 @@ def _weights(study: Study, subject: Subject) -> str:
         )
     order = np.argsort(-np.abs(found.values), kind="stable")
     along, form = cell_scale(found.values, found.low, found.high), form_of(found.values, "+")
-    titles = [Column("feature", True), Column("weight"), Column("", True)]
+    titles = [Column("feature", True), Column("weight"), PICTURE]
     if found.refits:
         titles += [Column(f"{100 * study.procedure.confidence:g} % interval"), Column("same sign")]
 
@@ -122,7 +123,7 @@ def _features(study: Study, subject: Subject) -> str:
         return ""
     along, form = cell_scale(found.falls, found.low, found.high), form_of(found.moves)
     measure = measure_name(study.measure)
-    titles = [Column("feature", True), Column(f"adds to {measure}"), Column("", True)]
+    titles = [Column("feature", True), Column(f"adds to {measure}"), PICTURE]
     titles += [Column(f"{100 * study.procedure.confidence:g} % interval"), Column("moves a score by")]
     rows = [
         [
