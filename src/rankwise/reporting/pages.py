@@ -18,7 +18,7 @@ from rankwise.reporting.markup import folded, number, paragraph, text
 from rankwise.reporting.queries import BLOCK, columns, detail, query_table
 from rankwise.reporting.studies import Study
 from rankwise.reporting.svg import difference_chart
-from rankwise.reporting.words import measure_name, plain, verdict
+from rankwise.reporting.words import gains, measure_name, plain, verdict
 
 GENERATOR = '<meta name="generator" content="rankwise report">'
 WORST = 5  # queries that the page shows without its script
@@ -111,21 +111,24 @@ def _queries(study: Study) -> str:
     if study.comparison.others:
         names = f"{text(study.main.name)} − {text(study.subjects[0].name)}"
         title = f"Differences in {measure} of all queries, sorted: {names}"
-        parts.append(f"<figure>{difference_chart(study.per_query, title, f'{measure}: {names}')}</figure>")
+        chart = difference_chart(study.per_query, title, f"{measure}: {names}")
+        parts.append(f"<figure>{chart}{paragraph(gains(study), 'note')}</figure>")
     head = "".join(f'<th scope="col">{title}</th>' for title in columns(study))
     which = f"{measure} of {counted(n, 'queries')}, the worst first"
     if found.packed:
         which = f"{measure} of the {found.n_shown:,} queries that lose or gain most, of {n:,}"
-    script_note = "With JavaScript, click a query to see its rankings side by side."
+    script_note = "Click a query to see its rankings side by side."
     if found.n_details < n:
         script_note += f" Rankings are kept for the {found.n_details:,} queries that differ most."
+    script_note = f"<span hidden data-script>{script_note}</span>"
     parts.append(
-        '<div><div class="tools" hidden>'
+        '<div><div class="tools" hidden data-script>'
         '<label>Search queries <input type="search" id="search" autocomplete="off"></label>'
         '<span id="status" class="muted" role="status"></span></div>'
         '<div class="scroll" tabindex="0" role="region" aria-label="Queries">'
         f'<table data-total="{n}" data-block="{BLOCK}"><caption><div>{which}. {script_note}</div></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>\n{found.shown}\n</tbody></table></div>"
+        "<noscript>Sorting, searching and opening a query need JavaScript.</noscript>"
         f"</div>{_held('rest', found.packed)}{_held('details', found.details)}"
     )
     return f'<div class="split">{"".join(parts)}</div>'

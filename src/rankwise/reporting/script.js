@@ -80,7 +80,7 @@
   search.addEventListener("input", filter);
   dialog.querySelector(".close").addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  document.querySelector(".tools").hidden = false;
+  document.querySelectorAll("[data-script]").forEach((node) => { node.hidden = false; });
   enhance();
   tell();
 })();

@@ -86,7 +86,8 @@ def line_chart(lines: Sequence[Line], title: str, xlabel: str, ylabel: str, log_
 
 
 def _line(line: Line, across: Scale, up: Scale) -> str:
-    points = [(across(x), up(y)) for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True) if math.isfinite(y)]
+    known = np.isfinite(line.x) & np.isfinite(line.y)
+    points = [(across(x), up(y)) for x, y in zip(line.x[known].tolist(), line.y[known].tolist(), strict=True)]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     marks = "".join(_marker(line.style, x, y) for x, y in points) if len(points) <= 30 else ""
     return f'<g class="s{line.style % SHAPES}"><polyline points="{path}"/>{marks}</g>'

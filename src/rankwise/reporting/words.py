@@ -4,6 +4,7 @@ from html import unescape
 
 from rankwise.foundation.texts import counted
 from rankwise.metrics import Contrast
+from rankwise.metrics.significance import ROUNDING
 from rankwise.reporting.markup import number, text
 from rankwise.reporting.studies import Study
 
@@ -47,6 +48,14 @@ def verdict(study: Study, one: Contrast) -> tuple[str, str]:
         return claim, f": {number(d, '+.3f')} {measure}{_interval(study, ends)}{tested}"
     claim = f"{name} is {'better' if d > 0 else 'worse'} than {baseline} by {number(abs(d))} {measure}"
     return claim, _interval(study, ends if d > 0 else (-ends[1], -ends[0])) + tested
+
+
+def gains(study: Study) -> str:
+    """By how much queries are better and worse, on average."""
+    d = study.per_query
+    sides = (("better", d[d > ROUNDING]), ("worse", d[d < -ROUNDING]))
+    said = [f"{side} in {counted(one.size, 'queries')} by {number(abs(one.mean()))}" for side, one in sides if one.size]
+    return f"{' and '.join(said).capitalize()} on average." if said else "No query differs."
 
 
 def _interval(study: Study, ends: tuple[float, float]) -> str:
