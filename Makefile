@@ -48,7 +48,7 @@ BROWSER := build/browser
 $(BROWSER)/.ready: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[dev,browser]"
 	@mkdir -p $(BROWSER)
-	@cd $(BROWSER) && { npm pack --silent axe-core > /dev/null && tar -xzf axe-core-*.tgz; } \
+	@cd $(BROWSER) && rm -f axe-core-*.tgz && { npm pack --silent axe-core > /dev/null && tar -xzf axe-core-*.tgz; } \
 		|| echo "npm cannot fetch axe-core: the tests of accessibility are skipped" >&2
 	@touch $@
 
