@@ -10,9 +10,12 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
+import numpy as np
+
 from rankwise.foundation.outputs import written_beside
 from rankwise.foundation.texts import counted
 from rankwise.metrics import Comparison
+from rankwise.metrics.significance import ROUNDING
 from rankwise.reporting import figures, sections
 from rankwise.reporting.markup import folded, number, paragraph, text
 from rankwise.reporting.queries import BLOCK, columns, detail, query_table
@@ -96,11 +99,12 @@ def _heading(study: Study, claim: str, evidence: str) -> str:
 
 def _legend(study: Study) -> str:
     """What the rankings of a query show."""
-    places = (
-        f", arrows: places gained or lost against {text(study.subjects[0].name)}" if study.comparison.others else ""
-    )
-    reasons = "; below a document: what features add to its score, relative to the query’s mean" if study.models else ""
-    return f"{measure_name(study.measure)} beside each name{places}{reasons}."
+    said = f"{measure_name(study.measure)} beside each name"
+    if study.comparison.others:
+        said += f", arrows: places gained or lost against {text(study.subjects[0].name)}"
+    if study.models:
+        said += "; below a document: what features add to its score, relative to the query’s mean"
+    return f"{said}."
 
 
 def _queries(study: Study) -> str:
@@ -141,23 +145,20 @@ def _held(name: str, content: object) -> str:
 
 def _worst(study: Study) -> str:
     """The queries that lose most, with their rankings; readable without the script."""
-    measure, name = study.measure, study.main.name
-    values = study.comparison.evaluations
+    key, form = study.per_query, ".3f"
+    order = np.argsort(key, kind="stable")[:WORST]
+    order = order[~np.isnan(key[order])]
     if study.comparison.others:
-        found = study.comparison.worst(WORST, measure)
-        own = found["ranker"] == name
-        ids, key = found["query"][own].tolist(), found["difference"][own].tolist()
-        if not ids:
+        order, form = order[key[order] < -ROUNDING], "+.3f"
+        if not order.size:
             return paragraph(f"No query is worse than with {text(study.subjects[0].name)}.")
-    else:
-        order = study.per_query.argsort(kind="stable")[:WORST]
-        order = order[study.per_query[order] == study.per_query[order]]
-        ids, key = study.comparison.query_ids[order].tolist(), values[name].per_query[measure][order].tolist()
-    place = {query: i for i, query in enumerate(study.comparison.query_ids.tolist())}
-    form = "+.3f" if study.comparison.others else ".3f"
     return paragraph(_legend(study), "note") + "".join(
-        folded(f"Query {text(query)} <span class=n>{number(value, form)}</span>", detail(study, place[query]), i == 0)
-        for i, (query, value) in enumerate(zip(ids, key, strict=True))
+        folded(
+            f"Query {text(study.queries.ids[query])} <span class=n>{number(float(key[query]), form)}</span>",
+            detail(study, query),
+            is_open=place == 0,
+        )
+        for place, query in enumerate(order.tolist())
     )
 
 

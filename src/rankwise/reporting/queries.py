@@ -14,7 +14,7 @@ import numpy as np
 
 from rankwise.explaining.choosing import Candidates
 from rankwise.explaining.contributions import explain
-from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.reporting.markup import form_of, number, text
 from rankwise.reporting.studies import Study
 from rankwise.reporting.subjects import Subject
@@ -140,7 +140,7 @@ def _top(subject: Subject, order: Ints) -> list[tuple[int, str]]:
     return [(place, _reasons(found.names, found.contributions[i])) for place, i in enumerate(at.tolist())]
 
 
-def _reasons(names: Ints, parts: Floats) -> str:
+def _reasons(names: Array, parts: Floats) -> str:
     largest = np.argsort(-np.abs(parts), kind="stable")[:REASONS]
     clauses = [
         f"{text(names[i])}\N{NO-BREAK SPACE}{number(float(parts[i]), '+.2g')}" for i in largest.tolist() if parts[i]

@@ -31,31 +31,32 @@ def measures(study: Study) -> str:
             for one in comparison.contrasts
         ]
         return table(titles, rows, caption)
-    several = len(comparison.others) > 1
-    titles = [Column("measure", True), *([Column("ranker", True)] if several else []), Column(text(baseline))]
-    titles += [Column("mean" if several else text(study.main.name)), Column("difference"), PICTURE]
-    titles += [Column(f"{percent} interval"), Column("p"), Column("better / equal / worse")]
-    rows = []
-    for one in (one for one in comparison.contrasts if one.win_tie_loss is not None):
-        own = [other for other in comparison.contrasts if other.measure == one.measure]
-        along = cell_scale(np.array([[other.difference, *other.difference_interval] for other in own]))
-        before, difference = study.contrast(baseline, one.measure), number(one.difference, "+.3f")
-        rows.append([measure_name(one.measure), *([text(one.ranker)] if several else []), _mean(before), _mean(one)])
-        rows[-1] += [f"<b>{difference}</b>" if one.mark else difference]
-        rows[-1] += [
-            interval(one.difference, *one.difference_interval, along),
-            interval_text(one.difference_interval, "+.3f"),
-        ]
-        rows[-1] += [chance(one.p_adjusted).removeprefix("p&nbsp;").removeprefix("=&nbsp;"), _counts(one)]
-    return table(titles, rows, caption)
+    names = [Column("ranker", True), Column(text(baseline)), Column("mean")]
+    titles = [Column("measure", True), *names, Column("difference"), PICTURE, Column(f"{percent} interval")]
+    rows = [_contrast(study, one) for one in comparison.contrasts if one.win_tie_loss is not None]
+    return table([*titles, Column("p"), Column("better / equal / worse")], rows, caption)
+
+
+def _contrast(study: Study, one: Contrast) -> list[str]:
+    """A row: the ranker beside the baseline."""
+    ends = [(other.difference, *other.difference_interval) for other in study.comparison.contrasts]
+    own = [end for end, other in zip(ends, study.comparison.contrasts, strict=True) if other.measure == one.measure]
+    before, difference = study.contrast(study.subjects[0].name, one.measure), number(one.difference, "+.3f")
+    return [
+        measure_name(one.measure),
+        text(one.ranker),
+        _mean(before),
+        _mean(one),
+        f"<b>{difference}</b>" if one.mark else difference,
+        interval(one.difference, *one.difference_interval, cell_scale(np.array(own))),
+        interval_text(one.difference_interval, "+.3f"),
+        chance(one.p_adjusted).removeprefix("p&nbsp;").removeprefix("=&nbsp;"),
+        f"{one.wins:,} / {one.ties:,} / {one.losses:,}",
+    ]
 
 
 def _mean(one: Contrast) -> str:
     return f"{number(one.mean)} <small>{interval_text(one.interval)}</small>"
-
-
-def _counts(one: Contrast) -> str:
-    return f"{one.wins:,} / {one.ties:,} / {one.losses:,}"
 
 
 def _procedure(study: Study) -> str:
@@ -77,16 +78,10 @@ def weights(study: Study) -> str:
 
 
 def _weights(study: Study, subject: Subject) -> str:
-    found = weights_of(study, subject)
-    if found is None:
-        return (
-            ""
-            if subject.model is None
-            else paragraph(
-                f"{text(subject.name)} compares documents by a kernel: it has no weight per feature. "
-                "The next section shows what its features add."
-            )
-        )
+    found, model = weights_of(study, subject), subject.model
+    if found is None or model is None:
+        words = f"{text(subject.name)} compares documents by a kernel: it has no weight per feature."
+        return paragraph(f"{words} The next section shows what its features add.")
     order = np.argsort(-np.abs(found.values), kind="stable")
     along, form = cell_scale(found.values, found.low, found.high), form_of(found.values, "+")
     titles = [Column("feature", True), Column("weight"), PICTURE]
@@ -98,12 +93,9 @@ def _weights(study: Study, subject: Subject) -> str:
         cells = [text(found.names[i]), number(value, form), interval(value, low, high, along)]
         return cells + ([interval_text((low, high), form), share(float(found.same_sign[i]))] if found.refits else [])
 
-    assert subject.model is not None
-    scaled = "" if subject.model.scaling is None else f" of features after {text(subject.model.scaling.name)}"
-    how = "Give the training data (--train) for intervals."
-    if found.refits:
-        how = f"Intervals and signs from {found.refits} refits to training queries drawn with replacement."
-    caption = f"Weights of {text(subject.name)}{scaled}. {how}"
+    scaled = "" if model.scaling is None else f" of features after {text(model.scaling.name)}"
+    how = f" Intervals and signs from {found.refits} refits to training queries drawn with replacement."
+    caption = f"Weights of {text(subject.name)}{scaled}.{how if found.refits else ''}"
     body = table(titles, [row(i) for i in order[:WEIGHTS].tolist()], caption)
     if order.size > WEIGHTS:
         rest = order[WEIGHTS : 10 * WEIGHTS]
@@ -125,23 +117,11 @@ def _features(study: Study, subject: Subject) -> str:
     measure = measure_name(study.measure)
     titles = [Column("feature", True), Column(f"adds to {measure}"), PICTURE]
     titles += [Column(f"{100 * study.procedure.confidence:g} % interval"), Column("moves a score by")]
-    rows = [
-        [
-            text(name),
-            number(fall, "+.4f"),
-            interval(fall, low, high, along),
-            interval_text((low, high), "+.4f"),
-            number(move, form),
-        ]
-        for name, fall, low, high, move in zip(
-            found.names,
-            found.falls.tolist(),
-            found.low.tolist(),
-            found.high.tolist(),
-            found.moves.tolist(),
-            strict=True,
-        )
-    ]
+    rows = []
+    for i, name in enumerate(found.names):
+        fall, low, high, move = (float(column[i]) for column in (found.falls, found.low, found.high, found.moves))
+        cells = [number(fall, "+.4f"), interval(fall, low, high, along), interval_text((low, high), "+.4f")]
+        rows.append([text(name), *cells, number(move, form)])
     more = f" {counted(found.others, 'features')} that move scores less are not shown." if found.others else ""
     caption = (
         f"What each feature adds to {measure} of {text(subject.name)}. It is the fall when the feature’s values are "
@@ -153,11 +133,9 @@ def _features(study: Study, subject: Subject) -> str:
 
 def data_check(study: Study) -> str:
     report = study.check
-    size = (
-        f"Training data: {text(report.size)}. Data of this report: {text(report.against)}."
-        if report.against
-        else f"{text(report.size)}."
-    )
+    size = f"{text(report.size)}."
+    if report.against is not None:
+        size = f"Training data: {size} Data of this report: {text(report.against)}."
     if not report.findings:
         return paragraph(f"Nothing was found. {size}")
     items = "".join(

@@ -17,6 +17,7 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 12, 10, 40  # margins
 TICKS = 5
 SHAPES = 4  # styles of lines; further lines repeat them
 CELL = 150, 16  # size of a picture in a table
+LARGEST = 1e300  # so that differences do not overflow
 FINEST = 400  # bars of a chart; more values are summarised
 
 
@@ -47,15 +48,14 @@ class Scale:
     ticks: Sequence[float] = field(default=())
 
     def __call__(self, value: float) -> float:
-        a, b, v = (
-            (math.log(one) for one in (self.low, self.high, value)) if self.is_log else (self.low, self.high, value)
-        )
-        return self.start + (self.end - self.start) * ((v - a) / (b - a) if b > a else 0.5)
+        ends = self.low, self.high, value
+        low, high, at = map(math.log, ends) if self.is_log else ends
+        return self.start + (self.end - self.start) * (at - low) / (high - low)
 
 
 def scale(values: Floats, start: float, end: float, *, is_log: bool = False, tight: bool = False) -> Scale:
     """A scale that includes the finite values, with round ticks; `tight`: it ends at the values, not at a tick."""
-    known = values[np.isfinite(values)]
+    known = np.clip(values[np.isfinite(values)], -LARGEST, LARGEST)
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     if is_log:
         powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -128,9 +128,8 @@ def difference_chart(differences: Floats, title: str, ylabel: str) -> str:
             path = f"{ends[0]:.1f},{zero:.1f} {' '.join(steps)} {ends[1]:.1f},{zero:.1f}"
             parts.append(f'<polygon class="{kind}" points="{path}"/>')
     zero_line = f'<line class="zero" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(0.0):.1f}" y2="{up(0.0):.1f}"/>'
-    return _framed(
-        "".join(parts) + zero_line, across, up, title, "queries, from the largest gain to the largest loss", ylabel
-    )
+    sorted_by = "queries, from the largest gain to the largest loss"
+    return _framed("".join(parts) + zero_line, across, up, title, sorted_by, ylabel)
 
 
 def interval(value: float, low: float, high: float, along: Scale) -> str:
