@@ -15,6 +15,7 @@ pytestmark = [
     pytest.mark.skipif(program() is None, reason="there is no Chromium on this machine"),
 ]
 STORED = Path(__file__).with_name("report.png")  # python -m tests.browser.test_report makes it anew
+PAPER = (720, 1000)  # A4 within its margins
 SMALL = (128, 90)
 NEAR = 10  # of 255: the mean difference of two small pictures that still are of the same page
 
@@ -138,7 +139,10 @@ def test_nothing_is_wider_than_the_screen(chromium, files, size):
 
 
 def test_it_prints(chromium, files):
-    with opened(chromium, files["many"]) as page:
+    with opened(chromium, files["sample"], PAPER) as page:
+        page.emulate_media(media="print")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PAPER[0]
+    with opened(chromium, files["many"], PAPER) as page:
         page.emulate_media(media="print")
         assert not page.locator("nav").is_visible()
         assert len(re.findall(rb"/Type\s*/Page\b", page.pdf())) < 30

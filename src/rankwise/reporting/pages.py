@@ -121,7 +121,7 @@ def _queries(study: Study) -> str:
     which = f"{measure} of {counted(n, 'queries')}, the worst first"
     if found.packed:
         which = f"{measure} of the {found.n_shown:,} queries that lose or gain most, of {n:,}"
-    script_note = "Click a query to see its rankings side by side."
+    script_note = f"Click a query to see its {'rankings side by side' if study.comparison.others else 'ranking'}."
     if found.n_details < n:
         script_note += f" Rankings are kept for the {found.n_details:,} queries that differ most."
     script_note = f"<span hidden data-script>{script_note}</span>"
