@@ -345,6 +345,7 @@ def test_documents_that_nobody_judged(svm):
         == evaluate(y, svm.predict(TEST.X), TEST.qid, unjudged=0)["ndcg@10"]
     )
     assert any("<td class=n>–</td>" in one for one in fragments(page.html))
+    assert page.comparison.measures == ["ndcg@10", "map", "pairwise-accuracy", "judged@10"]
 
 
 def study_of(rankers, data=TEST, **options):
@@ -436,7 +437,10 @@ def test_the_command_says_the_verdict_of_compare(files):
     tree = check_whole(target.read_text())
     texts = " ".join(tree.texts)
     assert "book-" in texts
-    assert re.search(r"rankwise report \S*svm\.json --data \S*test\.txt --baseline-column=5 --measure=ndcg@10", texts)
+    command = (
+        r"rankwise report \S*svm\.json --data \S*test\.txt --baseline-column=5 --measure=ndcg@10 -o \S*report\.html"
+    )
+    assert re.search(command, texts)
     assert "trained by rankwise train" in texts
     run("report", files / "svm.json", *data, "-o", target)  # a report replaces a report
     target.write_text("mine")

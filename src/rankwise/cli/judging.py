@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import typer
 
 from rankwise.cli.inputs import (
@@ -33,12 +32,12 @@ from rankwise.data.score_table import SCORE, TABLES
 from rankwise.data.trec import RUN, TrecRows, join, read_qrels, read_run, scores_for
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.compression import open_bytes
-from rankwise.metrics import Evaluation, Measure, default_measures, evaluate, parse
+from rankwise.metrics import Evaluation, Measure, default_measures, evaluate
+from rankwise.metrics.defaults import with_judged
 from rankwise.metrics.evaluation import with_unjudged
 from rankwise.model_io.files import is_model_file, read_model
 from rankwise.reporting.subjects import Subject
 
-TOP = 10  # documents whose judgements are counted if no measure has a cutoff
 COLUMN = "column:"  # begins the name of a ranker that is a column of the data
 
 
@@ -106,10 +105,7 @@ class Judge:
     def measures(self, names: list[str] | None, *scored: Scored) -> list[Measure]:
         """The measures by these names, or else those for the labels; and judged@k if some documents were not judged."""
         chosen = parse_measures(names or default_measures(with_unjudged(scored[0].y, self.unjudged)[0]))
-        if any(np.isnan(one.y).any() for one in scored) and not any(one.name == "judged" for one in chosen):
-            deepest = max((one.cutoff for one in chosen if one.cutoff is not None), default=TOP)
-            chosen.append(parse(f"judged@{deepest}"))
-        return chosen
+        return with_judged(chosen, *(one.y for one in scored))
 
     def evaluate(self, scored: Scored, measures: list[Measure]) -> Evaluation:
         return evaluate(*scored, measures, unjudged=self.unjudged)

@@ -45,8 +45,10 @@ class Sources:
         options = {name: value for name, value in given_options(ctx).items() if name != "rankers"}
         return cls(["rankwise", str(ctx.info_name), *rankers, "--data", data, *words(options)], data, train)
 
-    def origin(self) -> dict[str, str]:
-        facts = {"command": shlex.join(self.command), "data": _hashed(self.data)}
+    def origin(self, target: str) -> dict[str, str]:
+        """What the page says about it; `target`: the report."""
+        option = "-o" if self.command[1] == "report" else "--report"
+        facts = {"command": shlex.join([*self.command, option, target]), "data": _hashed(self.data)}
         return facts | ({"training data": "\n".join(map(_hashed, self.train))} if self.train else {})
 
 
@@ -67,7 +69,7 @@ def write_report(
     remarks = [
         f"{one} was trained on these queries: expect lower values on queries that it has not seen." for one in seen
     ]
-    origin, source = sources.origin() | origin_of(subjects), Path(sources.data).name
+    origin, source = sources.origin(target) | origin_of(subjects), Path(sources.data).name
     with doing("making the report"):
         page = page_of(Study(subjects, data, train=train, remarks=remarks, source=source, origin=origin, **options))
         page.save(target)
@@ -83,5 +85,6 @@ def report_on_model(
     name = Path(str(run.output)).name.split(".")[0] if run.output not in (None, "-") else model.kind
     judged = train if valid is None else valid
     subject = Subject.of_model(name, model, for_model(judged, model.columns, "the data"))
-    sources = Sources(run.typed, run.data[0] if run.valid is None else run.valid, run.data)
+    typed = [*run.typed, *([] if run.output is None else ["-o", run.output])]
+    sources = Sources(typed, run.data[0] if run.valid is None else run.valid, run.data)
     write_report(target, [subject], judged, train, sources, measures=measures)

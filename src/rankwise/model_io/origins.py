@@ -12,7 +12,8 @@ SHOWN = 40  # characters of a version
 def origin(model: Model) -> list[str]:
     """Where a model comes from, in lines: versions, data, command, files."""
     data, run = model.data, model.run
-    lines = [f"written by {', '.join(f'{name} {version[:SHOWN]}' for name, version in model.versions.items())}"]
+    programs = ", ".join(f"{name} {version[:SHOWN]}" for name, version in model.versions.items())
+    lines = [f"written by {programs}"] if programs else []  # a model that was not read from a file has none
     if data is not None:
         labels = data["labels"]
         size = f"{counted(data['rows'], 'documents')} in {counted(data['queries'], 'queries')}"

@@ -12,6 +12,7 @@ from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.metrics import Comparison, Contrast, Measure, Procedure, default_measures, evaluate, parse_all
 from rankwise.metrics.contrasts import contrasted
+from rankwise.metrics.defaults import with_judged
 from rankwise.metrics.evaluation import Measures, with_unjudged
 from rankwise.pairs.queries import Queries
 from rankwise.report.cutoffs import CUTOFFS, CutoffDisplay
@@ -81,7 +82,8 @@ class Study:
 
     @cached_property
     def chosen(self) -> list[Measure]:
-        return parse_all(default_measures(self.labels) if self.measures is None else self.measures)
+        given = parse_all(default_measures(self.labels) if self.measures is None else self.measures)
+        return with_judged(given, self.data.y)
 
     @cached_property
     def comparison(self) -> Comparison:
