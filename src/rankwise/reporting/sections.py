@@ -21,18 +21,17 @@ MESSAGE = 2000  # characters of a finding
 
 def measures(study: Study) -> str:
     """Means with intervals beside the baseline."""
-    comparison, percent = study.comparison, f"{100 * study.procedure.confidence:g} %"
-    baseline = study.subjects[0].name
+    comparison, baseline = study.comparison, study.subjects[0].name
     caption = f"Means over {counted(comparison.query_ids.size, 'queries')}. {_procedure(study)}"
     if not comparison.others:
-        titles = [Column("measure", True), Column("mean"), Column(f"{percent} interval"), Column("queries that count")]
+        titles = [Column("measure", True), Column("mean"), Column("interval"), Column("queries that count")]
         rows = [
             [measure_name(one.measure), f"<b>{number(one.mean)}</b>", interval_text(one.interval), f"{one.queries:,}"]
             for one in comparison.contrasts
         ]
         return table(titles, rows, caption)
     names = [Column("ranker", True), Column(text(baseline)), Column("mean")]
-    titles = [Column("measure", True), *names, Column("difference"), PICTURE, Column(f"{percent} interval")]
+    titles = [Column("measure", True), *names, Column("difference"), PICTURE]
     rows = [_contrast(study, one) for one in comparison.contrasts if one.win_tie_loss is not None]
     return table([*titles, Column("p"), Column("better / equal / worse")], rows, caption)
 
@@ -45,22 +44,22 @@ def _contrast(study: Study, one: Contrast) -> list[str]:
     return [
         measure_name(one.measure),
         text(one.ranker),
-        _mean(before),
-        _mean(one),
-        f"<b>{difference}</b>" if one.mark else difference,
+        _with_interval(number(before.mean), before.interval),
+        _with_interval(number(one.mean), one.interval),
+        _with_interval(f"<b>{difference}</b>" if one.mark else difference, one.difference_interval, "+.3f"),
         interval(one.difference, *one.difference_interval, cell_scale(np.array(own))),
-        interval_text(one.difference_interval, "+.3f"),
         chance(one.p_adjusted).removeprefix("p&nbsp;").removeprefix("=&nbsp;"),
         f"{one.wins:,} / {one.ties:,} / {one.losses:,}",
     ]
 
 
-def _mean(one: Contrast) -> str:
-    return f"{number(one.mean)} <small>{interval_text(one.interval)}</small>"
+def _with_interval(value: str, ends: tuple[float, float], form: str = ".3f") -> str:
+    return f"{value} <small>{interval_text(ends, form)}</small>"
 
 
 def _procedure(study: Study) -> str:
-    resampled = f"Intervals by the bootstrap over queries, {study.procedure.resamples:,} resamples"
+    percent = f"{100 * study.procedure.confidence:g} %"
+    resampled = f"{percent} intervals by the bootstrap over queries, {study.procedure.resamples:,} resamples"
     if not study.comparison.others:
         return f"{resampled}."
     test = "randomisation" if study.procedure.test == "randomization" else "t"
