@@ -29,11 +29,13 @@ from rankwise.cli.options import (
     Naming,
     Output,
     Qrels,
+    ReportOut,
     Unjudged,
     UnretrievedLast,
     naming_columns,
 )
 from rankwise.cli.plot import plot
+from rankwise.cli.report import report as write_report
 from rankwise.cli.serve import serve
 from rankwise.cli.settings import AllowChanges, Config, Like
 from rankwise.cli.speech import answer, command, say, shown_plainly
@@ -112,6 +114,7 @@ def train(
     valid: given.Valid = None,
     measure: Measures = None,
     names: given.NamesFile = None,
+    report: ReportOut = None,
     config: Config = None,
     like: Like = None,
     allow_changes: AllowChanges = False,
@@ -146,18 +149,33 @@ def train(
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
     options |= {"monotonic_cst": signs_of(increasing, decreasing), "l1_ratio": l1_ratio}
     if clicks is not None:
-        check_training([normalize], measure if valid is None else None, dask)
+        check_training([normalize], measure if valid is None else None, dask, report)
         data, columns = feature_files(ctx, data, columns)
     files = data_files(ctx, data, "ranking data" if clicks is None else "features of the documents shown")
     run = Run(ctx, files)
     request = work.Training(
-        model, files, columns, output, options, normalize, valid, measure, names, float32, force, run, clicks
+        model,
+        files,
+        columns,
+        output,
+        options,
+        normalize,
+        valid,
+        measure,
+        names,
+        float32,
+        force,
+        run,
+        clicks,
+        report,
     )
     if dask is None:
         work.train(request, as_json)
     else:
         from rankwise.cli import cluster
 
+        if report is not None:
+            raise typer.BadParameter("not available with --dask: use `rankwise report`", param_hint="--report")
         cluster.train(request, dask, as_json)
 
 
@@ -276,6 +294,7 @@ def evaluate(
 
 
 app.command()(compare)
+app.command("report")(write_report)
 app.command()(explain)
 app.command()(export)
 app.command()(serve)
