@@ -4,6 +4,7 @@ benchmarks/ and experiments/ are the same here and on a code host.
 
 import logging
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -96,6 +97,13 @@ def setup(app):
     # globs of docs/guides.md may wait for pages; Sphinx cannot suppress this warning
     logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "glob pattern" not in str(record.msg))
     app.connect("autodoc-skip-member", is_of_another_library)
+    app.connect("source-read", lead_to_the_gallery)
+
+
+def lead_to_the_gallery(app, name, source):
+    """Links to the gallery's programs, right on a code host, become links to their pages."""
+    source[0] = re.sub(r"\((\.\./)*examples/gallery/(plot_\w+)\.py\)", r"(/docs/gallery/\2.rst)", source[0])
+    source[0] = source[0].replace("(../examples/gallery)", "(/docs/gallery/index.rst)")
 
 
 def is_of_another_library(app, what, name, member, skip, options):

@@ -36,7 +36,19 @@ SELECTION_TOL = 1e-3  # a smaller tolerance does not change any measure visibly
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Path(Tabular):
-    """One solution per C, in the order of the Cs given."""
+    """One solution per C, in the order of the Cs given.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample
+    >>> from rankwise.model_selection import c_path
+    >>> data = load_sample()
+    >>> path = c_path(data.X, data.y, data.qid, Cs=[0.001, 0.01, 0.1])
+    >>> path
+    <Path: 3 solutions of 13 features, C from 0.001 to 0.1>
+    >>> path.coef.shape
+    (3, 13)
+    """
 
     Cs: Floats
     coef: Floats  # (n_Cs, n_features)
@@ -69,6 +81,15 @@ def c_path(
 
     ranker     a RankSVM with the options to use (loss, solver, tol, costs, ...); its own C is ignored
     direction  "up": from the smallest C to the largest, each warm-started from the previous one; or "down"
+
+    Examples
+    --------
+    >>> from rankwise import load_sample
+    >>> from rankwise.model_selection import c_path
+    >>> data = load_sample()
+    >>> path = c_path(data.X, data.y, data.qid, Cs=[0.001, 0.01, 0.1])
+    >>> all(result.converged for result in path.results)
+    True
     """
     strengths = check_strengths("Cs", Cs)
     one_of("direction", direction, DIRECTIONS)

@@ -33,6 +33,15 @@ class RegularizationDisplay(Display):
     values     one row per fold (or query left out), one column per value of the grid; NaN where there is no value
     chosen     the chosen value
     measure    what the values are
+
+    Examples
+    --------
+    >>> from rankwise import RankSVMCV, load_sample
+    >>> from rankwise.report import RegularizationDisplay
+    >>> ranker = RankSVMCV(Cs=[0.001, 0.01, 0.1], cv=3).fit(load_sample())
+    >>> display = RegularizationDisplay.from_estimator(ranker).save("path.png")
+    >>> display.chosen == ranker.C_
+    True
     """
 
     parameter: str

@@ -19,6 +19,15 @@ class WeightsDisplay(Display):
     names    of the features
     weights  one per feature
     top      how many to draw, the largest by absolute value
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> from rankwise.report import WeightsDisplay
+    >>> train, test = load_sample("train"), load_sample("test")
+    >>> display = WeightsDisplay.from_estimator(RankSVM().fit(train)).save("weights.png")
+    >>> print(display.data["feature"][0])
+    clicks
     """
 
     names: Sequence[str]
