@@ -42,9 +42,10 @@ include_patterns = [
     "experiments/results/*.md",
 ]
 exclude_patterns = [".*", "build", "dist", "src", "tests", "fuzz", "**/__pycache__", "docs/_*"]
-templates_path = ["_templates"]
+templates_path = [str(ROOT / "docs" / "_templates")]  # autosummary would look in the source folder
 highlight_language = "text"  # formulas and trees are indented blocks; code names its language
 default_role = "code"
+smartquotes = False  # --force is an option
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
@@ -53,6 +54,7 @@ autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_default_options = {
     "members": True,
+    "exclude-members": "__init__",
     "inherited-members": "BaseEstimator,TransformerMixin,Mapping,Protocol",
 }
 numpydoc_show_class_members = False
@@ -66,7 +68,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
-    "plot_gallery": True,
+    "capture_repr": (),
     "abort_on_example_error": True,
     "image_srcset": ["2x"],
     "write_computation_times": False,
@@ -78,6 +80,9 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_extra_path = ["_extra"]  # index.html, which leads to docs/index.html
 html_show_sourcelink = False
+html_sidebars = {
+    f"docs/{page}": [] for page in ("index", "start", "commands", "extending", "glossary", "citing", "papers")
+}
 html_copy_source = False
 html_theme_options = {
     "logo": {"text": "rankwise"},
@@ -97,11 +102,12 @@ def setup(app):
     # globs of docs/guides.md may wait for pages; Sphinx cannot suppress this warning
     logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "glob pattern" not in str(record.msg))
     app.connect("autodoc-skip-member", is_of_another_library)
-    app.connect("source-read", lead_to_the_gallery)
+    app.connect("source-read", suit_links)
 
 
-def lead_to_the_gallery(app, name, source):
-    """Links to the gallery's programs, right on a code host, become links to their pages."""
+def suit_links(app, name, source):
+    """Links that name a file get the title of its page, and links to the gallery's programs lead to their pages."""
+    source[0] = re.sub(r"\[[\w/-]+\.md\]\(", "[](", source[0])
     source[0] = re.sub(r"\((\.\./)*examples/gallery/(plot_\w+)\.py\)", r"(/docs/gallery/\2.rst)", source[0])
     source[0] = source[0].replace("(../examples/gallery)", "(/docs/gallery/index.rst)")
 

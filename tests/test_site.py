@@ -157,8 +157,16 @@ def test_citation():
 def test_docstrings_as_sphinx_reads_them():
     from plain_docstrings import escaped, listed
 
-    given = ["A |w| of coef_.", "", "first   the one", "        that counts", "other_  `a|b`", "", ">>> a_ | b"]
-    expected = ["A \\|w\\| of coef\\_.", "", "``first``", "    the one", "    that counts"]
+    given = [
+        "A |w| of coef_, docs/theory.md.",
+        "",
+        "first   the one",
+        "        that counts",
+        "other_  `a|b`",
+        "",
+        ">>> a_ | b",
+    ]
+    expected = ["A \\|w\\| of coef\\_, :doc:`/docs/theory`.", "", "``first``", "    the one", "    that counts"]
     assert escaped(listed(given)) == [*expected, "``other_``", "    `a|b`", "", ">>> a_ | b"]
 
 

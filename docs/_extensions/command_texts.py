@@ -32,7 +32,12 @@ def described(command, path, level=2):
     context = command.context_class(command, info_name=path)
     command.get_help(context)  # some commands complete the help of their options only when it is shown
     rows = [record for one in command.get_params(context) if (record := one.get_help_record(context))]
-    yield from ["| | |", "|---|---|", *(f"| {literal(what)} | {cell(meaning)} |" for what, meaning in rows), ""]
+    yield from [
+        "| option | meaning |",
+        "|---|---|",
+        *(f"| {literal(what)} | {cell(meaning)} |" for what, meaning in rows),
+        "",
+    ]
 
 
 def explained(command):

@@ -1,13 +1,15 @@
 """Docstrings are written to be read as plain text; Sphinx reads reStructuredText.
 
 Before Sphinx does, aligned lists (`name   what it is`) become definition lists, and characters that have a meaning in
-reStructuredText and none in our formulas (|w|, coef_, a*b) are escaped. Code and doctests stay as they are.
+reStructuredText and none in our formulas (|w|, coef_, a*b) are escaped; pages that are named become links. Code and
+doctests stay as they are.
 """
 
 import re
 
 ENTRY = re.compile(r"^(?P<indent> *)(?P<name>\S(?:.*?\S)?) {2,}(?P<text>\S.*)$")
 CODE = re.compile(r"(``.*?``|`[^`]*`)")
+PAGE = re.compile(r"\bdocs/([\w-]+)\.md")
 MARKS = re.compile(r"[|*]|(?<=\w)_(?!\w)")
 
 
@@ -53,4 +55,6 @@ def escaped(lines):
 
 
 def escaped_part(part):
-    return part if part.startswith("`") else MARKS.sub(lambda mark: "\\" + mark.group(), part)
+    if part.startswith("`"):
+        return part
+    return PAGE.sub(r":doc:`/docs/\1`", MARKS.sub(lambda mark: "\\" + mark.group(), part))
