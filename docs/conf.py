@@ -45,6 +45,7 @@ exclude_patterns = [".*", "build", "dist", "src", "tests", "fuzz", "**/__pycache
 templates_path = [str(ROOT / "docs" / "_templates")]  # autosummary would look in the source folder
 highlight_language = "text"  # formulas and trees are indented blocks; code names its language
 default_role = "code"
+toc_object_entries_show_parents = "hide"
 smartquotes = False  # --force is an option
 
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -80,9 +81,8 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_extra_path = ["_extra"]  # index.html, which leads to docs/index.html
 html_show_sourcelink = False
-html_sidebars = {
-    f"docs/{page}": [] for page in ("index", "start", "commands", "extending", "glossary", "citing", "papers")
-}
+ALONE = ("index", "start", "commands", "extending", "glossary", "citing", "papers")  # pages without pages below them
+html_sidebars = {page: [] for page in (*(f"docs/{name}" for name in ALONE), "benchmarks/README", "C*", "SECURITY")}
 html_copy_source = False
 html_theme_options = {
     "logo": {"text": "rankwise"},
@@ -102,12 +102,13 @@ def setup(app):
     # globs of docs/guides.md may wait for pages; Sphinx cannot suppress this warning
     logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "glob pattern" not in str(record.msg))
     app.connect("autodoc-skip-member", is_of_another_library)
-    app.connect("source-read", suit_links)
+    app.connect("source-read", suit_the_site)
 
 
-def suit_links(app, name, source):
+def suit_the_site(app, name, source):
     """Links that name a file get the title of its page, and links to the gallery's programs lead to their pages."""
     source[0] = re.sub(r"\[[\w/-]+\.md\]\(", "[](", source[0])
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")  # the empty line that ends a doctest
     source[0] = re.sub(r"\((\.\./)*examples/gallery/(plot_\w+)\.py\)", r"(/docs/gallery/\2.rst)", source[0])
     source[0] = source[0].replace("(../examples/gallery)", "(/docs/gallery/index.rst)")
 

@@ -12,6 +12,7 @@ from rankwise.cli import model_options as given
 from rankwise.cli.check import check
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
+from rankwise.cli.doctor import doctor
 from rankwise.cli.explain import explain
 from rankwise.cli.export import export
 from rankwise.cli.join import join
@@ -55,7 +56,6 @@ app = typer.Typer(
     cls=Commands,
     help="Learn to rank from every preference pair, in linearithmic time.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -242,6 +242,7 @@ app.command()(compare)
 app.command()(explain)
 app.command()(export)
 app.command()(serve)
+app.command()(doctor)
 app.add_typer(plot)
 
 

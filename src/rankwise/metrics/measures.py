@@ -154,6 +154,9 @@ def void(measure: Measure, lowest: float, highest: float) -> str:
     return ""
 
 
+SHORT = {"p": "precision", "r": "recall", "ap": "map", "rr": "mrr"}  # as other tools call them
+
+
 def register_measure(
     name: str, measure: OfQuery | Family, *, cutoff: Cutoff = "none", about: str = "", replace: bool = False
 ) -> None:
@@ -205,6 +208,7 @@ def parse(measure: str | Measure | OfQuery) -> Measure:
         raise TypeError(f"a measure is a string such as 'ndcg@10' or a function of labels and scores; got {measure!r}")
     head, colon, tail = measure.strip().lower().partition(":")
     name, at, cutoff = head.partition("@")
+    name = name if name in FAMILIES else SHORT.get(name, name)
     _check_cutoff_is_marked(name)
     name, family = FAMILIES.spelling(name), FAMILIES[name]
     dialect, given = _parts(tail.split(",") if colon else [], name, family)

@@ -27,7 +27,8 @@ class Solved(Protocol):
 
 @dataclass(eq=False, repr=False)
 class ConvergenceDisplay(Display):
-    """
+    """How solvers approach the optimum over time.
+
     histories  name -> the Steps of a `Result.history`
     optimum    the value to measure the gap from; None: the smallest that any solver reached
     quantity   "relative_gap", or "gradient_norm"

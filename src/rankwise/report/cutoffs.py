@@ -19,7 +19,8 @@ FEW = 50  # up to here ticks are set explicitly, so that k = 1 has one
 
 @dataclass(eq=False, repr=False)
 class CutoffDisplay(Display):
-    """
+    """NDCG@k (or another measure at the top) of several rankers, for k = 1, 2, …
+
     measure  without its cutoff, as it is printed
     cutoffs  the values of k
     curves   name -> the mean of measure@k for each k

@@ -18,7 +18,8 @@ One = str | Measure | OfQuery
 
 @dataclass(eq=False, repr=False)
 class QueryDifferenceDisplay(Display):
-    """
+    """In which queries one ranker is better than another, and by how much.
+
     query_ids     the queries with a value for both rankers
     first, other  their values
     names         of the two rankers

@@ -23,7 +23,8 @@ HALVINGS = 20  # to a millionth of the widest margin
 
 @dataclass(eq=False, repr=False)
 class MarginDisplay(Display):
-    """
+    """The score differences of all preference pairs.
+
     edges   where the bins begin and end: -inf first and inf last; 0 and 1 are among them
     counts  pairs with edges[k] ≤ s_i - s_j < edges[k + 1]
     tied    pairs with s_i = s_j

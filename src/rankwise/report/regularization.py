@@ -27,7 +27,8 @@ class Searched(Protocol):
 
 @dataclass(eq=False, repr=False)
 class RegularizationDisplay(Display):
-    """
+    """A measure against C (or alpha), with the spread over folds.
+
     parameter  its name: C or alpha
     grid       its values
     values     one row per fold (or query left out), one column per value of the grid; NaN where there is no value

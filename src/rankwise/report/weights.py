@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class WeightsDisplay(Display):
-    """
+    """The largest weights of a linear ranker, by feature name.
+
     names    of the features
     weights  one per feature
     top      how many to draw, the largest by absolute value
