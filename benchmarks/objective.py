@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-REFERENCE_TOL = {"squared_hinge": 1e-10, "hinge": 1e-7}  # the hinge's is of the gap itself
+REFERENCE = {"squared_hinge": (1e-10, "gradient"), "hinge": (1e-7, "gap")}  # tolerance and of what
 MOST_GRADED = 31  # labels beyond this, or that are no grades at all, have no NDCG: its gain is 2^label
 
 
@@ -53,7 +53,8 @@ class Objective:
         from rankwise import RankSVM
 
         assert self.loss is not None
-        ranker = RankSVM(C=self.C, loss=self.loss, tol=REFERENCE_TOL[self.loss], max_iter=10_000)
+        tol, stopping = REFERENCE[self.loss]
+        ranker = RankSVM(C=self.C, loss=self.loss, tol=tol, max_iter=10_000, stopping=stopping)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # rounding may stop it earlier; the bound says how exact it is
             result = ranker.fit(self.X, self.y, self.qid).result_

@@ -232,4 +232,4 @@ def _number(value: float | None) -> str:
 
 
 if __name__ == "__main__":
-    print(write(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "results"))
+    print(write(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else HERE / "results"))

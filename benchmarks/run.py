@@ -47,6 +47,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--liblinear", metavar="PATH", default=program, help=known)
     parser.add_argument("--results", metavar="DIR", help="where tables and page go instead")
     parser.add_argument("--limit", metavar="S", type=float, help="seconds after which a process is stopped")
+    parser.add_argument("--beside", metavar="TEXT", help="what else the machine does, told with every figure")
     options = parser.parse_args(arguments)
     options.limit = options.limit or (QUICK_LIMIT if options.quick else LIMIT)
     unknown = [name for name in options.names if name not in BENCHMARKS]
@@ -69,7 +70,8 @@ def folder_for(names: list[str], quick: bool) -> Path:
 def run(names: list[str], folder: Path, options: Any) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    where = {"machine": machine(), "cores": thread_count(), "versions": versions()}
+    host = f"{machine()}, {options.beside}" if options.beside else machine()
+    where = {"machine": host, "cores": thread_count(), "versions": versions()}
     look = (TextColumn("{task.fields[name]:<16}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*look, TextColumn("{task.description}")) as bar:
         task = bar.add_task("", total=len(names), name="")

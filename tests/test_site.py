@@ -183,15 +183,16 @@ def test_the_reference_of_commands_is_complete():
 def write_files_of_help():
     """Every file that an example of help reads and no example before it writes."""
     demo.save(".", force=False)
-    sample = rankwise.load_sample("test")
-    names = ["bm25" if name == "text_match" else name for name in sample.names]
-    rankwise.write_data("test.csv", rankwise.RankingData(sample.X, sample.y, sample.qid, names=names))
+    for split in ("train", "test"):
+        sample = rankwise.load_sample(split)
+        names = ["bm25" if name == "text_match" else name for name in sample.names]
+        rankwise.write_data(f"{split}.csv", rankwise.RankingData(sample.X, sample.y, sample.qid, names=names))
     rankwise.write_data("new.csv", rankwise.read_data("test.txt"))
     Path("quepid.csv").write_text("query,docid,rating\ntea,1,3\ntea,2,0\n")
     Path("log.jsonl").write_text('{"query": "tea", "docid": 1, "bm25": 7}\n{"query": "tea", "docid": 2, "bm25": 3}\n')
     for model in ("new.json", "old.json"):
         commands.run("train", "train.txt", "-o", model)
-    commands.run("train", "test.csv", "-o", "named.json")
+    commands.run("train", "train.csv", "-o", "named.json")
 
 
 def test_examples_of_help_run(tmp_path, monkeypatch):

@@ -28,11 +28,13 @@ from rankwise.cli.options import (
     Naming,
     Output,
     Qrels,
+    ReportOut,
     Unjudged,
     UnretrievedLast,
     naming_columns,
 )
 from rankwise.cli.plot import plot
+from rankwise.cli.report import report as write_report
 from rankwise.cli.serve import serve
 from rankwise.cli.settings import AllowChanges, Config, Like
 from rankwise.cli.speech import answer, command, say, shown_plainly
@@ -105,6 +107,7 @@ def train(
     valid: given.Valid = None,
     measure: Measures = None,
     names: given.NamesFile = None,
+    report: ReportOut = None,
     config: Config = None,
     like: Like = None,
     allow_changes: AllowChanges = False,
@@ -135,13 +138,27 @@ def train(
     options |= {"device": device}
     files = data_files(ctx, data)
     request = work.Training(
-        model, files, columns, output, options, normalize, valid, measure, names, float32, force, Run(ctx, files)
+        model,
+        files,
+        columns,
+        output,
+        options,
+        normalize,
+        valid,
+        measure,
+        names,
+        float32,
+        force,
+        Run(ctx, files),
+        report,
     )
     if dask is None:
         work.train(request, as_json)
     else:
         from rankwise.cli import cluster
 
+        if report is not None:
+            raise typer.BadParameter("not available with --dask: use `rankwise report`", param_hint="--report")
         cluster.train(request, dask, as_json)
 
 
@@ -239,6 +256,7 @@ def evaluate(
 
 
 app.command()(compare)
+app.command("report")(write_report)
 app.command()(explain)
 app.command()(export)
 app.command()(serve)

@@ -3,7 +3,7 @@
 import typer
 
 from rankwise.cli import model_options as given
-from rankwise.cli.options import Force, Jobs, Json, Naming, naming_columns
+from rankwise.cli.options import Force, Jobs, Json, Naming, ReportOut, naming_columns
 from rankwise.cli.settings import AllowChanges, Config, Like
 from rankwise.cli.speech import command
 
@@ -37,6 +37,7 @@ def tune(
     seed: given.SeedOfFolds = 0,
     journal: given.JournalFile = None,
     names: given.NamesFile = None,
+    report: ReportOut = None,
     config: Config = None,
     like: Like = None,
     allow_changes: AllowChanges = False,
@@ -61,5 +62,5 @@ def tune(
     options |= {"normalize_pairs": normalize_pairs, "normalize": normalize}
     grid = {key: values for key, values in options.items() if values}
     request = tuning.Tuning(known_model(model), grid, measure, folds, seed, float32)
-    files = tuning.Files(data_files(ctx, data), columns, valid, output, journal, names, force)
+    files = tuning.Files(data_files(ctx, data), columns, valid, output, journal, names, force, report)
     tuning.tune(request, files, tuning.Manner(rule, early_stopping, jobs), Run(ctx, files.data), as_json)

@@ -62,9 +62,15 @@ def compare(
     if first not in rankers:
         raise ValueError(f"baseline must be one of the rankers {', '.join(map(repr, rankers))}; got {baseline!r}")
     evaluations = _aligned(rankers, first) if y is None else _evaluated(rankers, y, qid, measures, unjudged)
-    chosen = Procedure() if procedure is None else procedure
-    contrasts = [one for measure in evaluations[first] for one in _contrasts(measure, evaluations, first, chosen)]
-    return Comparison(first, contrasts, evaluations, chosen, n_worst)
+    return contrasted(evaluations, first, Procedure() if procedure is None else procedure, n_worst)
+
+
+def contrasted(evaluations: dict[str, Evaluation], baseline: str, procedure: Procedure, n_worst: int = 5) -> Comparison:
+    """The comparison of evaluations with the same queries in the same order; of one alone, means and intervals."""
+    contrasts = [
+        one for measure in evaluations[baseline] for one in _contrasts(measure, evaluations, baseline, procedure)
+    ]
+    return Comparison(baseline, contrasts, evaluations, procedure, n_worst)
 
 
 def _with_columns(

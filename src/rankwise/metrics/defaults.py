@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from rankwise.foundation.arrays import finite
+from rankwise.foundation.arrays import Floats, finite
 from rankwise.foundation.devices import library_of, to_host
+from rankwise.metrics.measures import Measure, parse
 
+TOP = 10  # documents whose judgements are counted if no measure has a cutoff
 HIGHEST_GRADE = 31  # larger labels are not grades: no one means a gain of 2^32
 
 
@@ -39,3 +41,11 @@ def default_measures(y: object) -> list[str]:
     if not grades:
         return ["pairwise-accuracy", "kendall-tau-b"]
     return ["ndcg@10", *(["map"] if (labels == 0).any() else []), "pairwise-accuracy"]
+
+
+def with_judged(measures: list[Measure], *labels: Floats) -> list[Measure]:
+    """The measures, and judged@k if the label of some document is NaN, because nobody judged it."""
+    if not any(np.isnan(one).any() for one in labels) or any(one.name == "judged" for one in measures):
+        return measures
+    deepest = max((one.cutoff for one in measures if one.cutoff is not None), default=TOP)
+    return [*measures, parse(f"judged@{deepest}")]

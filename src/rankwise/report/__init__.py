@@ -1,6 +1,7 @@
 """Figures in scikit-learn's style: `SomeDisplay.from_...(...)` collects the data, `.plot(ax=None)` draws them.
 
 The data of every display are available: `.data`, `.to_frame()`, `.to_csv(file)`. `.save(file)` writes PNG, SVG or PDF.
+`html` makes a page about rankers (`rankwise.reporting`).
 """
 
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from rankwise.report.margins import MarginDisplay
     from rankwise.report.regularization import RegularizationDisplay
     from rankwise.report.weights import WeightsDisplay
+    from rankwise.reporting.building import html
 
 __getattr__ = on_first_use(
     __name__,
@@ -24,6 +26,7 @@ __getattr__ = on_first_use(
         "QueryDifferenceDisplay": "differences",
         "MarginDisplay": "margins",
         "WeightsDisplay": "weights",
+        "html": ".reporting.building",
     },
 )
 
@@ -34,6 +37,7 @@ __all__ = [
     "QueryDifferenceDisplay",
     "RegularizationDisplay",
     "WeightsDisplay",
+    "html",
 ]
 
 

@@ -72,7 +72,8 @@ def automatic(
     if isinstance(solver, TrustRegion) or solver.patience is None or not _few_rows(X):
         return solver
     explicit = Newton(tol, max_iter, stopping=stopping, rescue=rescue)
-    return replace(solver, patience=_span_products(X), then=InSpan(explicit, replace(solver, patience=None)))
+    then = InSpan(explicit, replace(solver, patience=None))
+    return replace(solver, patience=_span_products(X), detours=0, then=then)
 
 
 def smoothing(

@@ -55,7 +55,8 @@ class Newton:
                   returns a `ModelStep`
     precondition  of "cg": None, "diagonal", or "sampled", the Hessian of a sample of the rows
     patience      of "cg": the number of products after which the Hessian is formed instead; None: never
-    then          the solver in the span of the rows that continues after so many products, instead
+    then          the solver in the span of the rows that continues after so many products, instead, or if steps are cut
+                  short
     detours       how often to solve a sequence of smaller C first if steps are cut short
     rescue        the solver that continues if the line search fails near separability; None: stop there
 
@@ -109,7 +110,8 @@ class Newton:
             left = self.max_iter - len(journal.history) - detour.steps + 1
             if left <= 0:
                 return journal.result(current, f"max_iter = {self.max_iter} iterations were not enough")
-            if self.then is not None and model.written_out and isinstance(objective, Objective):
+            hard = model.written_out or detour.due
+            if self.then is not None and hard and isinstance(objective, Objective):
                 return _continued_by(self.then.within(left), objective, journal.result(current), journal.callback)
             step = step or model.minimum(current)
             trial, length = detour.instead(objective, current, *line_search(objective, current, step.step))

@@ -63,10 +63,15 @@ class Detour:
         self.blocked = self.steps = 0
         self.stopped = False  # by the callback
 
+    @property
+    def due(self) -> bool:
+        """Whether steps were cut short so often that a detour is better."""
+        return self.blocked >= BLOCKED
+
     def instead(self, objective: Expandable[E], current: E, trial: E | None, length: float) -> tuple[E | None, float]:
         """The end of a path, with length 0, if steps are blocked and its value is lower; else `trial` and `length`."""
         self.blocked += length < CUT_SHORT
-        if not self.left or (trial is not None and self.blocked < BLOCKED) or not isinstance(objective, Scalable):
+        if not self.left or (trial is not None and not self.due) or not isinstance(objective, Scalable):
             return trial, length
         self.left, self.blocked = self.left - 1, 0
         w = 0.0 * current.point
