@@ -80,6 +80,7 @@ html_title = f"rankwise {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_extra_path = ["_extra"]  # index.html, which leads to docs/index.html
+html_context = {"default_mode": "auto"}  # light or dark, as the reader has it
 html_show_sourcelink = False
 ALONE = ("index", "start", "commands", "extending", "glossary", "citing", "papers")  # pages without pages below them
 html_sidebars = {page: [] for page in (*(f"docs/{name}" for name in ALONE), "benchmarks/README", "C*", "SECURITY")}
