@@ -5,7 +5,7 @@ CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 
 .PHONY: help setup demo test lint test-slow test-kill test-faults fuzz torture bench bench-quick papers papers-quick format clean clean-kernels \
-	test-gpu bench-gpu test-browser pictures
+	test-gpu bench-gpu test-browser pictures docs
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -57,7 +57,7 @@ test-browser: $(BROWSER)/.ready  ## the report in Chromium, which has to be inst
 		|| { echo "there is no Chromium on this machine: install it, for example by apt-get install chromium" >&2; exit 1; }
 	$(BIN)/python -m pytest -q -m browser tests/browser
 
-pictures: $(BROWSER)/.ready  ## pictures of the report, light, dark, opened and phone, under build/browser/pictures
+pictures: $(BROWSER)/.ready  ## pictures of the report, light, dark, opened and phone, and of the site, under build/browser/pictures
 	$(BIN)/python -m tests.browser.pictures $(BROWSER)/pictures
 
 FUZZ_SECONDS ?= 180
@@ -100,6 +100,17 @@ papers-quick: $(READY) ## the same in small, under build/experiments/quick
 	$(BIN)/python -m pip install --quiet --editable ".[dev,papers]"
 	$(BIN)/python -m experiments --data $(DATA) --quick
 
+DOCS := $(VENV)/.docs
+
+$(DOCS): $(CORE) pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	@touch $@
+
+docs: $(DOCS)    ## the documentation as a site: build/docs/index.html; warnings are errors
+	rm -rf build/docs build/doctrees docs/api docs/gallery
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -c docs -d build/doctrees . build/docs
+	@echo "open build/docs/index.html"
+
 format: $(READY) ## let ruff put the code in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -108,5 +119,5 @@ clean-kernels:   ## forget compiled kernels: Numba does not see changes in kerne
 	find src -name '*.nb[ic]' -delete
 
 clean:           ## remove the environment and every cache
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build/docs build/doctrees docs/api docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,9 +1,15 @@
-"""Pictures of the report: `python -m tests.browser.pictures FOLDER` writes light, dark, opened and phone, as PNG."""
+"""Pictures: `python -m tests.browser.pictures FOLDER` writes the report, light, dark, opened and phone, as PNG.
+
+And three pages of the documentation, if `make docs` has built it.
+"""
 
 import sys
 from pathlib import Path
 
 from .chromium import PHONE, WIDE, browser, opened, program, sample
+
+SITE = Path(__file__).parents[2] / "build" / "docs" / "docs"
+PAGES = ("index", "start", "concepts")
 
 
 def take(folder: Path) -> None:
@@ -20,6 +26,9 @@ def take(folder: Path) -> None:
             page.locator("button.open").first.click()
             page.locator("dialog .ranking").first.wait_for()
             page.screenshot(path=folder / "opened.png")
+        for name in PAGES if SITE.is_dir() else ():
+            with opened(running, SITE / f"{name}.html") as page:
+                page.screenshot(path=folder / f"site-{name}.png")
     print(*sorted(map(str, folder.glob("*.png"))), sep="\n")
 
 

@@ -14,6 +14,7 @@ from rankwise.cli.click_options import Clicks, Over, check_training, chosen_unit
 from rankwise.cli.clicks import clicks
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
+from rankwise.cli.doctor import doctor
 from rankwise.cli.explain import explain
 from rankwise.cli.export import export
 from rankwise.cli.join import join
@@ -59,7 +60,6 @@ app = typer.Typer(
     cls=Commands,
     help="Learn to rank from every preference pair, in linearithmic time.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -298,6 +298,7 @@ app.command("report")(write_report)
 app.command()(explain)
 app.command()(export)
 app.command()(serve)
+app.command()(doctor)
 app.add_typer(plot)
 app.add_typer(clicks)
 

@@ -50,7 +50,7 @@ def explain(
 ) -> None:
     """Show what each feature adds to the scores of a query's documents, or why one document is above another.
 
-    Example: rankwise explain model.json test.txt --query 18219 --doc GX016-32 --doc GX037-06
+    Example: rankwise explain model.json test.txt --query 81 --doc book-122 --doc book-464
     """
     documents = doc or []
     if len(documents) > 2:

@@ -43,7 +43,7 @@ def report(
 ) -> None:
     """Write one HTML page about rankers on DATA: how good they are, for which queries, why, and what they learnt.
 
-    Example: rankwise report model.json --data test.txt --train train.txt --baseline-column bm25 -o report.html
+    Example: rankwise report model.json --data test.csv --train train.csv --baseline-column bm25 -o report.html
     """
     from rankwise import metrics
     from rankwise.cli.compare import with_reference

@@ -41,6 +41,17 @@ def compare(
     baseline  the name of a ranker, or of a column of RankingData; None: the first ranker
     unjudged  the label of documents whose label is NaN, as in `evaluate`
     n_worst   how many of each ranker's worst queries are shown
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, compare, load_sample
+    >>> train, test = load_sample("train"), load_sample("test")
+    >>> scores = RankSVM().fit(train).predict(test)
+    >>> found = compare({"RankSVM": scores}, test, measures="ndcg@10", baseline="clicks")
+    >>> found.contrasts[1].win_tie_loss
+    (31, 0, 9)
+    >>> found.contrasts[1].mark
+    '+'
     """
     if isinstance(y, RankingData):
         rankers = _with_columns(rankers, y, qid, baseline)

@@ -15,6 +15,12 @@ def default_measure(y: object) -> str:
 
     "ndcg@10" if every label is a grade, an integer from 0 to 31; otherwise "pairwise-accuracy", which takes negative
     and real-valued labels too.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import default_measure
+    >>> default_measure([0, 2, 1]), default_measure([0.5, 2.25])
+    ('ndcg@10', 'pairwise-accuracy')
     """
     return default_measures(y)[0]
 
@@ -23,6 +29,12 @@ def default_measures(y: object) -> list[str]:
     """The measures that the commands show by default, the default measure first.
 
     With NDCG, MAP is shown if some documents are not relevant (y = 0).
+
+    Examples
+    --------
+    >>> from rankwise.metrics import default_measures
+    >>> default_measures([0, 2, 1])
+    ['ndcg@10', 'map', 'pairwise-accuracy']
     """
     labels = finite(to_host(y) if library_of(y) else y, "y")
     grades = bool(((labels >= 0) & (labels <= HIGHEST_GRADE) & (labels == np.round(labels))).all())

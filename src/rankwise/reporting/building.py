@@ -37,6 +37,15 @@ def html(
     procedure  how differences are tested
     unjudged   the label of documents whose label is NaN, as in `evaluate`
     resamples  refits to samples of the training queries; 0: no intervals of weights
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample, report
+    >>> train, test = load_sample("train"), load_sample("test")
+    >>> page = report.html({"RankSVM": RankSVM().fit(train)}, test, baseline="clicks")
+    >>> page.save("report.html")
+    >>> page.verdict.startswith("RankSVM is better than clicks")
+    True
     """
     for name, one in (("data", data), ("train", data if train is None else train)):
         if not isinstance(one, RankingData):

@@ -64,6 +64,16 @@ class Newton:
                   short
     detours       how often to solve a sequence of smaller C first if steps are cut short
     rescue        the solver that continues if the line search fails near separability; None: stop there
+
+    Examples
+    --------
+    >>> from rankwise import load_sample, losses
+    >>> from rankwise.objective.building import build
+    >>> from rankwise.solvers import Newton
+    >>> data = load_sample()
+    >>> objective = build(data.X, data.y, data.qid, loss=losses.squared_hinge(), C=0.01)
+    >>> Newton(tol=1e-6)(objective).converged
+    True
     """
 
     needs: ClassVar = ("smooth loss",)
