@@ -2,7 +2,6 @@
 benchmarks/ and experiments/ are the same here and on a code host.
 """
 
-import logging
 import os
 import re
 import sys
@@ -100,8 +99,6 @@ def setup(app):
     from pygments.lexers.special import TextLexer
 
     app.add_lexer("csv", TextLexer)
-    # globs of docs/guides.md may wait for pages; Sphinx cannot suppress this warning
-    logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "glob pattern" not in str(record.msg))
     app.connect("autodoc-skip-member", is_of_another_library)
     app.connect("source-read", suit_the_site)
 

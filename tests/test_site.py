@@ -32,6 +32,7 @@ OUTSIDE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "bench
 PAGES = sorted([*DOCS.glob("*.md"), *(ROOT / name for name in OUTSIDE), *(ROOT / "experiments/results").glob("*.md")])
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 ENDLESS = "rankwise serve "
+MAKES_FILES = "rankwise clicks "  # which examples before them read
 
 
 def public():
@@ -188,11 +189,14 @@ def write_files_of_help():
         names = ["bm25" if name == "text_match" else name for name in sample.names]
         rankwise.write_data(f"{split}.csv", rankwise.RankingData(sample.X, sample.y, sample.qid, names=names))
     rankwise.write_data("new.csv", rankwise.read_data("test.txt"))
+    rankwise.write_data("docs.csv", rankwise.load_sample("train"))
     Path("quepid.csv").write_text("query,docid,rating\ntea,1,3\ntea,2,0\n")
     Path("log.jsonl").write_text('{"query": "tea", "docid": 1, "bm25": 7}\n{"query": "tea", "docid": 2, "bm25": 3}\n')
     for model in ("new.json", "old.json"):
         commands.run("train", "train.txt", "-o", model)
     commands.run("train", "train.csv", "-o", "named.json")
+    commands.run("clicks", "simulate", "train.txt", "--by", "f1", "--by", "f6", "-o", "log.csv")
+    commands.run("clicks", "bias", "log.csv", "--first-position", "1", "-o", "bias.csv")
 
 
 def test_examples_of_help_run(tmp_path, monkeypatch):
@@ -205,6 +209,8 @@ def test_examples_of_help_run(tmp_path, monkeypatch):
             continue
         if "test.csv" in line:  # its columns have names
             line = line.replace("model.json", "named.json")
+        if line.startswith(MAKES_FILES):
+            line += " --force"
         command, _, target = line.partition(" > ")
         done = commands.run(*shlex.split(command)[1:])
         if target:

@@ -47,6 +47,16 @@ def swap_bias(
 
     swapped  per list of the log, in the order of `log.lists`, the other position, counted from 1; 0 or 1 for lists that
              were not part of the experiment. Or a mapping from ids of lists, without those lists
+
+    Examples
+    --------
+    >>> from rankwise import load_sample
+    >>> from rankwise.clicks import swap_bias, simulate_clicks
+    >>> data = load_sample()
+    >>> log, swapped, _ = simulate_clicks(data, data.X[:, 0], n_lists=20_000, depth=3, swaps=True, random_state=0)
+    >>> found = swap_bias(log, swapped, random_state=0)
+    >>> found.values.round(1).tolist()                     # users look at position k with probability 1 / k
+    [1.0, 0.5, 0.3]
     """
     other = _other_positions(log, swapped)
     positions = np.unique(np.concatenate(([1], other[other > 1])))
@@ -78,6 +88,18 @@ def harvested_bias(
     (k, k'), clicks ĉ and their absence are summed over the documents shown at both, and the likelihood of p_k · r_kk'
     is maximised, where r_kk' = r_k'k is the mean relevance of these documents. The sums use weights of Mantel and
     Haenszel: a document shown a times at k and b times at k' weighs ab / (a + b), at both positions alike.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample
+    >>> from rankwise.clicks import harvested_bias, simulate_clicks
+    >>> data = load_sample()
+    >>> log = simulate_clicks(data, data.X[:, [0, 5]].T, n_lists=20_000, random_state=0).log
+    >>> found = harvested_bias(log.top(3), random_state=0)
+    >>> found.values.round(1).tolist()                     # users look at position k with probability 1 / k
+    [1.0, 0.5, 0.3]
+    >>> bool(found.lower[1] < 1 / 2 < found.upper[1])
+    True
     """
     cells = Cells.of(log)
     one, two = cells.pairs()
@@ -110,6 +132,16 @@ def em_bias(
 
     Too high at lower positions if documents were shown less than about ten times at each of their positions, with
     intervals that do not hold the truth: it then warns. `harvested_bias` needs the same logs and has no such bias.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample
+    >>> from rankwise.clicks import em_bias, simulate_clicks
+    >>> data = load_sample()
+    >>> log = simulate_clicks(data, data.X[:, [0, 5]].T, n_lists=20_000, random_state=0).log
+    >>> found = em_bias(log.top(3), n_resamples=20, random_state=0)
+    >>> bool(abs(found.values - [1, 1 / 2, 1 / 3]).max() < 0.1)     # users look at position k with probability 1 / k
+    True
     """
     cells = Cells.of(log).informative()
     repeats = len(cells.rows[0]) / max(cells.item.size, 1)

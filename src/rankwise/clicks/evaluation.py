@@ -58,6 +58,19 @@ class ClickEvaluation(Tabular):
     effective_sample_size  (Σ w)² / Σ w², where w are the weights of the clicks: so many clicks of equal weight would
                            tell as much
     confidence             of the intervals
+
+    Examples
+    --------
+    >>> from rankwise import load_sample
+    >>> from rankwise.clicks import evaluate_clicks, simulate_clicks
+    >>> data = load_sample()
+    >>> log, _, propensities = simulate_clicks(data, data.X[:, 0], n_lists=1000, random_state=0)
+    >>> result = evaluate_clicks(log, data, data.X[:, 4], propensities, "dcg@10", random_state=0)
+    >>> result.n_lists, result.to_frame().shape            # two estimates per measure
+    (1000, (2, 9))
+    >>> one = result.per_list["dcg@10"]
+    >>> one.lower < one.value < one.upper
+    True
     """
 
     per_list: dict[str, Estimate]
@@ -131,6 +144,17 @@ def evaluate_clicks(
     over          what the bootstrap draws: "queries", or "lists" if the log has few queries
 
     The intervals tell how much the estimates vary with the queries. They do not tell of errors in the propensities.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample
+    >>> from rankwise.clicks import evaluate_clicks, simulate_clicks
+    >>> data = load_sample()
+    >>> log, _, propensities = simulate_clicks(data, data.X[:, 7], n_lists=1000, random_state=0)   # the dearest first
+    >>> result = evaluate_clicks(log, data, data.X[:, 4], propensities, "clicks", random_state=0)  # the most popular
+    >>> one = result.per_list["clicks"]
+    >>> one.difference_lower > 0                           # would get more clicks
+    True
     """
     chosen = parse_all(default_measures(propensities) if measures is None else measures)
     check_clip(clip)

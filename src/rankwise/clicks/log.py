@@ -39,6 +39,16 @@ class ClickLog(Tabular):
     click     per row, whether the document was clicked
     queries   ids of the queries
     docs      ids of the documents
+
+    Examples
+    --------
+    >>> from rankwise.clicks import ClickLog
+    >>> columns = {"query": ["tea"] * 3, "doc": ["a", "b", "c"], "position": [1, 2, 3], "click": [0, 1, 0]}
+    >>> log = ClickLog.of(**columns, first_position=1)
+    >>> log
+    ClickLog(1 list, 3 impressions, 1 click, 1 query)
+    >>> log.top(2)
+    ClickLog(1 list, 2 impressions, 1 click, 1 query)
     """
 
     lists: Array

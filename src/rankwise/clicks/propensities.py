@@ -21,6 +21,15 @@ class Propensities(Tabular):
     positions  1, 2, …, or some of them, ascending
     values     0 or more
     lower, upper  the ends of an interval for each value; equal to it if there is none
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.clicks import Propensities
+    >>> known = Propensities.of([1, 2, 3], [1.0, 0.5, 0.3])
+    >>> known.save("bias.csv")
+    >>> Propensities.load("bias.csv").at(np.array([3, 1])).tolist()
+    [0.3, 1.0]
     """
 
     positions: Ints

@@ -40,6 +40,14 @@ def read_clicks(
 
     Without a column for the list, each query is one list. A document or a position twice in a list is an error.
     Documents that were not shown need no rows.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from rankwise.clicks import read_clicks
+    >>> _ = Path("log.csv").write_text("query,doc,position,click\\ntea,a,1,0\\ntea,b,2,1\\n")
+    >>> read_clicks("log.csv", first_position=1)
+    ClickLog(1 list, 2 impressions, 1 click, 1 query)
     """
     check_first_position(first_position)
     columns = {"query": query, "doc": doc, "position": position, "click": click, "impression": impression}
@@ -66,6 +74,14 @@ def read_swaps(
 
     source  a table or JSON lines with a row per list of the experiment
     impression, position  the columns of the list and of the position, if they have no usual names
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from rankwise.clicks import read_swaps
+    >>> _ = Path("swaps.csv").write_text("impression,position\\ns1,2\\ns2,3\\n")
+    >>> read_swaps("swaps.csv", first_position=1)
+    {'s1': 2, 's2': 3}
     """
     check_first_position(first_position)
     swapped: dict[str, int] = {}

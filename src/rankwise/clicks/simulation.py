@@ -45,6 +45,17 @@ def simulate_clicks(
               one
     depth     the documents shown per list
     swaps     exchange position 1 and a random other one by a fair coin, in every list
+
+    Examples
+    --------
+    >>> from rankwise import load_sample
+    >>> from rankwise.clicks import simulate_clicks
+    >>> data = load_sample()
+    >>> log, swapped, propensities = simulate_clicks(data, data.X[:, 0], n_lists=1000, random_state=0)
+    >>> log.n_lists, swapped
+    (1000, None)
+    >>> propensities.values[:4].round(2).tolist()
+    [1.0, 0.5, 0.33, 0.25]
     """
     rankers = np.atleast_2d(np.asarray(scores, dtype=np.float64))
     if rankers.shape[1] != len(data):

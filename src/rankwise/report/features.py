@@ -33,12 +33,23 @@ class Followed(Protocol):
 
 @dataclass(eq=False, repr=False)
 class FeaturePathDisplay(Display):
-    """
+    """The weights along a path over C, the number of features kept, and a measure on held-out queries.
+
     names      of the features
     Cs         in rising order
     weights    one row per C
     measure    what `values` are, by fold and C; both may be None
     top        how many features are named, those with the largest weights; the others are grey
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> from rankwise.model_selection import c_path
+    >>> from rankwise.report import FeaturePathDisplay
+    >>> path = c_path(load_sample(), Cs=[1e-5, 1e-4, 1e-3], ranker=RankSVM(l1_ratio=1.0))
+    >>> display = FeaturePathDisplay.from_path(path).save("features.png")
+    >>> bool(display.n_kept[0] < display.n_kept[-1])
+    True
     """
 
     size: ClassVar[tuple[float, float]] = (7.5, 4.2)

@@ -19,8 +19,18 @@ FEW = 20  # positions that have a tick each
 
 @dataclass(eq=False, repr=False)
 class PropensityDisplay(Display):
-    """
+    """How often users look at each position, with intervals.
+
     curves  name -> the propensities of positions
+
+    Examples
+    --------
+    >>> from rankwise.clicks import Propensities
+    >>> from rankwise.report import PropensityDisplay
+    >>> known = Propensities.of([1, 2, 3], [1.0, 0.5, 0.3], lower=[1.0, 0.4, 0.2], upper=[1.0, 0.6, 0.4])
+    >>> display = PropensityDisplay.from_propensities(known).save("bias.png")
+    >>> list(display.data)
+    ['estimate', 'position', 'propensity', 'lower', 'upper']
     """
 
     curves: dict[str, Propensities]
