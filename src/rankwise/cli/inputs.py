@@ -18,6 +18,7 @@ from rankwise.data import formats
 from rankwise.data.columns import Known, for_model, same_columns, unknown
 from rankwise.data.formats import Format
 from rankwise.data.records import RankingData
+from rankwise.data.repeated import SharedData
 from rankwise.data.streams import name_of
 from rankwise.foundation.arrays import Floats, is_rounded_integer, read_number
 from rankwise.foundation.compression import open_bytes
@@ -84,15 +85,15 @@ def read_features(
     return data
 
 
-def click_problems(clicks: Clicks, files: Sequence[str], columns: Naming = USUAL, **options: Any) -> RankingData:
+def click_problems(clicks: Clicks, files: Sequence[str], columns: Naming = USUAL, **options: Any) -> SharedData:
     """Training data from a click log and the features of its documents."""
-    from rankwise.clicks import click_data
+    from rankwise.clicks import shared_click_data
 
     clicks.check_stdin(files)
     log, propensities = clicks.read()
     features = read_features(files, None, columns, **options)
     with doing("weighting clicks"):
-        data = click_data(log, features, propensities, clip=clicks.clip)
+        data = shared_click_data(log, features, propensities, clip=clicks.clip)
     say(f"{name_of(clicks.path)}: {log.summary()}")
     return data
 
@@ -197,8 +198,8 @@ def finite_scores(
     return scores
 
 
-def scores_of(model: "Model | BaseEstimator", data: "RankingData | ChunkedData") -> Floats:
-    """The scores of the data by a model or an estimator; only linear models score data on disk."""
+def scores_of(model: "Model | BaseEstimator", data: "RankingData | ChunkedData | SharedData") -> Floats:
+    """The scores of the data by a model or an estimator; only linear models score rows that are stored elsewhere."""
     if isinstance(model, LinearModel):
         return model.scores(data)
     assert isinstance(data, RankingData)

@@ -24,7 +24,6 @@ from rankwise.cli.options import Naming
 from rankwise.cli.runs import Run, origin
 from rankwise.cli.speech import BAD_DATA, Report, answer, answer_json, counted, doing, say, stop_here, table
 from rankwise.cli.targets import check_target
-from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns
 from rankwise.data.fingerprint import fingerprint
 from rankwise.data.records import RankingData
@@ -36,6 +35,7 @@ from rankwise.model_io.files import is_model_file, read_model, write_model
 from rankwise.rankers.models import LinearModel, Model, Params
 from rankwise.rankers.ranksvm import RankSVMOptions
 from rankwise.rankers.training import Training as Trainer
+from rankwise.rankers.training import TrainingData
 from rankwise.solvers import Callback, Result, Step
 
 if TYPE_CHECKING:
@@ -115,10 +115,11 @@ def train(request: Training, as_json: bool) -> None:
     request.end(model)
 
 
-def _training_data(request: Training, training: "Trainer | BaseEstimator") -> RankingData | ChunkedData:
+def _training_data(request: Training, training: "Trainer | BaseEstimator") -> TrainingData:
     dtype = np.float32 if request.float32 else None
     if request.clicks is not None:
-        return click_problems(request.clicks, request.data, request.columns, dtype=dtype)
+        problems = click_problems(request.clicks, request.data, request.columns, dtype=dtype)
+        return problems if getattr(training, "reads_parts", False) else problems.read()
     stored = left_on_disk(training, request.data, columns=request.columns)
     return read_data(request.data, columns=request.columns, dtype=dtype) if stored is None else stored
 
@@ -164,7 +165,7 @@ def show_outcome(request: Training, outcome: Outcome, as_json: bool) -> None:
 
 
 def fitted(
-    training: "Trainer | BaseEstimator", data: RankingData | ChunkedData, known: ModelColumns, progress: Report
+    training: "Trainer | BaseEstimator", data: TrainingData, known: ModelColumns, progress: Report
 ) -> "LinearModel | BaseEstimator":
     """A linear model if it is trained without scikit-learn, else the fitted estimator."""
     if isinstance(training, Trainer):

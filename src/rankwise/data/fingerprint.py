@@ -9,6 +9,7 @@ from rankwise.data.records import RankingData
 
 if TYPE_CHECKING:
     from rankwise.data.chunks import ChunkedData
+    from rankwise.data.repeated import SharedData
 
 
 class Labels(TypedDict):
@@ -29,7 +30,7 @@ class Fingerprint(TypedDict):
     hash: str | None
 
 
-def fingerprint(data: "RankingData | ChunkedData", *, hashed: bool) -> Fingerprint:
+def fingerprint(data: "RankingData | ChunkedData | SharedData", *, hashed: bool) -> Fingerprint:
     """The fingerprint of data that are not empty; `hashed`: with a hash of rows in memory, which takes 1 s per GB."""
     levels = np.unique(data.y)
     return {
