@@ -27,7 +27,7 @@ from rankwise import (
     write_data,
 )
 from rankwise.clicks import click_data, shared_click_data, simulate_clicks
-from rankwise.model_selection import cross_validate
+from rankwise.model_selection import c_path, cross_validate
 from rankwise.model_selection.splits import splits_of
 
 CS = [0.001, 0.1]
@@ -110,6 +110,21 @@ def test_cross_validate(clicks, by_hand):
     given = {"sample_weight": data.weight, "groups": data.groups.astype(str), "cv": ByGroup(), "measures": "mrr"}
     again = cross_validate(ranker, data.X, data.y, data.qid, **given)
     np.testing.assert_array_equal(again.by_fold("mrr"), found.by_fold("mrr"))
+
+
+def test_a_path_is_evaluated_on_whole_queries_of_the_log(clicks, by_hand, monkeypatch):
+    monkeypatch.setattr("rankwise.estimators.ranksvm_path.SELECTION_TOL", 1e-9)
+    path = c_path(clicks.data, Cs=CS, ranker=RankSVM(tol=1e-9), cv=ByGroup(), measure="mrr")
+    np.testing.assert_allclose(path.cv_values, by_hand, rtol=1e-9)
+
+
+def test_documents_of_weight_0_are_not_evaluated(clicks, monkeypatch):
+    monkeypatch.setattr("rankwise.estimators.ranksvm_path.SELECTION_TOL", 1e-9)
+    data, ranker = clicks.data, RankSVM(C=0.1, tol=1e-9)
+    weight = np.where(np.arange(len(data)) % 3, data.weight, 0.0)
+    found = cross_validate(ranker, data, sample_weight=weight, cv=ByGroup(), measures="mrr")
+    searched = RankSVMCV([0.1], ByGroup(), "mrr", ranker=ranker).fit(data, sample_weight=weight)
+    np.testing.assert_allclose(found.by_fold("mrr"), searched.cv_values_[:, 0], rtol=1e-12)
 
 
 def test_rankrls_by_folds(clicks):

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from rankwise.data.columns import names_of
-from rankwise.estimators.inputs import CheckedDocuments, Column, Data, Ids, known_columns
+from rankwise.estimators.inputs import CheckedDocuments, Column, Data, Ids, groups_of, known_columns
 from rankwise.estimators.inputs import documents as documents_of
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.estimators.scaled import ScaledRanker, check_in_memory
@@ -108,7 +108,7 @@ def c_path(
     ranker     a RankSVM with the options to use (loss, solver, tol, l1_ratio, ...), or a ScaledRanker with one; its
                own C is ignored
     direction  "up": from the smallest C to the largest, each warm-started from the previous one; or "down"
-    cv         folds as of RankSVMCV, on which every C is evaluated too; None: no evaluation
+    cv         folds as of RankSVMCV, of whole groups if X has any, on which every C is evaluated; None: no evaluation
     measure    of the evaluation; None: the `default_measure` of y
     """
     strengths = None if Cs is None else check_strengths("Cs", Cs)
@@ -131,17 +131,22 @@ def c_path(
     path = Path(strengths, np.array([to_host(one.point) for one in results]), results)
     path = path if columns is None else replace(path, names=tuple(names_of(columns)))
     model = template if scaled is None else ScaledRanker(template, scaled.scaler)
-    return path if cv is None else _evaluated(path, model, given, cv, measure)
+    return path if cv is None else _evaluated(path, model, given, cv, measure, groups_of(X, None))
 
 
 def _evaluated(
-    path: Path, model: RankSVM | ScaledRanker, given: CheckedDocuments, cv: Folds, measure: str | Measure | None
+    path: Path,
+    model: RankSVM | ScaledRanker,
+    given: CheckedDocuments,
+    cv: Folds,
+    measure: str | Measure | None,
+    groups: QueryIds | None,
 ) -> Path:
     """The path with the measure of every C in every fold."""
     chosen = parse(default_measure(to_host(given.y)) if measure is None else measure)
     documents = Documents(given.X, given.y, None if given.qid is None else to_host(given.qid), given.sample_weight)
     ranker = model if isinstance(model, RankSVM) else model.ranker
-    halves, workers = documents.folds(cv, ranker.n_jobs)
+    halves, workers = documents.folds(cv, ranker.n_jobs, groups)
     if ranker is model:
         folds: list[Fold] = [path_fold(ranker, one, chosen, workers.threads) for one in halves]
     else:
