@@ -102,7 +102,7 @@ def test_other_errors():
         ClickLog.of(["q"], ["a"], [1.5], [0], first_position=1)
     with pytest.raises(ValueError, match="click must hold whole numbers"):
         ClickLog.of(["q"], ["a"], [1], [np.inf], first_position=1)
-    with pytest.raises(ValueError, match="expected an object, one per document shown, found 1"):
+    with pytest.raises(ValueError, match="found 1, expected an object"):
         read_clicks(json_lines([[1]]), first_position=1)
     with pytest.raises(ValueError, match="row 1: click must be 0 or 1, found 3"):
         ClickLog.of(["q", "q"], ["a", "b"], [1, 2], [0, 3], first_position=1)

@@ -8,7 +8,7 @@ from rankwise.clicks.log import ClickLog, check_first_position
 from rankwise.clicks.ubi import read_ubi
 from rankwise.data.streams import Source
 from rankwise.joining.inputs import DOCUMENT, QUERY, Input, Row, find_column, opened_input, usual_columns
-from rankwise.joining.records import identifier, shown
+from rankwise.joining.records import fields_by_name, identifier, shown
 
 _POSITION = ("position", "rank", "ordinal", "pos")  # usual names of columns
 _CLICK = ("click", "clicked", "clicks", "is_click")
@@ -84,14 +84,8 @@ def read_swaps(
 
 
 def _json_rows(input: Input) -> tuple[list[str], Iterator[tuple[str, Row]]]:
-    header = _object(input.first_value(), input.name)
-    return list(header), ((place, _object(value, place)) for place, value in input.values())
-
-
-def _object(value: object, place: str) -> Row:
-    if not isinstance(value, dict):
-        raise ValueError(f"{place}: expected an object, one per document shown, found {shown(value)}")
-    return value
+    header = fields_by_name(input.first_value(), input.name)
+    return list(header), ((place, fields_by_name(value, place)) for place, value in input.values())
 
 
 def _log_of_rows(rows: Iterator[tuple[str, Row]], names: Sequence[str], first_position: int, file: str) -> ClickLog:
