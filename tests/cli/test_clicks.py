@@ -222,6 +222,8 @@ def test_logs_that_are_refused(shop, tmp_path, name):
         (["clicks", "bias", "LOG"], "say whether the top position of the log is numbered 0 or 1"),
         (["clicks", "bias", "LOG", "--first-position", 2], "it is not guessed; got 2"),
         (["clicks", "bias", "LOG", *FIRST, "--method", "swap"], "--method swap needs this file"),
+        (["clicks", "bias", "-", *FIRST, "--method", "swap", "--swapped", "-"], "can be only one of the files"),
+        (["clicks", "bias", "-", *FIRST, "--queries", "-"], "can be only one of the files"),
         (["clicks", "bias", "LOG", *FIRST, "--over", "users"], "over must be one of 'queries', 'lists'"),
         (["clicks", "bias", "LOG", *FIRST, "--top", 0], "it must be 1 or more"),
         (["clicks", "bias", "LOG", *FIRST, "--log-columns", "who=x"], "expected NAME=COLUMN"),

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.click_options import LOG_HELP, LogOptions, Over, chosen_units, reading_log
+from rankwise.cli.click_options import LOG_HELP, LogOptions, Over, check_stdin, chosen_units, reading_log
 from rankwise.cli.options import Data, Force, Json, Naming, naming_columns
 from rankwise.cli.plot import check_figure
 from rankwise.cli.speech import answer, chosen, command, doing, say
@@ -70,8 +70,7 @@ def bias(
     for target in (output, plot):
         if target is not None:
             check_target(target, [log, options.queries, swapped], force)
-    if log == "-" == options.queries:
-        raise typer.BadParameter("events and queries cannot both come from stdin", param_hint="--queries")
+    check_stdin([log, options.queries, swapped])
     given = options.read(log)
     drawing: dict[str, Any] = {"over": chosen_units(over), "random_state": seed}
     if resamples is not None:

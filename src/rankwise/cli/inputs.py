@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise import metrics
-from rankwise.cli.click_options import Clicks
+from rankwise.cli.click_options import Clicks, check_stdin
 from rankwise.cli.options import Naming
 from rankwise.cli.speech import checked, doing, say
 from rankwise.data import formats
@@ -89,7 +89,7 @@ def click_problems(clicks: Clicks, files: Sequence[str], columns: Naming = USUAL
     """Training data from a click log and the features of its documents."""
     from rankwise.clicks import shared_click_data
 
-    clicks.check_stdin(files)
+    check_stdin([*clicks.files, *files])
     log, propensities = clicks.read()
     features = read_features(files, None, columns, **options)
     with doing("weighting clicks"):
