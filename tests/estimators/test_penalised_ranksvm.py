@@ -19,6 +19,7 @@ from rankwise.data.records import RankingData
 from rankwise.estimators.ranksvm_path import c_path
 from rankwise.model_selection import QueryKFold, cross_validate
 from rankwise.preprocessing import make_scaler
+from rankwise.solvers import Newton, Smoothing
 
 DATA = load_sample()
 NAMES = list(DATA.names)
@@ -90,6 +91,13 @@ def test_a_path_over_C_has_the_penalty():
 def test_what_cannot_work_is_said(options, words):
     with pytest.raises(ValueError, match=re.escape(words)):
         RankSVM(**options).fit(DATA)
+
+
+def test_a_step_of_ones_own_takes_no_penalties():
+    newton = Newton(inner=lambda current: None)
+    for options in ({"solver": newton}, {"solver": Smoothing(inner=newton), "loss": "hinge"}):
+        with pytest.raises(ValueError, match="takes neither monotonic_cst nor l1_ratio: use 'auto'"):
+            RankSVM(l1_ratio=0.5, **options).fit(DATA)
 
 
 def test_names_need_names():
