@@ -27,6 +27,7 @@ from rankwise import (
     write_data,
 )
 from rankwise.clicks import click_data, shared_click_data, simulate_clicks
+from rankwise.data.fingerprint import content_hash
 from rankwise.model_selection import c_path, cross_validate
 from rankwise.model_selection.splits import splits_of
 
@@ -182,6 +183,12 @@ def test_groups_are_held_out_for_early_stopping(clicks, monkeypatch):
     FactorizedRankSVM(validation_fraction=1 / 9, max_iter=2, measure="mrr", random_state=0).fit(clicks.data)
     _, sizes = np.unique(clicks.data.groups, return_counts=True)
     assert held_out[0] in sizes
+
+
+def test_other_groups_are_other_data(clicks):
+    """A search that is resumed must not find the folds of other groups in its journal."""
+    hashes = {content_hash(replace(clicks.data, groups=one)) for one in (None, clicks.data.groups, clicks.data.qid)}
+    assert len(hashes) == 3
 
 
 def test_formats_without_groups_refuse_them(clicks, tmp_path):
