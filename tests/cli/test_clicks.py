@@ -211,7 +211,8 @@ def test_logs_that_are_refused(shop, tmp_path, name):
     [
         (["clicks", "bias", "LOG"], "say whether the top position of the log is numbered 0 or 1"),
         (["clicks", "bias", "LOG", "--first-position", 2], "it is not guessed; got 2"),
-        (["clicks", "bias", "LOG", *FIRST, "--method", "swap"], "--method swap needs this file"),
+        (["clicks", "bias", "LOG", *FIRST, "--method", "swap"], "give --swapped FILE"),
+        (["clicks", "bias", "LOG", *FIRST, "--swapped", "LOG"], "only --method swap uses this file, not harvest"),
         (["clicks", "bias", "LOG", *FIRST, "--over", "users"], "over must be one of 'queries', 'lists'"),
         (["clicks", "bias", "LOG", *FIRST, "--top", 0], "it must be 1 or more"),
         (["clicks", "bias", "LOG", *FIRST, "--log-columns", "who=x"], "expected NAME=COLUMN"),
@@ -229,7 +230,7 @@ def test_logs_that_are_refused(shop, tmp_path, name):
             "use minmax or zscore",
         ),
         (["evaluate", "column:f1", "--clicks", "LOG", *FIRST, "--naive"], "give the features of the documents"),
-        (["evaluate", "column:f1", "TRAIN", "--clicks", "LOG", *FIRST, "--naive", "-m", "ndcg"], "Did you mean 'dcg'?"),
+        (["evaluate", "column:f1", "TRAIN", "--clicks", "LOG", *FIRST, "--naive", "-m", "ndcg@5"], "use 'dcg@5'"),
         (["evaluate", "column:f1", "TRAIN", "--over", "lists"], "it needs a click log"),
         (
             ["evaluate", "column:f1", "TRAIN", "--clicks", "LOG", *FIRST, "--naive", "--per-query"],
