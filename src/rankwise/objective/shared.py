@@ -13,7 +13,6 @@ import scipy
 from rankwise.data.repeated import RepeatedRows
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import HostMatrix, Selection
-from rankwise.objective.centring import shifted
 from rankwise.objective.rows import MemoryRows
 from rankwise.objective.stored import StoredRows
 
@@ -40,6 +39,8 @@ class SharedRows(StoredRows):
 
     def centred(self, starts: Ints) -> "SharedRows":
         """Rows of X that occur in one query, or are connected by others, are shifted alike."""
+        from rankwise.objective.centring import shifted
+
         n_different, queries = self.different.n_rows, np.repeat(np.arange(starts.size - 1), np.diff(starts))
         nodes = n_different + starts.size - 1
         edges = np.ones(self.n_rows, np.int8), (self.repeated.rows, n_different + queries)
