@@ -93,6 +93,13 @@ def test_train(shop, log, data, tmp_path, features):
     assert "to the last bit" in run("train", "--like", model).stderr
 
 
+@pytest.mark.parametrize("scaling", [(), ("--normalize", "zscore")])
+def test_queries_of_the_log_are_not_left_out_in_parts(shop, tmp_path, scaling):
+    args = ("train", *corrected(shop), shop / "train.txt", "--model", "rankrls-cv", *scaling, "-o", tmp_path / "m.json")
+    assert "not by groups: cv=5 chooses by folds instead (`rankwise tune" in run(*args, code=1).stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_train_without_correction(shop, log, data, tmp_path):
     args = ("--clicks", shop / "log.csv", *FIRST, "--naive", shop / "train.txt", "--C", 0.01)
     done = run("train", *args, "-o", tmp_path / "m.json", "--valid", shop / "test.txt", "-m", "map")

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from rankwise.data.columns import names_of
-from rankwise.estimators.inputs import CheckedDocuments, Column, Data, Ids, known_columns
+from rankwise.estimators.inputs import CheckedDocuments, Column, Data, Ids, groups_of, known_columns
 from rankwise.estimators.inputs import documents as documents_of
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.estimators.scaled import ScaledRanker, check_in_memory
@@ -161,17 +161,22 @@ def c_path(
     path = Path(strengths, np.array([to_host(one.point) for one in results]), results)
     path = path if columns is None else replace(path, names=tuple(names_of(columns)))
     model = template if scaled is None else ScaledRanker(template, scaled.scaler)
-    return path if cv is None else _evaluated(path, model, given, cv, measure)
+    return path if cv is None else _evaluated(path, model, given, cv, measure, groups_of(X, None))
 
 
 def _evaluated(
-    path: Path, model: RankSVM | ScaledRanker, given: CheckedDocuments, cv: Folds, measure: str | Measure | None
+    path: Path,
+    model: RankSVM | ScaledRanker,
+    given: CheckedDocuments,
+    cv: Folds,
+    measure: str | Measure | None,
+    groups: QueryIds | None,
 ) -> Path:
     """The path with the measure of every C in every fold."""
     chosen = parse(default_measure(to_host(given.y)) if measure is None else measure)
     documents = Documents(given.X, given.y, None if given.qid is None else to_host(given.qid), given.sample_weight)
     ranker = model if isinstance(model, RankSVM) else model.ranker
-    halves, workers = documents.folds(cv, ranker.n_jobs)
+    halves, workers = documents.folds(cv, ranker.n_jobs, groups)
     if ranker is model:
         folds: list[Fold] = [path_fold(ranker, one, chosen, workers.threads) for one in halves]
     else:
