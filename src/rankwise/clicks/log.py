@@ -141,7 +141,8 @@ def assembled(
     """The log of columns, with `ids` of queries, documents and lists; an error that names the first row in error."""
     query, doc, lists = ids
     check_first_position(first_position)
-    hint = "" if first_position == 0 else ": if the top position of this log is 0, say so by first_position=0"
+    cure = "if the top position of this log is 0, say so by first_position=0 (--first-position 0)"
+    hint = f": {cure}" if first_position else ""
     _check_numbers(position < first_position, position, f"position must be {first_position} or more", place, hint)
     _check_numbers((click != 0) & (click != 1), click, "click must be 0 or 1", place)
     by_list = np.lexsort((position, lists.codes))
