@@ -94,6 +94,13 @@ def test_train(shop, log, data, tmp_path, features):
     assert "to the last bit" in run("train", "--like", model).stderr
 
 
+@pytest.mark.parametrize("scaling", [(), ("--normalize", "zscore")])
+def test_queries_of_the_log_are_not_left_out_in_parts(shop, tmp_path, scaling):
+    args = ("train", *corrected(shop), shop / "train.txt", "--model", "rankrls-cv", *scaling, "-o", tmp_path / "m.json")
+    assert "not by groups: cv=5 chooses by folds instead (`rankwise tune" in run(*args, code=1).stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_train_without_correction(shop, log, data, tmp_path, monkeypatch):
     """The features of a document are not copied into every problem in which it occurs."""
     expected = RankSVM(C=0.01).fit(click_data(log, data, None))
@@ -221,7 +228,8 @@ def test_logs_that_are_refused(shop, tmp_path, name):
     [
         (["clicks", "bias", "LOG"], "say whether the top position of the log is numbered 0 or 1"),
         (["clicks", "bias", "LOG", "--first-position", 2], "it is not guessed; got 2"),
-        (["clicks", "bias", "LOG", *FIRST, "--method", "swap"], "--method swap needs this file"),
+        (["clicks", "bias", "LOG", *FIRST, "--method", "swap"], "give --swapped FILE"),
+        (["clicks", "bias", "LOG", *FIRST, "--swapped", "LOG"], "only --method swap uses this file, not harvest"),
         (["clicks", "bias", "-", *FIRST, "--method", "swap", "--swapped", "-"], "can be only one of the files"),
         (["clicks", "bias", "-", *FIRST, "--queries", "-"], "can be only one of the files"),
         (["clicks", "bias", "LOG", *FIRST, "--over", "users"], "over must be one of 'queries', 'lists'"),
@@ -241,7 +249,7 @@ def test_logs_that_are_refused(shop, tmp_path, name):
             "use minmax or zscore",
         ),
         (["evaluate", "column:f1", "--clicks", "LOG", *FIRST, "--naive"], "give the features of the documents"),
-        (["evaluate", "column:f1", "TRAIN", "--clicks", "LOG", *FIRST, "--naive", "-m", "ndcg"], "Did you mean 'dcg'?"),
+        (["evaluate", "column:f1", "TRAIN", "--clicks", "LOG", *FIRST, "--naive", "-m", "ndcg@5"], "use 'dcg@5'"),
         (["evaluate", "column:f1", "TRAIN", "--over", "lists"], "it needs a click log"),
         (
             ["evaluate", "column:f1", "TRAIN", "--clicks", "LOG", *FIRST, "--naive", "--per-query"],

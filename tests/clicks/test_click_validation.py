@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -220,3 +221,13 @@ def test_the_mean_of_a_measure_is_self_normalised(drawn):
         if not np.isnan(value):
             top, bottom = top + own * value, bottom + own
     np.testing.assert_allclose(found[measure], top / bottom if bottom else np.nan, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scaler", [None, "zscore"])
+def test_a_path_is_evaluated_on_folds_of_groups(clicks, scaler):
+    ranker = RankSVM() if scaler is None else ScaledRanker(RankSVM(), scaler)
+    path = c_path(clicks.data, Cs=CS, ranker=ranker, cv=3, measure="mrr")
+    same = cross_validate(
+        clone(ranker).set_params(**{"C" if scaler is None else "ranker__C": CS[0]}), clicks.data, cv=3, measures="mrr"
+    )
+    assert path.cv_values[:, 0].mean() == pytest.approx(same.mean("mrr"), rel=1e-3)

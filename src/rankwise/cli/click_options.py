@@ -42,7 +42,13 @@ _LOG = {
     "top": Shared(int | None, ("--top",), None, "K", "Leave out the positions of LOG after the first K."),
 }
 _CLICKS = {
-    "log": Shared(str | None, ("--clicks",), None, "LOG", LOG_HELP),
+    "log": Shared(
+        str | None,
+        ("--clicks",),
+        None,
+        "LOG",
+        f"{LOG_HELP} The features of its documents are DATA or, without DATA, the files of --features.",
+    ),
     "propensities": Shared(
         str | None,
         ("--propensities",),

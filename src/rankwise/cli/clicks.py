@@ -62,8 +62,12 @@ def bias(
     from rankwise.cli.targets import check_distinct, check_target
 
     method = str(chosen("method", method, METHODS))
-    if (swapped is not None) != (method == "swap"):
-        raise typer.BadParameter("--method swap needs this file, and only it takes one", param_hint="--swapped")
+    if swapped is None and method == "swap":
+        raise typer.BadParameter(
+            "--method swap needs the file of the experiment: give --swapped FILE", param_hint="--swapped"
+        )
+    if swapped is not None and method != "swap":
+        raise typer.BadParameter(f"only --method swap uses this file, not {method}", param_hint="--swapped")
     if plot is not None:
         check_figure("--plot", plot)
     check_distinct([output, plot])

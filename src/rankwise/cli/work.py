@@ -189,7 +189,10 @@ def fitted(
         return training.fit(data, follower(progress), known)
     assert isinstance(data, RankingData)
     follow(training, progress)
-    return training.fit(data.X, data.y, data.qid, data.weight)
+    from sklearn.utils.validation import has_fit_parameter
+
+    groups = {"groups": data.groups} if has_fit_parameter(training, "groups") else {}
+    return training.fit(data.X, data.y, data.qid, data.weight, **groups)
 
 
 def follow(estimator: "BaseEstimator", progress: Report) -> None:

@@ -42,6 +42,9 @@ def read_clicks(
     Documents that were not shown need no rows.
     """
     check_first_position(first_position)
+    if hasattr(log, "columns"):
+        columns_of = 'frame["query"], frame["doc"], frame["position"], frame["click"], frame["impression"]'
+        raise TypeError(f"read_clicks reads files; for a frame, use ClickLog.of({columns_of}, first_position=...)")
     columns = {"query": query, "doc": doc, "position": position, "click": click, "impression": impression}
     if queries is not None:
         if given := [name for name, column in columns.items() if column is not None]:
@@ -49,6 +52,9 @@ def read_clicks(
         return read_ubi(log, queries, first_position)
     with opened_input(log) as input:
         header, rows = _json_rows(input) if input.is_json else input.table()
+        if doc is None and {"action_name", "query_id"} <= set(header):
+            cure = "give UBI's queries too, which tell what was shown, by queries=FILE (--queries FILE)"
+            raise ValueError(f"{input.name} has events of User Behavior Insights: {cure}")
         options = [("query", QUERY), ("doc", DOCUMENT), ("position", _POSITION), ("click", _CLICK)]
         if impression is not None or usual_columns(header, _IMPRESSION):
             options.append(("impression", _IMPRESSION))

@@ -73,8 +73,19 @@ class Path(Tabular):
         kept: Ints = (self.coef != 0.0).sum(axis=1)
         return kept
 
+    def at_most(self, n_features: int) -> int:
+        """The place of the largest C at which no more than so many features are kept."""
+        places = np.flatnonzero(self.n_kept <= n_features)
+        if not places.size:
+            fewest = counted(int(self.n_kept.min()), "features")
+            raise ValueError(
+                f"no C of the path keeps at most {n_features} of the features, the fewest are {fewest}: "
+                "give smaller Cs, or a ranker with an l1_ratio"
+            )
+        return int(places[self.Cs[places].argmax()])
+
     def kept(self, place: int) -> list[str]:
-        """The features that are kept at the C of that place, the largest weight first; by number from 0 if nameless."""
+        """The features that are kept at `Cs[place]`, the largest weight first; by number from 0 if nameless."""
         weights = np.abs(self.coef[place])
         order = np.argsort(-weights, kind="stable")[: self.n_kept[place]]
         return [str(i) if self.names is None else self.names[i] for i in order]
