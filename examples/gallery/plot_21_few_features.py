@@ -14,8 +14,8 @@ train = load_sample("train")
 signs = {"rating": 1, "clicks": 1, "price": -1}
 ranker = ScaledRanker(RankSVM(l1_ratio=1.0, monotonic_cst=signs), "zscore")
 path = c_path(train, ranker=ranker, cv=5)
-for place in (3, 6, 9):  # in the grid of C
-    print(f"C = {path.Cs[place]:.2g}: {', '.join(path.kept(place))}")
+for n_features in (3, 6, 9):
+    print(f"at most {n_features}: {', '.join(path.kept(path.at_most(n_features)))}")
 
 # %%
 # From the left to the right, one feature after the other gets a weight; the dashed line is NDCG@10 on held-out queries.

@@ -69,13 +69,17 @@ class SharedData(RepeatedRows):
     def n_features(self) -> int:
         return self.shape[1]
 
+    @property
+    def n_queries(self) -> int:
+        return len(Queries(self.qid, len(self)))
+
     def read(self) -> RankingData:
         """The data with a row of X for each document."""
         besides = self.docid, self.weight, self.groups
         return RankingData(self.X[self.rows], self.y, self.qid, None, self.first_index, self.names, *besides)
 
     def __repr__(self) -> str:
-        sizes = ((len(self), "rows"), (self.n_features, "features"), (len(Queries(self.qid, len(self))), "queries"))
+        sizes = ((len(self), "rows"), (self.n_features, "features"), (self.n_queries, "queries"))
         kind = "sparse" if is_sparse(self.X) else "dense"
         different = counted(self.X.shape[0], "different rows")
         return f"SharedData({', '.join(counted(n, what) for n, what in sizes)}, {kind} {self.X.dtype}, {different})"

@@ -28,6 +28,7 @@ from rankwise.objective.losses import Loss
 from rankwise.objective.objective import Objective
 from rankwise.objective.risks import ListedRisk, PairwiseRisk
 from rankwise.objective.rows import MemoryRows, Rows
+from rankwise.objective.shared import SharedRows
 from rankwise.objective.stored import Features, Source, StoredRows
 from rankwise.objective.sums import Sum
 from rankwise.pairs import costs as costs_of
@@ -174,8 +175,6 @@ def rows_of(X: Features, n_jobs: int | None) -> Rows:
         return rows_on_device(X)
     n_threads = _threads(X, n_jobs)
     if isinstance(X, RepeatedRows):
-        from rankwise.objective.shared import SharedRows
-
         return SharedRows(X.compact(), n_threads)
     return StoredRows(X, 0, X.shape[0], n_threads) if isinstance(X, Source) else MemoryRows(X, n_threads)
 
