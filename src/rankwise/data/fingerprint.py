@@ -42,12 +42,13 @@ def fingerprint(data: "RankingData | ChunkedData", *, hashed: bool) -> Fingerpri
 
 
 def content_hash(data: RankingData) -> str:
-    """A hash of features, labels, query ids and weights; it depends on the order of the rows and on the type of X."""
+    """A hash of features, labels, query ids, weights and groups; the order of the rows and the type of X count."""
     digest = hashlib.blake2b(digest_size=16)
     X = data.X
     for part in (X,) if isinstance(X, np.ndarray) else (X.data, X.indices, X.indptr):
         digest.update(np.ascontiguousarray(part).view(np.uint8).data)
-    qid = data.qid.astype(str) if data.qid.dtype == object else data.qid  # whose bytes are addresses
-    for column in (data.y, qid, *(() if data.weight is None else (data.weight,))):
-        digest.update(f"{X.shape} {column.dtype}".encode() + column.tobytes())
+    for name, column in (("", data.y), ("", data.qid), ("", data.weight), ("groups", data.groups)):
+        if column is not None:
+            plain = column.astype(str) if column.dtype == object else column  # the bytes of objects are addresses
+            digest.update(f"{name}{X.shape} {plain.dtype}".encode() + plain.tobytes())
     return digest.hexdigest()
