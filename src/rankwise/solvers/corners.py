@@ -22,6 +22,7 @@ MOST_FACES = 500
 SOLVED = 1e-12  # share of the total decrease; a face that gains less is the last one
 MOST_CUTS = 40  # how often a step is halved
 KEPT = 0.1  # share of its slope that a step must keep if weights stop at 0
+MOST_GAINED = 10.0  # multiple of f per weight: a model that gains more is indefinite by rounding, and has no minimum
 DAMPING = 1e-3  # share of the curvature with which a weight alone could decrease f to 0
 
 
@@ -68,7 +69,7 @@ def cornered_step(quadratic: Quadratic, current: Penalised) -> ModelStep:
     for _ in range(MOST_FACES):
         place, gain = quadratic.face(penalty, place)
         total += gain
-        if not gain > quadratic.solved(total):
+        if not gain > quadratic.solved(total) or total > MOST_GAINED * w.size * abs(current.value):
             break
     step = on_device_of(current.point, place.x - w)
     return ModelStep(step, 0.0, total, total + gain + quadratic.left, quadratic.products)
