@@ -5,7 +5,7 @@ CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 
 .PHONY: help setup demo test lint test-slow test-kill test-faults fuzz torture bench bench-quick papers papers-quick format clean clean-kernels \
-	test-gpu bench-gpu
+	test-gpu bench-gpu test-browser pictures docs
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -27,7 +27,7 @@ demo: $(CORE)    ## train on the embedded sample, evaluate, show the model
 	$(BIN)/rankwise demo
 
 test: lint       ## lint, types, tests
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow and not browser"
 
 lint: $(READY)   ## ruff and mypy
 	$(BIN)/ruff check .
@@ -42,6 +42,23 @@ test-kill: $(READY)  ## workers of a cluster killed in the middle of a fit, 20 t
 
 test-faults: $(READY)  ## everything that writes, killed and failed at every system call; two writers at once
 	$(BIN)/python -m pytest -q -s tests/faults
+
+BROWSER := build/browser
+
+$(BROWSER)/.ready: $(READY)
+	$(BIN)/python -m pip install --quiet --editable ".[dev,browser]"
+	@mkdir -p $(BROWSER)
+	@cd $(BROWSER) && rm -f axe-core-*.tgz && { npm pack --silent axe-core > /dev/null && tar -xzf axe-core-*.tgz; } \
+		|| echo "npm cannot fetch axe-core: the tests of accessibility are skipped" >&2
+	@touch $@
+
+test-browser: $(BROWSER)/.ready  ## the report in Chromium, which has to be installed: apt-get install chromium
+	@$(BIN)/python -c 'from tests.browser.chromium import program; exit(program() is None)' \
+		|| { echo "there is no Chromium on this machine: install it, for example by apt-get install chromium" >&2; exit 1; }
+	$(BIN)/python -m pytest -q -m browser tests/browser
+
+pictures: $(BROWSER)/.ready  ## pictures of the report, light, dark, opened and phone, and of the site, under build/browser/pictures
+	$(BIN)/python -m tests.browser.pictures $(BROWSER)/pictures
 
 FUZZ_SECONDS ?= 180
 
@@ -83,6 +100,17 @@ papers-quick: $(READY) ## the same in small, under build/experiments/quick
 	$(BIN)/python -m pip install --quiet --editable ".[dev,papers]"
 	$(BIN)/python -m experiments --data $(DATA) --quick
 
+DOCS := $(VENV)/.docs
+
+$(DOCS): $(CORE) pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	@touch $@
+
+docs: $(DOCS)    ## the documentation as a site: build/docs/index.html; warnings are errors
+	rm -rf build/docs build/doctrees docs/api docs/gallery
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -c docs -d build/doctrees . build/docs
+	@echo "open build/docs/index.html"
+
 format: $(READY) ## let ruff put the code in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -91,5 +119,5 @@ clean-kernels:   ## forget compiled kernels: Numba does not see changes in kerne
 	find src -name '*.nb[ic]' -delete
 
 clean:           ## remove the environment and every cache
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build/docs build/doctrees docs/api docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

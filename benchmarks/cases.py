@@ -95,6 +95,7 @@ BENCHMARKS: dict[str, Fit | Measure] = {
         Measure("command-line", "text:command_line", shrinks=True),
         Measure("train-text", "commands:train_text", shrinks=True, has_peer=True),
         Measure("predict", "commands:predict", shrinks=True),
+        Measure("click-training", "clicks:click_training", shrinks=True),
         Measure("selection", "selection:selection", shrinks=True),
         Measure("evaluation", "evaluation:evaluation", shrinks=True),
         Measure("growth", "growth:growth", shrinks=True),

@@ -13,6 +13,7 @@ PAPERS = {
     "airola": "Airola et al. (2011)",
     "pahikkala": "Pahikkala et al. (2007)",
     "zhang": "Zhang et al. (2015)",
+    "clicks": "Joachims et al. (2017), Wang et al. (2018), Agarwal et al. (2019)",
 }
 NAME = re.compile(rf"({'|'.join(PAPERS)})_(figure|table)_(\d+)\w*")
 

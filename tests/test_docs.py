@@ -63,9 +63,3 @@ def test_shell_examples(page, tmp_path, monkeypatch):
             assert done.returncode == 0, f"{line}\n{done.stderr}"
         else:
             commands.run(*shlex.split(command)[1:])
-
-
-def test_docstrings():
-    import rankwise.estimators.ranksvm as module
-
-    assert doctest.testmod(module).failed == 0

@@ -38,6 +38,7 @@ ROOMS = [  # docs/tour.md tells what each is for
     "papers",
     "model_io",
     "exporting",
+    "reporting",
     "serving",
     "distributed",
     "cli",

@@ -75,6 +75,7 @@ LIGHT = {
     "evaluate scores": ("evaluate", "scores.txt", TEST),
     "compare": ("compare", MODEL, "rankrls.json", "--data", TEST),
     "inspect": ("inspect", MODEL, "--json"),
+    "report": ("report", MODEL, "--data", TEST, "-o", "report.html"),
     "join": ("join", "--judgments", TRAIN, "--features", TRAIN, "-o", "joined.parquet", "--missing", "0"),
     "export": ("export", MODEL, "--to", "solr", "-o", "solr.json"),
     "export checked": ("export", "rankrls.json", "--to", "sql", "-o", "model.sql", "--check", TEST),

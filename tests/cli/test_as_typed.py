@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import run
+from typer.testing import CliRunner
 
 from rankwise import RankSVM, load_model, load_sample, read_data, save_model
+from rankwise.cli.app import app
 
 SAMPLE = load_sample("test").select(slice(50))
 
@@ -105,6 +107,19 @@ def test_what_is_no_run_is_told_by_line(tmp_path, text, words):
 )
 def test_measures_that_are_misspelt(files, measure, words):
     assert words in said("evaluate", files / "model.json", files / "test.txt", "-m", measure, code=2)
+
+
+def test_a_missing_file_with_a_similar_name(files):
+    told = said("evaluate", files / "model.json", files / "tets.txt")
+    assert f"No such file or directory; did you mean {str(files / 'test.txt')!r}?" in told
+    assert "did you mean" not in said("evaluate", files / "model.json", files / "nowhere" / "test.txt")
+
+
+@pytest.mark.parametrize(("words", "completed"), [("rankwise tra", "train"), ("rankwise train --lo", "--loss")])
+def test_a_shell_completes_commands_and_options(words, completed):
+    asked = {"_RANKWISE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    done = CliRunner().invoke(app, [], env=asked, prog_name="rankwise")
+    assert done.stdout.split() == [completed]
 
 
 def test_several_numbers_in_one_word(files, tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -83,8 +84,8 @@ def test_ids_come_out_beside_the_scores(shop, tmp_path, suffix):
     scores = run("predict", shop / "model.json", shop / "shop.csv", "--qid", "query").stdout.split()
     run("predict", shop / "model.json", shop / "new.csv", "-o", tmp_path / f"s.{suffix}", *NAMES)
     read = {
-        "csv": pd.read_csv,
-        "tsv": lambda path: pd.read_csv(path, sep="\t"),
+        "csv": partial(pd.read_csv, float_precision="round_trip"),
+        "tsv": partial(pd.read_csv, float_precision="round_trip", sep="\t"),
         "jsonl": lambda path: pd.DataFrame(map(json.loads, path.read_text().splitlines())),
         "parquet": pd.read_parquet,
     }[suffix](tmp_path / f"s.{suffix}")

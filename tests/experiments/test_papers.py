@@ -8,6 +8,9 @@ from experiments import (
     chapelle_keerthi_figure_1,
     chapelle_keerthi_figure_3,
     chapelle_keerthi_table_3_and_4,
+    clicks_figure_1,
+    clicks_table_1,
+    clicks_table_2,
     pages,
     pahikkala_table_1_to_3,
     pahikkala_table_8,
@@ -16,6 +19,7 @@ from experiments import (
 )
 
 from rankwise import RankSVM
+from rankwise.clicks import ClickLog
 
 TENTHS = {f"{energy}, {among}": [1] * 10 for energy in zhang_figure_1.ENERGIES for among in zhang_figure_1.AMONG}
 TAU = {"tau": 0.5, "depth": 1, "alpha": 1.0}
@@ -28,6 +32,9 @@ MADE_UP = [  # what a unit could have returned
     (pahikkala_table_8, lambda unit: {"RLS": TAU, "RankRLS": TAU}),
     (zhang_figure_1, lambda unit: {"histograms": TENTHS, "at bound": 0.9}),
     (zhang_table_2_to_4, lambda unit: [[0.1, 0.2, 0.3]] * 4),
+    (clicks_figure_1, lambda unit: dict.fromkeys(clicks_figure_1.METHODS, 0.4) if "eta" in unit.name else 0.5),
+    (clicks_table_1, lambda unit: [{"held": [1.0] * 5, "ratio": [1.1] * 5}]),
+    (clicks_table_2, lambda unit: {"naive": 0.4, "weighted": 0.5, "last propensity": 0.1} if " " in unit.name else 0.5),
 ]
 
 
@@ -102,3 +109,25 @@ def test_pahikkalas_map_on_ohsumed(letor_data):
 def test_differences_beat_scores_in_parse_ranking():
     found = pahikkala_table_8.compared(None, seed=0)
     assert found["RankRLS"]["tau"] > found["RLS"]["tau"]
+
+
+def test_clicks_of_other_users():
+    """One list of four documents, shown three times; the labels are those of the documents."""
+    labels = np.array([0, 2, 0, 1] * 3)
+    clicked = [1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0]
+    lists, docs = np.arange(12) // 4, np.arange(12) % 4
+    log = ClickLog.of(["q"] * 12, docs, docs, clicked, lists, first_position=0)
+    random = np.random.default_rng(0)
+    stopped = clicks_table_2.BEHAVIOURS["users stop after a relevant click"](log, labels, random)
+    assert stopped.tolist() == [1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0]
+    trusting = [clicks_table_2.BEHAVIOURS["users trust the top"](log, labels, random) for _ in range(400)]
+    share = np.mean(trusting, axis=0)[8:]
+    np.testing.assert_allclose(share, [0.5, 0, 0.5 / 9, 0], atol=0.1)
+
+
+def test_learning_from_clicks_on_the_sample():
+    """As many clicks as there is time for: weighted by estimated propensities like by true ones, whatever they gain."""
+    found = clicks_figure_1.on_clicks(None, "sample", seed=0, n_clicks=20_000, eta=1.0, noise=0.1)
+    naive, true, estimated, production = found.values()
+    assert abs(true - estimated) < 0.02
+    assert min(naive, true) > production

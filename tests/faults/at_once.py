@@ -18,10 +18,11 @@ from rankwise import RankSVM, export, make_ranking, open_chunks, save_model, wri
 from rankwise.cli.app import app
 from rankwise.data.trec import write_run
 from rankwise.foundation.compression import open_bytes
-from rankwise.report import WeightsDisplay
+from rankwise.report import WeightsDisplay, html
 
 DATA = [make_ranking(20 + 9 * seed, 8, 4, random_state=seed) for seed in (0, 1)]
 RANKERS = [RankSVM().fit(one.X, one.y, one.qid) for one in DATA]
+PAGES = [html(ranker, one) for ranker, one in zip(RANKERS, DATA, strict=True)]
 REFUSED = 3
 REPLACED = "has changed or was removed since it was opened"
 REASONS = ("is being written by another process", "is in use by another process", "is the journal of another job")
@@ -55,6 +56,7 @@ def tune(path: Path, i: int) -> None:
 
 KINDS: dict[str, tuple[str, Callable[[Path, int], Any], Callable[[Path], Any]]] = {
     "model": ("m.json.gz", lambda path, i: save_model(RANKERS[i], path), content),
+    "report": ("p.html", lambda path, i: PAGES[i].save(path), content),
     "export": ("e.txt", lambda path, i: export(RANKERS[i], "svmrank", path), content),
     "text": ("d.txt", lambda path, i: write_letor(path, DATA[i]), content),
     "csv": ("d.csv", lambda path, i: write_data(path, DATA[i]), content),

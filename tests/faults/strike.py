@@ -29,7 +29,7 @@ from rankwise.cli.app import app
 from rankwise.data.trec import write_run
 from rankwise.foundation.compression import open_bytes
 from rankwise.foundation.outputs import TEMPORARY
-from rankwise.report import WeightsDisplay
+from rankwise.report import WeightsDisplay, html
 
 COUNT, KILL, TEAR, FAIL, FULL = range(1, 6)
 MODES = {"kill": (KILL, 0), "tear": (TEAR, 0), "fail": (FAIL, errno.EIO), "full": (FULL, errno.ENOSPC)}
@@ -40,6 +40,7 @@ FAULTS.fault_seen.restype = ctypes.c_long
 OLD, NEW = (make_ranking(6, 8, 4, random_state=seed) for seed in (0, 1))
 SCATTERED = NEW.select(np.random.default_rng(0).permutation(len(NEW)))
 RANKERS = {name: RankSVM().fit(one.X, one.y, one.qid) for name, one in (("old", OLD), ("new", NEW))}
+PAGES = {name: html(ranker, NEW) for name, ranker in RANKERS.items()}
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ OPERATIONS = {
         lambda f: export(RANKERS["new"], "svmrank", f / "e.txt"),
         lambda f: export(RANKERS["old"], "svmrank", f / "e.txt"),
     ),
+    "report": Operation(lambda f: PAGES["new"].save(f / "p.html"), lambda f: PAGES["old"].save(f / "p.html")),
     "text": Operation(lambda f: write_letor(f / "d.txt", NEW), lambda f: write_letor(f / "d.txt", OLD)),
     "csv": Operation(lambda f: write_data(f / "d.csv.xz", NEW), lambda f: write_data(f / "d.csv.xz", OLD)),
     "npz": Operation(lambda f: write_data(f / "d.npz", NEW), lambda f: write_data(f / "d.npz", OLD)),

@@ -96,6 +96,15 @@ def test_an_option_beside_a_dialect_overrides_it():
 
 
 @pytest.mark.parametrize(
+    ("short", "name"),
+    [("p@5", "precision@5"), ("P@5", "precision@5"), ("R@10", "recall@10"), ("AP", "map"), ("RR", "mrr")],
+)
+def test_short_names_of_other_tools(short, name):
+    assert parse(short) == parse(name)
+    assert str(parse(short)) == name
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("ndgc@10", "measure must be one of 'ndcg', 'mean-ndcg', 'dcg'"),

@@ -27,6 +27,15 @@ def check(data: RankingData, against: RankingData | None = None, *, n_jobs: int 
     against  test data, which should share no query with the training data
 
     `print(report)` shows the findings, the worst first; `report.findings` are values (`Finding`).
+
+    Examples
+    --------
+    >>> from rankwise import check, load_sample
+    >>> report = check(load_sample("train"), load_sample("test"))
+    >>> report.codes
+    ['queries-without-pairs']
+    >>> report.passes()
+    True
     """
     for name, one in (("data", data), ("against", data if against is None else against)):
         if not isinstance(one, RankingData):

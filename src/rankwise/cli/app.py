@@ -14,6 +14,7 @@ from rankwise.cli.click_options import Clicks, Over, check_training, chosen_unit
 from rankwise.cli.clicks import clicks
 from rankwise.cli.compare import compare
 from rankwise.cli.convert import convert
+from rankwise.cli.doctor import doctor
 from rankwise.cli.explain import explain
 from rankwise.cli.export import export
 from rankwise.cli.join import join
@@ -29,11 +30,13 @@ from rankwise.cli.options import (
     Naming,
     Output,
     Qrels,
+    ReportOut,
     Unjudged,
     UnretrievedLast,
     naming_columns,
 )
 from rankwise.cli.plot import plot
+from rankwise.cli.report import report as write_report
 from rankwise.cli.serve import serve
 from rankwise.cli.settings import AllowChanges, Config, Like
 from rankwise.cli.speech import answer, command, say, shown_plainly
@@ -57,7 +60,6 @@ app = typer.Typer(
     cls=Commands,
     help="Learn to rank from every preference pair, in linearithmic time.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -112,6 +114,7 @@ def train(
     valid: given.Valid = None,
     measure: Measures = None,
     names: given.NamesFile = None,
+    report: ReportOut = None,
     config: Config = None,
     like: Like = None,
     allow_changes: AllowChanges = False,
@@ -146,18 +149,33 @@ def train(
     options |= {"normalize_pairs": normalize_pairs, "kernel": kernel, "gamma": gamma, "n_components": components}
     options |= {"monotonic_cst": signs_of(increasing, decreasing), "l1_ratio": l1_ratio}
     if clicks is not None:
-        check_training([normalize], measure if valid is None else None, dask)
+        check_training([normalize], measure if valid is None else None, dask, report)
         data, columns = feature_files(ctx, data, columns)
     files = data_files(ctx, data, "ranking data" if clicks is None else "features of the documents shown")
     run = Run(ctx, files)
     request = work.Training(
-        model, files, columns, output, options, normalize, valid, measure, names, float32, force, run, clicks
+        model,
+        files,
+        columns,
+        output,
+        options,
+        normalize,
+        valid,
+        measure,
+        names,
+        float32,
+        force,
+        run,
+        clicks,
+        report,
     )
     if dask is None:
         work.train(request, as_json)
     else:
         from rankwise.cli import cluster
 
+        if report is not None:
+            raise typer.BadParameter("not available with --dask: use `rankwise report`", param_hint="--report")
         cluster.train(request, dask, as_json)
 
 
@@ -276,9 +294,11 @@ def evaluate(
 
 
 app.command()(compare)
+app.command("report")(write_report)
 app.command()(explain)
 app.command()(export)
 app.command()(serve)
+app.command()(doctor)
 app.add_typer(plot)
 app.add_typer(clicks)
 

@@ -162,7 +162,12 @@ def reading_clicks(function: Callable[..., None]) -> Callable[..., None]:
     return sharing(function, "clicks", _CLICKS, Clicks.given)
 
 
-def check_training(normalize: Iterable[str | None], measures: list[str] | None = None, dask: str | None = None) -> None:
+def check_training(
+    normalize: Iterable[str | None],
+    measures: list[str] | None = None,
+    dask: str | None = None,
+    report: str | None = None,
+) -> None:
     """Raise an error for options of a training that are not available with clicks."""
     if any(one is not None and key(one).startswith("query") for one in normalize):
         raise typer.BadParameter(
@@ -177,6 +182,11 @@ def check_training(normalize: Iterable[str | None], measures: list[str] | None =
         )
     if dask is not None:
         raise typer.BadParameter("not available with --clicks: click problems are made in memory", param_hint="--dask")
+    if report is not None:
+        raise typer.BadParameter(
+            "not available with --clicks, which have no labels: give `rankwise report` the model and data with labels",
+            param_hint="--report",
+        )
 
 
 def feature_files(ctx: typer.Context, data: list[str] | None, columns: Naming) -> tuple[list[str] | None, Naming]:

@@ -15,6 +15,7 @@ from rankwise.cli.options import (
     Output,
     Qrels,
     Rankers,
+    ReportOut,
     Unjudged,
     UnretrievedLast,
     naming_columns,
@@ -51,6 +52,7 @@ Latex = Annotated[bool, typer.Option("--latex", help="The same as --format latex
 @command
 @naming_columns
 def compare(
+    ctx: typer.Context,
     rankers: Rankers,
     columns: Naming,
     data: Labels = None,
@@ -67,6 +69,7 @@ def compare(
     unretrieved_last: UnretrievedLast = False,
     form: Form = None,
     output: Output = "-",
+    report: ReportOut = None,
     markdown: Markdown = False,
     latex: Latex = False,
     force: Force = False,
@@ -81,7 +84,7 @@ def compare(
     from rankwise import metrics
     from rankwise.cli.forms import chosen_form, deliver, form_of
     from rankwise.cli.inputs import parse_measures
-    from rankwise.cli.judging import COLUMN, Judge, named
+    from rankwise.cli.judging import Judge
     from rankwise.cli.targets import check_distinct, check_target
 
     chosen = chosen_form(form, output, json=as_json, markdown=markdown, latex=latex)
@@ -89,15 +92,21 @@ def compare(
     procedure = checked("--test", lambda given: replace(procedure, test=given), test)
     procedure = checked("--alpha", lambda given: replace(procedure, alpha=given), alpha)
     parse_measures(measure)  # wrong ones are reported before anything is read
-    judge = Judge(data, qrels, unjudged, unretrieved_last, columns)
-    if baseline_column is not None and baseline is not None:
-        raise typer.BadParameter("give one of --baseline and --baseline-column")
-    files = named(rankers if baseline_column is None else [f"{COLUMN}{baseline_column}", *rankers])
-    reference = _reference(files, baseline)
-    check_distinct([output, per_query])
+    judge = Judge(data, qrels, unjudged, unretrieved_last, columns, comments=report is not None)
+    files, reference = with_reference(rankers, baseline, baseline_column)
+    if len(files) < 2:
+        raise typer.BadParameter("a comparison needs two rankers or more, or --baseline-column", param_hint="RANKER")
+    if report is not None and data is None:
+        raise typer.BadParameter("a report needs the documents: give --data", param_hint="--report")
+    check_distinct([output, per_query, report])
+    reads = [*files.values(), data, qrels]
     for target in (output, per_query):
         if target is not None:
-            check_target(target, [*files.values(), data, qrels], force)
+            check_target(target, reads, force)
+    if report is not None:
+        from rankwise.cli.reports import Sources, check_report, write_report
+
+        check_report(report, reads, force)
     query_form = chosen
     if per_query not in (None, "-"):
         query_form = checked("--per-query", lambda file: form_of(file, form and chosen), str(per_query))
@@ -108,16 +117,24 @@ def compare(
         comparison = metrics.compare(evaluations, baseline=reference, procedure=procedure, n_worst=worst)
     if per_query is not None:
         deliver(comparison.per_query().to_form(query_form), per_query)
+    if report is not None:
+        subjects = {name: judge.subject(name, files[name]) for name in (reference, *files)}
+        options = {"measures": measures, "procedure": procedure, "unjudged": unjudged}
+        sources = Sources.of(ctx, rankers, str(data))
+        write_report(report, [*subjects.values()], judge.table(), None, sources, **options)
     if per_query != "-" or output != "-":
         deliver(comparison.to_form(chosen), output)
 
 
-def _reference(files: dict[str, str], baseline: str | None) -> str:
-    """The name of the ranker that the others are compared with; `baseline` may also be its file."""
-    if len(files) < 2:
-        raise typer.BadParameter("a comparison needs two rankers or more, or --baseline-column", param_hint="RANKER")
+def with_reference(rankers: list[str], baseline: str | None, column: str | None) -> tuple[dict[str, str], str]:
+    """name -> ranker, and the name of the one that the others are compared with; `baseline` may also be its file."""
+    from rankwise.cli.judging import COLUMN, named
+
+    if column is not None and baseline is not None:
+        raise typer.BadParameter("give one of --baseline and --baseline-column")
+    files = named(rankers if column is None else [f"{COLUMN}{column}", *rankers])
     by_file = {file: name for name, file in files.items()}
     reference = next(iter(files)) if baseline is None else by_file.get(baseline, baseline)
     if reference not in files:
         raise typer.BadParameter(f"{baseline} is none of {', '.join(files)}", param_hint="--baseline")
-    return reference
+    return files, reference

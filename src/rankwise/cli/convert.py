@@ -39,7 +39,7 @@ def convert(
 ) -> None:
     """Write ranking data in another format; chunks are for data larger than memory.
 
-    Example: rankwise convert S1.txt S2.txt S3.txt train.parquet
+    Example: rankwise convert train.txt vali.txt both.parquet
     """
     if len(files) < 2:
         raise typer.BadParameter("give the files to read and, last, the file to write", param_hint="IN... OUT")

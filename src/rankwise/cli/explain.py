@@ -11,8 +11,6 @@ from rankwise.cli.speech import answer, answer_json, command, doing, say
 
 if TYPE_CHECKING:
     from rankwise.explaining.explanations import Explanation, PairExplanation
-    from rankwise.explaining.functions import Formula
-    from rankwise.rankers.models import Model as AnyModel
 
 Query = Annotated[
     str | None, typer.Option("--query", "-q", metavar="ID", help="The query; not needed if the data have only one.")
@@ -52,7 +50,7 @@ def explain(
 ) -> None:
     """Show what each feature adds to the scores of a query's documents, or why one document is above another.
 
-    Example: rankwise explain model.json test.txt --query 18219 --doc GX016-32 --doc GX037-06
+    Example: rankwise explain model.json test.txt --query 81 --doc book-122 --doc book-464
     """
     documents = doc or []
     if len(documents) > 2:
@@ -91,6 +89,7 @@ def _explained(
     from rankwise.data.document_ids import known_ids
     from rankwise.explaining import contributions
     from rankwise.explaining.choosing import Candidates
+    from rankwise.model_io.conversion import formula_of
     from rankwise.model_io.files import read_model
 
     check_order(model_file, data_file)
@@ -98,25 +97,13 @@ def _explained(
     rows = read_data(data_file, model.columns, columns, comments=True, needs_labels=False)
     ids = known_ids(rows)
     ids = np.arange(1, len(rows) + 1) if ids is None else ids
-    candidates, formula = Candidates(rows.X, rows.qid, ids), _formula_of(model)
+    candidates, formula = Candidates(rows.X, rows.qid, ids), formula_of(model)
     with doing("explaining"):
         if len(documents) == 2:
             first, second = documents
             return contributions.explain_pair(formula, candidates, first, second, query)
         found = contributions.explain(formula, candidates, query)
     return found.document(documents[0]) if documents else found
-
-
-def _formula_of(model: "AnyModel") -> "Formula":
-    from rankwise.explaining.functions import Formula
-    from rankwise.model_io.conversion import estimator_of
-    from rankwise.rankers.models import LinearModel
-
-    if isinstance(model, LinearModel):
-        return Formula.of_model(model)
-    from rankwise.estimators.explained import formula_of  # kernels need scikit-learn
-
-    return formula_of(estimator_of(model))
 
 
 def _write(found: "Explanation | PairExplanation", output: str) -> None:

@@ -24,13 +24,11 @@ from rankwise.foundation.compression import open_bytes
 from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.outputs import naming
 from rankwise.foundation.texts import first_few
-from rankwise.model_io.conversion import estimator_of
+from rankwise.model_io.conversion import scores_of
 from rankwise.model_io.files import is_model_file
-from rankwise.rankers.models import LinearModel, Model
+from rankwise.rankers.models import Model
 
 if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
-
     from rankwise.data.chunks import ChunkedData
 
 
@@ -194,16 +192,6 @@ def finite_scores(
             f"{model_file} gives row {rows_before + bad[0] + 1} of {data_file} the score {scores[bad[0]]}: "
             "its weights, or the features, are too large"
         )
-    return scores
-
-
-def scores_of(model: "Model | BaseEstimator", data: "RankingData | ChunkedData") -> Floats:
-    """The scores of the data by a model or an estimator; only linear models score data on disk."""
-    if isinstance(model, LinearModel):
-        return model.scores(data)
-    assert isinstance(data, RankingData)
-    ranker = estimator_of(model) if isinstance(model, Model) else model
-    scores: Floats = ranker.predict(data.X, data.qid) if hasattr(ranker, "scaler_") else ranker.predict(data.X)
     return scores
 
 

@@ -79,7 +79,7 @@ def join(
 ) -> None:
     """Join judgements and logged features by query and document, and report what did not match.
 
-    Example: rankwise join --judgments quepid.csv --features log.jsonl -o train.parquet --missing 0
+    Example: rankwise join --judgments quepid.csv --features log.jsonl -o judged.parquet --missing 0
     """
     from rankwise.cli.targets import check_distinct, check_target
     from rankwise.joining import matching

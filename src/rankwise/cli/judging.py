@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import typer
 
 from rankwise.cli.inputs import (
@@ -33,11 +32,12 @@ from rankwise.data.score_table import SCORE, TABLES
 from rankwise.data.trec import RUN, TrecRows, join, read_qrels, read_run, scores_for
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.compression import open_bytes
-from rankwise.metrics import Evaluation, Measure, default_measures, evaluate, parse
+from rankwise.metrics import Evaluation, Measure, default_measures, evaluate
+from rankwise.metrics.defaults import with_judged
 from rankwise.metrics.evaluation import with_unjudged
-from rankwise.model_io.files import read_model
+from rankwise.model_io.files import is_model_file, read_model
+from rankwise.reporting.subjects import Subject
 
-TOP = 10  # documents whose judgements are counted if no measure has a cutoff
 COLUMN = "column:"  # begins the name of a ranker that is a column of the data
 
 
@@ -58,6 +58,7 @@ class Judge:
     unjudged: float | None = None
     unretrieved_last: bool = False
     columns: Naming = USUAL
+    comments: bool = False  # whether comments are read, which may name the documents
     _read: dict[tuple[Known | None, bool], RankingData] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -89,13 +90,22 @@ class Judge:
         data = self._data()
         return Scored(data.y, read_scores(ranker, len(data)), data.qid)
 
+    def subject(self, name: str, ranker: str) -> Subject:
+        """A ranker for a report: its scores and, of a model, its rows."""
+        if is_column(ranker) or ranker == "-" or not is_model_file(ranker):
+            shown = f"feature {name}" if is_column(ranker) and name.isdecimal() else name  # a number is no subject
+            return Subject(shown, self.scored(ranker).scores)
+        model = read_model(ranker)
+        return Subject.of_model(name, model, self._data(known=model.columns))
+
+    def table(self) -> RankingData:
+        """The data with all their columns."""
+        return self._data()
+
     def measures(self, names: list[str] | None, *scored: Scored) -> list[Measure]:
         """The measures by these names, or else those for the labels; and judged@k if some documents were not judged."""
         chosen = parse_measures(names or default_measures(with_unjudged(scored[0].y, self.unjudged)[0]))
-        if any(np.isnan(one.y).any() for one in scored) and not any(one.name == "judged" for one in chosen):
-            deepest = max((one.cutoff for one in chosen if one.cutoff is not None), default=TOP)
-            chosen.append(parse(f"judged@{deepest}"))
-        return chosen
+        return with_judged(chosen, *(one.y for one in scored))
 
     def evaluate(self, scored: Scored, measures: list[Measure]) -> Evaluation:
         return evaluate(*scored, measures, unjudged=self.unjudged)
@@ -122,6 +132,7 @@ class Judge:
             raise typer.BadParameter(f"{ranker} is {what}, and only a TREC run can be evaluated by --qrels: give DATA")
 
     def _data(self, known: Known | None = None, comments: bool = False) -> RankingData:
+        comments = comments or self.comments
         if (known, comments) not in self._read:
             if self.data == "-" and self._read:
                 raise typer.BadParameter("these rankers need the data more than once: give a file in place of stdin")

@@ -56,6 +56,10 @@ Output = Annotated[
     str,
     typer.Option("--output", "-o", metavar="FILE", help="Where to write results: *.txt, *.csv, *.json, *.md or *.tex."),
 ]
+ReportOut = Annotated[
+    str | None,
+    typer.Option("--report", metavar="FILE", help="Also write a report, one HTML page (docs/reporting.md)."),
+]
 Qrels = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Evaluate TREC runs on TREC judgements, `qid 0 docid label`."),

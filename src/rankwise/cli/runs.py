@@ -6,7 +6,6 @@ and trains.
 
 import hashlib
 import os
-import shlex
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,14 +16,13 @@ import numpy as np
 import typer
 
 from rankwise.cli.settings import OF_THE_RUN, READ, UNRECORDED, option_name
-from rankwise.cli.speech import counted, say
+from rankwise.cli.speech import say
 from rankwise.data.streams import status_of
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.strict_json import Json
 from rankwise.model_io.files import versions
+from rankwise.model_io.origins import SHOWN, each, words
 from rankwise.rankers.models import KernelModel, LinearModel, Model
-
-_SHOWN = 40  # characters of a version
 
 
 def data_files(ctx: typer.Context, data: list[str] | None, what: str = "ranking data") -> list[str]:
@@ -49,7 +47,8 @@ class Run:
 
     def __init__(self, ctx: typer.Context, data: list[str]) -> None:
         self.command = str(ctx.info_name)
-        self.options = {"data": _plain(data)} | _given(ctx)
+        self.data, self.valid, self.output = data, ctx.params["valid"], ctx.params["output"]
+        self.options = {"data": _plain(data)} | given_options(ctx)
         like, may_change = ctx.params["like"], ctx.params["allow_changes"]
         self.before = None if like is None else Before(like, ctx.obj, may_change)
         given = {option_name(one): ctx.params[str(one.name)] for one in ctx.command.params if one.name in ctx.params}
@@ -62,6 +61,11 @@ class Run:
     def reads(self) -> list[str]:
         """Every file that the command reads."""
         return self.files + ([] if self.before is None else [self.before.path])
+
+    @property
+    def typed(self) -> list[str]:
+        """The command as it is typed, without the files that it writes."""
+        return ["rankwise", self.command, *words(self.options)]
 
     def begin(self) -> None:
         """Start to hash the files. A repeated run waits for it: an error if a file is not what it was."""
@@ -77,12 +81,12 @@ class Run:
 
     def _check(self, before: Before) -> None:
         run: dict[str, Json] = before.model.run or {}
-        named = {path for name in READ for path in _each(run["options"].get(name, []))}
+        named = {path for name in READ for path in each(run["options"].get(name, []))}
         for path in self.files:
             if path in named and not before.may_change:  # others were typed
                 _check_unchanged(path, run["files"].get(path), self.hashes.get(path), before.path)
         if other := sorted(before.model.versions.items() - versions().items()):
-            others = ", ".join(f"{name} {version[:_SHOWN]}" for name, version in other)
+            others = ", ".join(f"{name} {version[:SHOWN]}" for name, version in other)
             say(f"note: {before.path} was trained with {others}; weights may differ in their last digits")
 
     def recorded_in(self, model: Model, seed: int | None) -> Model:
@@ -124,7 +128,7 @@ def _check_unchanged(path: str, recorded: str | None, found: str | None, model: 
     raise ValueError(f"{path} has changed since {model} was trained: {cure}")
 
 
-def _given(ctx: typer.Context) -> dict[str, Json]:
+def given_options(ctx: typer.Context) -> dict[str, Json]:
     """The options that were typed or set by --config or --like, by name, without the data."""
     given: dict[str, Json] = {}
     for param in ctx.command.params:
@@ -176,7 +180,7 @@ def trained_on(model: Model, path: str) -> bool:
         return False
     name, files = Path(path).name, model.run["files"]
     options = model.run["options"]
-    read = [one for key in ("data", "clicks") for one in _each(options.get(key, []))]
+    read = [one for key in ("data", "clicks") for one in each(options.get(key, []))]
     learnt = [one for one in read if Path(one).name == name]
     hashes = {files[one] for one in learnt if files.get(one) is not None}
     return bool(hashes) and file_hash(path) in hashes
@@ -187,37 +191,3 @@ def _weights(model: Model) -> list[Floats]:
         return [model.coef]
     assert isinstance(model, KernelModel)
     return [model.dual_coef, model.references]
-
-
-def origin(model: Model) -> list[str]:
-    """Where a model comes from, in lines: versions, data, command, files."""
-    data, run = model.data, model.run
-    lines = [f"written by {', '.join(f'{name} {version[:_SHOWN]}' for name, version in model.versions.items())}"]
-    if data is not None:
-        labels = data["labels"]
-        size = f"{counted(data['rows'], 'documents')} in {counted(data['queries'], 'queries')}"
-        levels = f"{counted(labels['levels'], 'labels')} from {labels['minimum']:g} to {labels['maximum']:g}"
-        lines.append(f"trained on {size}, {levels}{'' if data['hash'] is None else ', ' + data['hash']}")
-    if run is not None:
-        lines.append(f"trained by {shlex.join(['rankwise', run['command'], *_words(run['options'])])}")
-        lines += [f"  {digest or 'not hashed'}  {path}" for path, digest in run["files"].items()]
-    return lines
-
-
-def _each(value: Json) -> list[str]:
-    """The values of an option, as texts."""
-    return [str(one) for one in (value if isinstance(value, list) else [value])]
-
-
-def _words(options: dict[str, Json]) -> list[str]:
-    """Options as they are typed."""
-    words, data = [], []
-    for name, value in options.items():
-        if name == "data":
-            data = _each(value)
-        elif isinstance(value, bool):
-            words.append(f"--{name}" if value else f"--no-{name}")
-        else:
-            words += [f"--{name}={one}" for one in _each(value)]
-    looks_like_option = any(one.startswith("-") and one != "-" for one in data)
-    return [*words, "--", *data] if looks_like_option else [*data, *words]

@@ -14,7 +14,7 @@ from rankwise.cli.speech import one_sentence
 from rankwise.foundation.names import key, nearest
 
 READ = ("data", "valid", "names", "clicks", "queries", "propensities")  # options that name files to read
-WRITTEN = ("output", "journal")  # and files to write
+WRITTEN = ("output", "journal", "report")  # and files to write
 UNRECORDED = (*WRITTEN, "dask", "force", "json")  # options that say where to work, not what to do
 OF_THE_RUN = ("config", "like", "allow-changes", "help")
 TABLES = ("train", "tune")  # of a TOML file, each for the command of its name

@@ -11,13 +11,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import pairwise
+from itertools import islice, pairwise
 from types import FrameType
 from typing import ParamSpec, TypeVar
 
 import typer
 
-from rankwise.foundation.names import spelled
+from rankwise.foundation.names import nearest, spelled
 from rankwise.foundation.strict_json import Json
 from rankwise.foundation.texts import counted as counted
 from rankwise.foundation.texts import table as table
@@ -29,6 +29,7 @@ Value = TypeVar("Value")
 Report = Callable[[str], None]  # replaces the text of a line of progress
 
 BAD_DATA, INTERRUPTED = 1, 130
+MANY = 1000  # files of a folder among which one with a similar name is looked for
 
 
 def say(text: str) -> None:
@@ -137,8 +138,20 @@ def _sentence(error: BaseException) -> str:
     if not isinstance(error, OSError) or error.errno is None:
         return str(error)
     what = "it is closed" if error.errno == errno.EBADF else error.strerror
+    what = f"{what}{_did_you_mean(error)}"
     where = error.filename or ("standard output" if error.errno in (errno.EBADF, errno.ENOSPC) else None)
     return f"{where}: {what}" if where else str(what)
+
+
+def _did_you_mean(error: OSError) -> str:
+    """The file that was probably meant, if one is missing."""
+    if error.errno != errno.ENOENT or not isinstance(error.filename, str):
+        return ""
+    folder, name = os.path.split(error.filename)
+    with suppress(OSError), os.scandir(folder or ".") as entries:
+        near = nearest(name, [entry.name for entry in islice(entries, MANY)])
+        return "" if near is None else f"; did you mean {os.path.join(folder, near)!r}?"
+    return ""
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """What a command may overwrite, checked before it does any work.
 
-A file that rankwise wrote (a model, a journal, a folder of chunks) may be replaced by another of its kind. All other
-files are replaced only with --force. A file that the command also reads is never overwritten.
+A file that rankwise wrote (a model, a report, a journal, a folder of chunks) may be replaced by another of its kind.
+All other files are replaced only with --force. A file that the command also reads is never overwritten.
 """
 
 import os

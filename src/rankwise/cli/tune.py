@@ -4,7 +4,7 @@ import typer
 
 from rankwise.cli import model_options as given
 from rankwise.cli.click_options import Clicks, check_training, feature_files, reading_clicks
-from rankwise.cli.options import Force, Jobs, Json, Naming, naming_columns
+from rankwise.cli.options import Force, Jobs, Json, Naming, ReportOut, naming_columns
 from rankwise.cli.settings import AllowChanges, Config, Like
 from rankwise.cli.speech import command
 
@@ -43,6 +43,7 @@ def tune(
     seed: given.SeedOfFolds = 0,
     journal: given.JournalFile = None,
     names: given.NamesFile = None,
+    report: ReportOut = None,
     config: Config = None,
     like: Like = None,
     allow_changes: AllowChanges = False,
@@ -70,8 +71,8 @@ def tune(
     signs = signs_of(increasing, decreasing)
     request = tuning.Tuning(known_model(model), grid, signs, measure, folds, seed, float32)
     if clicks is not None:
-        check_training(normalize or [])
+        check_training(normalize or [], report=report)
         data, columns = feature_files(ctx, data, columns)
     paths = data_files(ctx, data, "ranking data" if clicks is None else "features of the documents shown")
-    files = tuning.Files(paths, columns, valid, output, journal, names, force, clicks)
+    files = tuning.Files(paths, columns, valid, output, journal, names, force, clicks, report)
     tuning.tune(request, files, tuning.Manner(rule, early_stopping, jobs), Run(ctx, files.data), as_json)

@@ -20,6 +20,7 @@ from rankwise.cli.journal import Journal, check_journal, entry_of, known_cells
 from rankwise.cli.models import check_signs, make_model
 from rankwise.cli.options import Naming
 from rankwise.cli.progress import progress_bar
+from rankwise.cli.reports import check_report, report_on_model
 from rankwise.cli.runs import Run
 from rankwise.cli.speech import checked, counted, doing, say, stop_here
 from rankwise.cli.targets import check_distinct, check_target, check_unread
@@ -66,6 +67,7 @@ class Files:
     names: str | None
     force: bool
     clicks: Clicks | None = None
+    report: str | None = None
 
     @property
     def notes(self) -> str:
@@ -74,16 +76,18 @@ class Files:
     def read(self, dtype: type[np.float32] | None) -> RankingData:
         if self.clicks is not None:
             return click_problems(self.clicks, self.data, self.columns, dtype=dtype)
-        data = read_data(self.data, columns=self.columns, dtype=dtype)
+        data = read_data(self.data, columns=self.columns, dtype=dtype, comments=self.report is not None)
         note_one_query(data.n_queries, len(data))
         return data
 
     def check(self, reads: list[str]) -> None:
-        check_distinct([self.output, self.notes])
+        check_distinct([self.output, self.notes, self.report])
         check_target(self.output, reads, self.force, is_model_file, "rankwise model")
         check_unread(self.notes, reads)
         check_journal(self.notes)
         check_writable(self.notes)
+        if self.report is not None:
+            check_report(self.report, reads, self.force)
 
 
 @dataclass(frozen=True)
@@ -105,10 +109,11 @@ def tune(request: Tuning, files: Files, manner: Manner, run: Run, as_json: bool)
     families = _families(request, manner.jobs)
     files.check(run.reads)
     run.begin()
+    reports = files.report is not None  # which shows ids of documents
     data = files.read(np.float32 if request.float32 else None)
     names = names_for(data, files.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
-    valid = None if files.valid is None else read_data(files.valid, known, files.columns)
+    valid = None if files.valid is None else read_data(files.valid, known, files.columns, comments=reports)
     if "C" not in request.grid:
         families = [_with_usual_grid(family, data) for family in families]
     if request.signs is not None:
@@ -129,10 +134,13 @@ def tune(request: Tuning, files: Files, manner: Manner, run: Run, as_json: bool)
             chosen = clone(best.family.model).set_params(**{best.family.parameter: best.value})
             chosen.fit(data.X, data.y, data.qid, data.weight)
         fitted = replace(model_of(chosen, names, data.first_index), data=fingerprint(data, hashed=False))
-        write_model(run.recorded_in(fitted, request.seed), files.output)
+        recorded = run.recorded_in(fitted, request.seed)
+        write_model(recorded, files.output)
         if files.journal is None:
             journal.remove()
     show(rows, best, str(measure), manner.rule, files.output, as_json)
+    if files.report is not None:
+        report_on_model(files.report, recorded, data, valid, run, [measure])
     run.compare(fitted)
     if note := end_of_grid(best.family.strength, best.family.values, best.value):
         say(f"note: {note}")

@@ -16,14 +16,13 @@ from rankwise.cli.inputs import (
     note_one_query,
     parse_measures,
     read_data,
-    scores_of,
 )
 from rankwise.cli.judging import Judge
 from rankwise.cli.models import check_signs, make_training
 from rankwise.cli.options import Naming
-from rankwise.cli.runs import Run, origin
+from rankwise.cli.runs import Run
 from rankwise.cli.speech import BAD_DATA, Report, answer, answer_json, counted, doing, say, stop_here, table
-from rankwise.cli.targets import check_target
+from rankwise.cli.targets import check_distinct, check_target
 from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns
 from rankwise.data.fingerprint import fingerprint
@@ -31,8 +30,9 @@ from rankwise.data.records import RankingData
 from rankwise.foundation.arrays import Floats, Ints
 from rankwise.foundation.compiling import clock
 from rankwise.foundation.texts import visible
-from rankwise.model_io.conversion import estimator_of, model_of
+from rankwise.model_io.conversion import estimator_of, model_of, scores_of
 from rankwise.model_io.files import is_model_file, read_model, write_model
+from rankwise.model_io.origins import origin
 from rankwise.rankers.models import LinearModel, Model, Params
 from rankwise.rankers.ranksvm import RankSVMOptions
 from rankwise.rankers.training import Training as Trainer
@@ -63,17 +63,25 @@ class Training:
     force: bool
     run: Run
     clicks: Clicks | None = None
+    report: str | None = None
 
     def begin(self) -> None:
         """Check the output before any work is done, and begin the record of the run."""
         if self.output is not None:
             check_target(self.output, self.run.reads, self.force, is_model_file, "rankwise model")
+        if self.report is not None:
+            from rankwise.cli.reports import check_report
+
+            check_distinct([self.output, self.report])
+            check_report(self.report, self.run.reads, self.force)
         self.run.begin()
 
-    def write(self, model: Model) -> None:
-        """Write the model with the record of the run."""
+    def write(self, model: Model) -> Model:
+        """Write the model with the record of the run; the model with it."""
+        recorded = self.run.recorded_in(model, model.params.get("random_state"))
         if self.output is not None:
-            write_model(self.run.recorded_in(model, model.params.get("random_state")), self.output)
+            write_model(recorded, self.output)
+        return recorded
 
     def end(self, model: Model) -> None:
         """Of a repeated run, compare the models; if they differ and nothing was written, that is an error."""
@@ -85,12 +93,12 @@ def train(request: Training, as_json: bool) -> None:
     measures = parse_measures(request.measures)
     training = make_training(request.model, request.options, request.normalize)
     request.begin()
-    data = _training_data(request, training)
+    data, reports = _training_data(request, training), request.report is not None
     names = names_for(data, request.names)
     known = ModelColumns(data.n_features, data.first_index, None if names is None else tuple(names))
     evaluated = {"train": data} if request.clicks is None else {}  # labels of click problems are no judgements
     if request.valid is not None:
-        evaluated["valid"] = read_data(request.valid, known, request.columns)
+        evaluated["valid"] = read_data(request.valid, known, request.columns, comments=reports)
     if (signs := request.options["monotonic_cst"]) is not None:
         check_signs(signs, known)
     if request.clicks is None:
@@ -101,7 +109,7 @@ def train(request: Training, as_json: bool) -> None:
     seconds = clock() - began
     model = ranker if isinstance(ranker, Model) else model_of(ranker, names, data.first_index)
     model = replace(model, data=fingerprint(data, hashed=False))
-    request.write(model)
+    recorded = request.write(model)
     if not measures and evaluated:
         measures = parse_measures(metrics.default_measures(np.concatenate([one.y for one in evaluated.values()])))
     evaluations = {
@@ -112,15 +120,24 @@ def train(request: Training, as_json: bool) -> None:
     assert model.result is not None
     kept = int(np.count_nonzero(model.coef)) if isinstance(model, LinearModel) else None
     show_outcome(request, Outcome(model.result, shape, seconds, evaluations, kept), as_json)
+    if request.report is not None:
+        from rankwise.cli.reports import report_on_model
+
+        judged = evaluated.get("valid")
+        assert isinstance(data, RankingData)
+        assert not isinstance(judged, ChunkedData)
+        report_on_model(request.report, recorded, data, judged, request.run, measures)
     request.end(model)
 
 
 def _training_data(request: Training, training: "Trainer | BaseEstimator") -> RankingData | ChunkedData:
-    dtype = np.float32 if request.float32 else None
+    dtype, reports = np.float32 if request.float32 else None, request.report is not None
     if request.clicks is not None:
         return click_problems(request.clicks, request.data, request.columns, dtype=dtype)
-    stored = left_on_disk(training, request.data, columns=request.columns)
-    return read_data(request.data, columns=request.columns, dtype=dtype) if stored is None else stored
+    if not reports and (stored := left_on_disk(training, request.data, columns=request.columns)) is not None:
+        return stored
+    # a report needs the documents in memory, and their ids
+    return read_data(request.data, columns=request.columns, dtype=dtype, comments=reports)
 
 
 @dataclass(frozen=True)

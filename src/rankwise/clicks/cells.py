@@ -27,14 +27,14 @@ class Cells:
 
     @classmethod
     def of(cls, log: ClickLog) -> "Cells":
-        positions, position = np.unique(log.position, return_inverse=True)
+        positions, position = _distinct(log.position)
         if not positions.size or positions[0] != 1:
             raise ValueError(
                 "the log has no document at the top position, with which all positions are compared: is first_position "
                 "(--first-position) right?"
             )
-        items, item = np.unique(log.query_of_row * len(log.docs) + log.doc, return_inverse=True)
-        codes, cell = np.unique(item * positions.size + position, return_inverse=True)
+        items, item = _distinct(log.query_of_row * len(log.docs) + log.doc)
+        codes, cell = _distinct(item * positions.size + position)
         rows = cell, log.list_of_row, log.click
         return cls(positions, codes % positions.size, codes // positions.size, items.size, rows)
 
@@ -88,6 +88,14 @@ def linked_to_first(position: Ints, item: Ints, n_positions: int) -> Array:
     _, component = connected_components(edges, directed=False)
     linked: Array = component[:n_positions] == component[0]
     return linked
+
+
+def _distinct(codes: Ints) -> tuple[Ints, Ints]:
+    """`np.unique` with the inverse, of numbers from 0 on; without sorting unless a table of them would be too long."""
+    if not codes.size or codes.max() > 8 * codes.size:
+        return np.unique(codes, return_inverse=True)
+    occurs = np.bincount(codes) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
 
 
 def sums(codes: Ints, values: Array, n: int) -> Floats:

@@ -42,6 +42,13 @@ def write_chunks(
     A chunk ends with the query that reaches `chunk_bytes`. A query keeps the order of its rows, and queries come in the
     order of their first rows, wherever their other rows are. Comments are not stored. An older folder of chunks is
     replaced.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample, open_chunks, write_chunks
+    >>> write_chunks("books.chunks", load_sample())
+    >>> len(open_chunks("books.chunks"))
+    1951
     """
     if hasattr(blocks, "y"):  # data, not an iterable of them
         check_copied(blocks)

@@ -62,7 +62,16 @@ def chunk_blocks(source: FileName | OneChunk, reading: Reading) -> Iterator[Rank
 
 
 def open_chunks(folder: FileName, *, verify: bool = False) -> "ChunkedData":
-    """Open what `write_chunks` wrote. Sizes are always checked; verify=True checks checksums, which reads all data."""
+    """Open what `write_chunks` wrote. Sizes are always checked; verify=True checks checksums, which reads all data.
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample, open_chunks, write_chunks
+    >>> write_chunks("books.chunks", load_sample())
+    >>> chunks = open_chunks("books.chunks")
+    >>> RankSVM().fit(chunks).coef_.shape
+    (13,)
+    """
     path = Path(folder)
     manifest = read_manifest(path)
     for _ in range(_ATTEMPTS):

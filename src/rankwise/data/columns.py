@@ -35,6 +35,13 @@ class Reading:
     known       the columns of the model that the data are for: a table that has all of them by name is read without its
                 other columns, of whatever type they are
     on_unknown  is called with the names of these other columns, once or more often
+
+    Examples
+    --------
+    >>> from rankwise.data import Reading
+    >>> reading = Reading(label="grade", ignore=["clicks"])
+    >>> reading.is_given("label"), reading.is_given("qid")
+    (True, False)
     """
 
     n_features: int | None = None

@@ -36,6 +36,15 @@ class OnDisk:
     write         (path, blocks of rows) -> None
     open          (path, verify=bool) -> the data, with X on disk; `verify`: check that nothing is damaged
     check_target  (path) -> None; an error if something else is stored there
+
+    Examples
+    --------
+    >>> from rankwise import load_sample, open_chunks, write_chunks
+    >>> from rankwise.data import OnDisk
+    >>> on_disk = OnDisk(write=write_chunks, open=open_chunks, check_target=lambda path: None)
+    >>> on_disk.write("books.chunks", load_sample())
+    >>> len(on_disk.open("books.chunks"))
+    1951
     """
 
     write: "Callable[[FileName, Iterable[RankingData]], None]"
@@ -62,6 +71,18 @@ class Format:
     read_all   (sources, reading) -> data; for a format whose files must be read together, instead of `read`
     stream_all  (sources, reading, progress) -> blocks of rows; the same as a stream
     on_disk    how data larger than memory are written and opened
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import RankingData
+    >>> from rankwise.data import Format
+    >>> def read_columns(source, reading):
+    ...     numbers = np.loadtxt(source)
+    ...     yield RankingData(numbers[:, 1:], numbers[:, 0], np.ones(len(numbers), dtype=int))
+    >>> columns = Format("columns", (".columns",), read=read_columns)
+    >>> columns.suffixes
+    ('.columns',)
     """
 
     name: str
@@ -93,6 +114,19 @@ def register_format(format: Format) -> None:
 
     The format is then read by `read_data`, `stream_data`, every command and, if it is registered on the workers too, by
     the Dask estimators; it is written by `write_data` and `rankwise convert`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import RankingData, read_data, register_format
+    >>> from rankwise.data import Format
+    >>> def read_columns(source, reading):
+    ...     numbers = np.loadtxt(source)
+    ...     yield RankingData(numbers[:, 1:], numbers[:, 0], np.ones(len(numbers), dtype=int))
+    >>> register_format(Format("columns", (".columns",), read=read_columns))
+    >>> np.savetxt("two.columns", [[2, 7.5, 4], [0, 3.2, 1]])
+    >>> read_data("two.columns")
+    RankingData(2 rows, 2 features, 1 query, dense float64)
     """
     if not isinstance(format, Format):
         raise TypeError(f"register_format takes a rankwise.data.Format; got {format!r}")
@@ -199,6 +233,13 @@ def read_data(source: "Source | Sequence[Source]", *, format: str | None = None,
     With needs_labels=False a table may lack the labels, as one to predict on does: y is then 0. With unjudged=True the
     rows of a table may lack theirs: y is NaN there, and `evaluate` and `compare` have an option for its value. With
     keep_missing=True missing features are NaN too, instead of an error: `rankwise.check` counts them.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample, read_data, write_data
+    >>> write_data("books.csv", load_sample())
+    >>> read_data("books.csv", ignore=["clicks"])
+    RankingData(1,951 rows, 12 features, 120 queries, dense float64)
     """
     from rankwise.data.columns import Reading, finished
     from rankwise.data.records import joined
@@ -227,6 +268,13 @@ def stream_data(
     Arguments are those of `read_data`. LETOR text must be in files, because it is read twice, unless `n_features` and
     `dense` are given: it is then read once, and may come from "-" or an open file. `progress` is called with the number
     of rows done and the number of all rows, None while that is not known.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample, stream_data, write_data
+    >>> write_data("books.csv", load_sample())
+    >>> sum(len(block) for block in stream_data("books.csv"))
+    1951
     """
     from rankwise.data.columns import Reading, finished
     from rankwise.data.streams import name_of
@@ -268,7 +316,15 @@ def _blocks(sources: "list[Source]", format: Format, reading: "Reading") -> "Ite
 
 
 def write_data(target: "Target", data: "RankingData", *, format: str | None = None) -> None:
-    """Write ranking data to a path, in the format of its suffix or in the given one; to "-" or an open file as text."""
+    """Write ranking data to a path, in the format of its suffix or in the given one; to "-" or an open file as text.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample, read_data, write_data
+    >>> write_data("books.parquet", load_sample())
+    >>> len(read_data("books.parquet"))
+    1951
+    """
     chosen = get_format(format) if format else format_of(target, writing=True)
     if chosen.write is None:
         raise ValueError(f"the format {chosen.name!r} can be read but not written")

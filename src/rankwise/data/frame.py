@@ -64,6 +64,14 @@ def from_frame(
     ignore      columns to leave out, likewise
     missing     the value that replaces a missing feature; None: a missing feature is an error
     keep_missing  missing features and labels are NaN instead of an error, so that `rankwise.check` can count them
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rankwise import from_frame
+    >>> frame = pd.DataFrame({"query": ["tea", "tea"], "grade": [2, 0], "bm25": [7.5, 3.2]})
+    >>> from_frame(frame, label="grade", qid="query")
+    RankingData(2 rows, 1 feature, 1 query, dense float64)
     """
     reading = Reading(
         label=label,
@@ -88,7 +96,14 @@ def from_frame(
 
 
 def to_frame(data: RankingData) -> "pandas.DataFrame":
-    """A pandas DataFrame, as `RankingData.to_frame` makes it."""
+    """A pandas DataFrame, as `RankingData.to_frame` makes it.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample, to_frame
+    >>> to_frame(load_sample()).columns[:4].tolist()
+    ['label', 'qid', 'docid', 'title_match']
+    """
     return data.to_frame()
 
 

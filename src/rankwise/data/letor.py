@@ -78,6 +78,15 @@ def read_letor(
     Without any `qid:` all rows belong to one query, 0. The ids become int64 if each is written as a plain integer that
     fits, else all are kept as strings. A malformed line raises a LetorError, which names the line; blank lines and
     lines that begin with '#' are skipped.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from rankwise import read_letor
+    >>> written = Path("two.txt").write_text("2 qid:tea 1:7.5 2:4\\n0 qid:tea 1:3.2\\n")
+    >>> read_letor("two.txt", dense=True).X
+    array([[7.5, 4. ],
+           [3.2, 0. ]])
     """
     chosen = _checked_dtype(dtype, missing)
     if n_features is not None and n_features < 1:

@@ -40,6 +40,17 @@ class RankingData:
     docid     None, or ids of the documents, of the same types as qid
     weight    None, or the weights of the documents in a fit, float64: a pair weighs the product of its two
     groups    None, or ids, of the same types, of what a query is part of: folds never divide the queries of a group
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import RankingData
+    >>> X = np.array([[7.5, 4], [3.2, 1], [1.0, 2]])
+    >>> data = RankingData(X, np.array([2, 0, 1]), np.array(["tea", "tea", "mug"]), names=["bm25", "clicks"])
+    >>> data
+    RankingData(3 rows, 2 features, 2 queries, dense float64)
+    >>> data.select(data.qid == "tea").y
+    array([2., 0.])
     """
 
     X: HostMatrix

@@ -72,6 +72,12 @@ def make_ranking(
     noise           standard deviation of what no feature explains; that of what the features explain is 1
     density         below 1: X is CSR, with this share of non-zeros in every row (at least one)
     random_state    a seed or a numpy Generator; the same seed gives the same data to the last bit
+
+    Examples
+    --------
+    >>> from rankwise import make_ranking
+    >>> make_ranking(n_queries=50, docs_per_query=10, n_features=5, random_state=0)
+    RankingData(500 rows, 5 features, 50 queries, dense float64)
     """
     low, high = _check(n_queries, docs_per_query, n_features, n_levels, noise, density)
     n_informative = (n_features + 1) // 2 if n_informative is None else n_informative
@@ -96,6 +102,14 @@ def load_sample(split: str | None = None) -> RankingData:
     """The whole sample, or its part "train" (queries 1 to 60), "vali" (61 to 80) or "test" (81 to 120).
 
     The columns of X have names, SAMPLE_FEATURES; the comments name the books, as in `docid = book-64`.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample
+    >>> load_sample()
+    RankingData(1,951 rows, 13 features, 120 queries, dense float64)
+    >>> load_sample("test").names[:3]
+    ('title_match', 'author_match', 'text_match')
     """
     one_of("split", split, (*SPLITS, None))
     data = read_letor(SAMPLE_FILE, n_features=len(SAMPLE_FEATURES), dense=True, comments=True)

@@ -108,6 +108,14 @@ def write_letor(
     Zeros of a dense X are left out; stored zeros of a sparse X are written. The first row always holds the last column,
     so that the number of features is preserved, and the first column if indices count from 0. Without `qid` the lines
     have none. Spaces at both ends of comments are removed. Document ids are written into the comments, as `docid = ID`.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample, read_letor, write_letor
+    >>> data = load_sample()
+    >>> write_letor("books.txt", data.X, data.y, data.qid)
+    >>> bool((read_letor("books.txt", dense=True).X == data.X).all())
+    True
     """
     if isinstance(data, RankingData):
         if y is not None or qid is not None or comments is not None:

@@ -22,7 +22,21 @@ def evaluate(
     measures: Measures = ("ndcg@10",),
     client: Client | None = None,
 ) -> Evaluation:
-    """`rankwise.evaluate` of Dask Series or arrays with equal partitions; queries may be in several of them."""
+    """`rankwise.evaluate` of Dask Series or arrays with equal partitions; queries may be in several of them.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client, LocalCluster
+    >>> from rankwise import load_sample
+    >>> from rankwise.distributed import evaluate
+    >>> data = load_sample()
+    >>> X, y, qid = (da.from_array(part, chunks=(650, *part.shape[1:])) for part in (data.X, data.y, data.qid))
+    >>> with LocalCluster(n_workers=2, processes=False, dashboard_address=":0") as cluster, Client(cluster):
+    ...     found = evaluate(y, X[:, 4], qid, ["ndcg@10"])
+    >>> round(found["ndcg@10"], 2)
+    0.77
+    """
     column = scores.to_frame("score") if hasattr(scores, "to_frame") else scores[:, None]
     return judged(current_client(client), (column, y, qid, None), np.ones(1), measures)
 

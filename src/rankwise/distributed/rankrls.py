@@ -24,6 +24,19 @@ class DaskRankRLS(OnCluster, RankRLS):
 
     `client`, `n_jobs` and `result_` are as in `DaskRankSVM`. With few features one round of messages sums up the
     normal matrix; with many, conjugate gradients take one round per step. Solver "dual" is not available.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client, LocalCluster
+    >>> from rankwise import load_sample
+    >>> from rankwise.distributed import DaskRankRLS
+    >>> data = load_sample()
+    >>> X, y, qid = (da.from_array(part, chunks=(650, *part.shape[1:])) for part in (data.X, data.y, data.qid))
+    >>> with LocalCluster(n_workers=2, processes=False, dashboard_address=":0") as cluster, Client(cluster):
+    ...     ranker = DaskRankRLS(alpha=10.0).fit(X, y, qid)
+    >>> ranker.coef_.shape
+    (13,)
     """
 
     local = RankRLS

@@ -23,6 +23,19 @@ class DaskRankSVM(OnCluster, RankSVM):
     latest `distributed.Client`, or on the one that the attribute `client` is set to. `result_` also has the
     number of `rounds` of messages and the `bytes` sent in them. `n_jobs` is the number of threads per worker, by
     default those that it has for tasks. Solvers that use single pairs ("sgd", "sgd-queries", "dual") are refused.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client, LocalCluster
+    >>> from rankwise import load_sample
+    >>> from rankwise.distributed import DaskRankSVM
+    >>> data = load_sample()
+    >>> X, y, qid = (da.from_array(part, chunks=(650, *part.shape[1:])) for part in (data.X, data.y, data.qid))
+    >>> with LocalCluster(n_workers=2, processes=False, dashboard_address=":0") as cluster, Client(cluster):
+    ...     ranker = DaskRankSVM().fit(X, y, qid)
+    >>> ranker.coef_.shape
+    (13,)
     """
 
     local = RankSVM

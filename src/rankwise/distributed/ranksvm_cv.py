@@ -34,6 +34,19 @@ class DaskRankSVMCV(OnCluster, RankSVMCV):
     The folds and the model are those of RankSVMCV in memory. `cv` is a number of folds, or a splitter that uses only
     query ids. Files of NPZ and chunks may have groups, which folds keep together. `client`, `n_jobs` and `result_` are
     as in `DaskRankSVM`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client, LocalCluster
+    >>> from rankwise import load_sample
+    >>> from rankwise.distributed import DaskRankSVMCV
+    >>> data = load_sample()
+    >>> X, y, qid = (da.from_array(part, chunks=(650, *part.shape[1:])) for part in (data.X, data.y, data.qid))
+    >>> with LocalCluster(n_workers=2, processes=False, dashboard_address=":0") as cluster, Client(cluster):
+    ...     ranker = DaskRankSVMCV(Cs=[0.001, 0.01], cv=3).fit(X, y, qid)
+    >>> ranker.cv_values_.shape
+    (3, 2)
     """
 
     local = RankSVMCV

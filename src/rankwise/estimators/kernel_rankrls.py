@@ -47,9 +47,8 @@ class KernelRankRLS(KernelRanker):
 
     Examples
     --------
-    >>> from rankwise import load_sample
-    >>> from rankwise.estimators.kernel_rankrls import KernelRankRLS
-    >>> data = load_sample()
+    >>> from rankwise import KernelRankRLS, load_sample
+    >>> data = load_sample("test")
     >>> ranker = KernelRankRLS(alpha=[0.1, 1.0, 10.0]).fit(data.X, data.y, data.qid)
     >>> ranker.predict(data.X[:2]).shape
     (2, 3)

@@ -48,6 +48,16 @@ class Path(Tabular):
 
     names      of the features; None if they have none
     measure    what `cv_values` holds, by fold and C; both None if no folds were asked for
+    Examples
+    --------
+    >>> from rankwise import load_sample
+    >>> from rankwise.model_selection import c_path
+    >>> data = load_sample()
+    >>> path = c_path(data.X, data.y, data.qid, Cs=[0.001, 0.01, 0.1])
+    >>> path
+    <Path: 3 solutions of 13 features, C from 0.001 to 0.1>
+    >>> path.coef.shape
+    (3, 13)
     """
 
     Cs: Floats
@@ -110,6 +120,15 @@ def c_path(
     direction  "up": from the smallest C to the largest, each warm-started from the previous one; or "down"
     cv         folds as of RankSVMCV, on which every C is evaluated too; None: no evaluation
     measure    of the evaluation; None: the `default_measure` of y
+
+    Examples
+    --------
+    >>> from rankwise import load_sample
+    >>> from rankwise.model_selection import c_path
+    >>> data = load_sample()
+    >>> path = c_path(data.X, data.y, data.qid, Cs=[0.001, 0.01, 0.1])
+    >>> all(result.converged for result in path.results)
+    True
     """
     strengths = None if Cs is None else check_strengths("Cs", Cs)
     one_of("direction", direction, DIRECTIONS)

@@ -39,6 +39,14 @@ class ScaledRanker(ScoringRanker):
     Attributes
     ----------
     ranker_, scaler_ : both as fitted
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, ScaledRanker, load_sample
+    >>> train, test = load_sample("train"), load_sample("test")
+    >>> ranker = ScaledRanker(RankSVM(), "query-zscore").fit(train)
+    >>> round(ranker.score(test), 2)
+    0.91
     """
 
     __metadata_request__fit: ClassVar = {"qid": True, "groups": True}

@@ -36,6 +36,19 @@ def make_scorer(measure: str | Measure) -> Scorer:
 
     It accepts any measure of `rankwise.metrics` and evaluates query by query, so scikit-learn must pass query ids to
     it: `sklearn.set_config(enable_metadata_routing=True)`, then `search.fit(X, y, qid=qid)`.
+
+    Examples
+    --------
+    >>> import sklearn
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from rankwise import RankSVM, load_sample, make_scorer
+    >>> from rankwise.model_selection import QueryKFold
+    >>> data = load_sample()
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     options = {"scoring": make_scorer("map"), "cv": QueryKFold(3), "params": {"qid": data.qid}}
+    ...     scores = cross_val_score(RankSVM(), data.X, data.y, **options)
+    >>> scores.shape
+    (3,)
     """
     return Scorer(measure)
 

@@ -75,6 +75,14 @@ def export(
     names    of the features, for a model that knows only their numbers
     feature_map  feature -> rank expression, for Vespa
     check    data on which the order by the exported model is compared with that by `ranker`; warns if it differs
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, export, load_sample
+    >>> train = load_sample("train")
+    >>> done = export(RankSVM().fit(train), "python", "ranker.py", name="books", check=load_sample("test"))
+    >>> done.check.is_same
+    True
     """
     chosen = TARGETS[target]
     chosen.check_installed()

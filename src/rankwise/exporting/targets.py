@@ -19,7 +19,14 @@ SINGLE, DOUBLE = "float32", "float64"
 
 
 class Arithmetic(NamedTuple):
-    """The types in which a target computes a score: feature values and scaling, weights, and the sum."""
+    """The types in which a target computes a score: feature values and scaling, weights, and the sum.
+
+    Examples
+    --------
+    >>> from rankwise.exporting import Arithmetic
+    >>> Arithmetic(features="float32", weights="float32")
+    Arithmetic(features='float32', weights='float32', sums='float64')
+    """
 
     features: str = DOUBLE
     weights: str = DOUBLE
@@ -33,6 +40,12 @@ class Request:
     scaling    "fold": the weights are of the features as they are; "engine": the target scales them
     precision  "float32" or "float64"
     feature_map  feature -> what the target calls it
+
+    Examples
+    --------
+    >>> from rankwise.exporting import Request
+    >>> Request(name="books", feature_set=None, scaling="fold", precision="float64").feature_map
+    {}
     """
 
     name: str
@@ -57,6 +70,15 @@ class Target:
     requires   (module, what pip installs to have it), if the target needs a package
     next_step  (request) -> what to do with the file, in one line
     scores     (content, dense rows) -> scores as the target computes them; None: `arithmetic` is simulated
+
+    Examples
+    --------
+    >>> from rankwise.exporting import Target
+    >>> def write_weights(model, request):
+    ...     return " ".join(map(repr, model.weights.tolist()))
+    >>> target = Target("only-weights", write_weights, scalings=("fold",), has_names=False)
+    >>> target.name
+    'only-weights'
     """
 
     name: str
@@ -114,7 +136,17 @@ TARGETS: Registry[Target] = Registry(
 
 
 def register_export(target: Target, *, replace: bool = False) -> None:
-    """Make a target known by its name to `rankwise.export` and to `rankwise export --to`."""
+    """Make a target known by its name to `rankwise.export` and to `rankwise export --to`.
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, export, load_sample, register_export
+    >>> from rankwise.exporting import Target
+    >>> def write_weights(model, request):
+    ...     return "\\n".join(f"{name} {weight}" for name, weight in zip(model.names, model.weights))
+    >>> register_export(Target("plain-weights", write_weights, scalings=("fold",)))
+    >>> done = export(RankSVM().fit(load_sample()), "plain-weights", "weights.txt")
+    """
     if not isinstance(target, Target):
         raise TypeError(f"register_export takes a rankwise.exporting.Target; got {target!r}")
     TARGETS.register(target.name, target, replace=replace)

@@ -10,7 +10,19 @@ from rankwise.foundation.devices import AnyFloats
 
 
 class Expansion(Protocol):
-    """A function to second order at one point. Sums and multiples of expansions are expansions."""
+    """A function to second order at one point. Sums and multiples of expansions are expansions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import load_sample, losses
+    >>> from rankwise.objective.building import build
+    >>> data = load_sample()
+    >>> objective = build(data.X, data.y, data.qid, loss=losses.squared_hinge(), C=0.01)
+    >>> expansion = objective.at(np.zeros(13))
+    >>> expansion.gradient.shape, expansion.hessian_matrix().shape
+    ((13,), (13, 13))
+    """
 
     @property
     def point(self) -> AnyFloats: ...

@@ -90,6 +90,15 @@ def join(
     unjudged             the label of documents of judged queries that nobody judged; without it they are left out
     strip                ignore spaces at both ends of queries and document ids
     casefold             ignore the case of queries
+
+    Examples
+    --------
+    >>> from rankwise import join
+    >>> judgments = [{"query": "tea", "docid": 1, "rating": 3}, {"query": "tea", "docid": 2, "rating": 0}]
+    >>> features = [{"query": "tea", "docid": 1, "bm25": 7.5}, {"query": "tea", "docid": 2, "bm25": 3.2}]
+    >>> joined = join(judgments, features)
+    >>> joined.data
+    RankingData(2 rows, 1 feature, 1 query, dense float64)
     """
     if unjudged is not None and not is_number(unjudged):
         raise ValueError(f"unjudged must be a finite number, got {unjudged!r}")

@@ -21,7 +21,17 @@ LEAST_SHOWN = 0.0001  # p values below this are shown as <0.0001
 
 @dataclass(frozen=True)
 class Procedure:
-    """How differences are tested: the test, the significance level, the intervals, and the random numbers."""
+    """How differences are tested: the test, the significance level, the intervals, and the random numbers.
+
+    Examples
+    --------
+    >>> from rankwise import compare
+    >>> from rankwise.metrics import Procedure
+    >>> y, qid = [1, 0, 1, 0], ["tea", "tea", "mug", "mug"]
+    >>> found = compare({"old": [0, 1, 1, 0], "new": [1, 0, 1, 0]}, y, qid, "map", procedure=Procedure(test="t"))
+    >>> found.procedure.test
+    't'
+    """
 
     test: str = "randomization"
     alpha: float = 0.05
@@ -53,7 +63,17 @@ class Procedure:
 
 @dataclass(frozen=True)
 class Contrast:
-    """One ranker and one measure: its mean, and its difference from the baseline (NaN for the baseline itself)."""
+    """One ranker and one measure: its mean, and its difference from the baseline (NaN for the baseline itself).
+
+    Examples
+    --------
+    >>> from rankwise import compare
+    >>> y, qid = [1, 0, 1, 0], ["tea", "tea", "mug", "mug"]
+    >>> found = compare({"old": [0, 1, 1, 0], "new": [1, 0, 1, 0]}, y, qid, "map")
+    >>> contrast = found.contrasts[1]
+    >>> contrast.ranker, contrast.difference, contrast.wins
+    ('new', 0.25, 1)
+    """
 
     ranker: str
     measure: str
@@ -90,6 +110,16 @@ class Comparison(Tabular):
     evaluations  ranker -> its Evaluation, the queries in the same order in all of them
     procedure    how the differences are tested
     n_worst      how many of each ranker's worst queries are shown
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, compare, load_sample
+    >>> train, test = load_sample("train"), load_sample("test")
+    >>> found = compare({"RankSVM": RankSVM().fit(train).predict(test)}, test, measures="ndcg@10", baseline="clicks")
+    >>> found.rankers, found.measures
+    (['clicks', 'RankSVM'], ['ndcg@10'])
+    >>> found.worst(1, "ndcg@10")["query"]
+    array([96])
     """
 
     baseline: str

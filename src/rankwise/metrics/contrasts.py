@@ -41,6 +41,17 @@ def compare(
     baseline  the name of a ranker, or of a column of RankingData; None: the first ranker
     unjudged  the label of documents whose label is NaN, as in `evaluate`
     n_worst   how many of each ranker's worst queries are shown
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, compare, load_sample
+    >>> train, test = load_sample("train"), load_sample("test")
+    >>> scores = RankSVM().fit(train).predict(test)
+    >>> found = compare({"RankSVM": scores}, test, measures="ndcg@10", baseline="clicks")
+    >>> found.contrasts[1].win_tie_loss
+    (31, 0, 9)
+    >>> found.contrasts[1].mark
+    '+'
     """
     if isinstance(y, RankingData):
         rankers = _with_columns(rankers, y, qid, baseline)
@@ -51,9 +62,15 @@ def compare(
     if first not in rankers:
         raise ValueError(f"baseline must be one of the rankers {', '.join(map(repr, rankers))}; got {baseline!r}")
     evaluations = _aligned(rankers, first) if y is None else _evaluated(rankers, y, qid, measures, unjudged)
-    chosen = Procedure() if procedure is None else procedure
-    contrasts = [one for measure in evaluations[first] for one in _contrasts(measure, evaluations, first, chosen)]
-    return Comparison(first, contrasts, evaluations, chosen, n_worst)
+    return contrasted(evaluations, first, Procedure() if procedure is None else procedure, n_worst)
+
+
+def contrasted(evaluations: dict[str, Evaluation], baseline: str, procedure: Procedure, n_worst: int = 5) -> Comparison:
+    """The comparison of evaluations with the same queries in the same order; of one alone, means and intervals."""
+    contrasts = [
+        one for measure in evaluations[baseline] for one in _contrasts(measure, evaluations, baseline, procedure)
+    ]
+    return Comparison(baseline, contrasts, evaluations, procedure, n_worst)
 
 
 def _with_columns(

@@ -33,6 +33,18 @@ class Evaluation(Tabular, Mapping[str, float]):
     query_ids    the ids of the queries, in the order in which they first occur
     n_documents  the number of documents
     weights      measure -> weights of the queries in the mean, only for measures for which they are not all 1
+
+    Examples
+    --------
+    >>> from rankwise import evaluate
+    >>> evaluation = evaluate([2, 0, 1, 0, 1], [3, 2, 1, 1, 2], ["tea", "tea", "tea", "mug", "mug"], ["ndcg@10", "map"])
+    >>> evaluation
+    5 documents in 2 queries
+    measure      mean    queries
+    ndcg@10    0.9820          2
+    map        0.9167          2
+    >>> evaluation.query_ids.tolist()
+    ['tea', 'mug']
     """
 
     means: dict[str, float]
@@ -129,6 +141,15 @@ def evaluate(
     sample_weight  weights of the documents, None: all 1. The mean over queries is then weighted: see `query_weights`
     unjudged  the label of documents whose label in y is NaN, because nobody judged them; None: NaN is an error. The
               measure judged@k tells how many of the first k documents have a label of their own
+
+    Examples
+    --------
+    >>> from rankwise import evaluate
+    >>> found = evaluate([2, 0, 1, 0, 1], [3, 2, 1, 1, 2], ["tea", "tea", "tea", "mug", "mug"], ["ndcg@10", "map"])
+    >>> round(found["ndcg@10"], 3)
+    0.982
+    >>> found.per_query["map"].round(3)
+    array([0.833, 1.   ])
     """
     evaluation, lowest, highest, parsed = measured(y, scores, qid, measures, n_jobs, unjudged, sample_weight)
     warn_of_void(parsed, lowest, highest)

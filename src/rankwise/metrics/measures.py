@@ -117,7 +117,15 @@ DIALECTS = {
 
 @dataclass(frozen=True, repr=False)
 class Measure:
-    """One measure, made by `parse`. `options` has only those that differ from the dialect, in the table's order."""
+    """One measure, made by `parse`. `options` has only those that differ from the dialect, in the table's order.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import parse
+    >>> measure = parse("NDCG@10:letor")
+    >>> measure, measure.cutoff, measure.settings["discount"]
+    (ndcg@10:letor, 10, 'letor')
+    """
 
     name: str
     cutoff: int | None = None
@@ -155,6 +163,9 @@ def void(measure: Measure, lowest: float, highest: float) -> str:
     return ""
 
 
+SHORT = {"p": "precision", "r": "recall", "ap": "map", "rr": "mrr"}  # as other tools call them
+
+
 def register_measure(
     name: str, measure: OfQuery | Family, *, cutoff: Cutoff = "none", about: str = "", replace: bool = False
 ) -> None:
@@ -166,6 +177,13 @@ def register_measure(
     cutoff   whether the measure has a cutoff, as in name@k: "none", "optional" or "needed"
     about    a short description
     replace  whether to replace a measure that is registered under this name
+
+    Examples
+    --------
+    >>> from rankwise import evaluate, register_measure
+    >>> register_measure("first-is-best", lambda labels, scores: float(labels[0] == labels.max()))
+    >>> evaluate([2, 1, 0], [0.3, 0.2, 0.1], measures="first-is-best")["first-is-best"]
+    1.0
     """
     one_of("cutoff", cutoff, CUTOFFS)
     if not isinstance(measure, Family):
@@ -184,6 +202,12 @@ def parse(measure: str | Measure | OfQuery) -> Measure:
     """The measure of a string, or of a function of one query's labels and scores, which is named after the function.
 
     A `Measure` is returned as it is.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import parse
+    >>> parse("ndcg@10:ties=average") == parse("NDCG@10")
+    True
     """
     if isinstance(measure, Measure):
         return measure
@@ -193,6 +217,7 @@ def parse(measure: str | Measure | OfQuery) -> Measure:
         raise TypeError(f"a measure is a string such as 'ndcg@10' or a function of labels and scores; got {measure!r}")
     head, colon, tail = measure.strip().lower().partition(":")
     name, at, cutoff = head.partition("@")
+    name = name if name in FAMILIES else SHORT.get(name, name)
     _check_cutoff_is_marked(name)
     name, family = FAMILIES.spelling(name), FAMILIES[name]
     dialect, given = _parts(tail.split(",") if colon else [], name, family)
@@ -202,7 +227,14 @@ def parse(measure: str | Measure | OfQuery) -> Measure:
 
 
 def parse_all(measures: str | Measure | OfQuery | Iterable[str | Measure | OfQuery]) -> list[Measure]:
-    """A list of measures, from one measure or several; an error if there is none."""
+    """A list of measures, from one measure or several; an error if there is none.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import parse_all
+    >>> parse_all(["ndcg@10", "MAP"])
+    [ndcg@10, map]
+    """
     several = not (isinstance(measures, str | Measure) or callable(measures))
     parsed = [parse(one) for one in measures] if several else [parse(measures)]  # type: ignore[union-attr, arg-type]
     if not parsed:

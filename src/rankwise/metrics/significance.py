@@ -36,6 +36,12 @@ def randomization_test(
 
     With more, `n_resamples` random choices and the observed one are, so that p is at least 1 / (n_resamples + 1).
     Queries without a difference have no effect.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import randomization_test
+    >>> randomization_test([0.1, 0.2, 0.05, -0.02, 0.1, 0.3]).p_value
+    0.0625
     """
     d, w = _counted(differences, weights)
     if not d.size:
@@ -73,7 +79,14 @@ def _share_reaching(reached: float, some: Floats, others: Floats) -> float:
 
 
 def paired_t_test(differences: object, weights: object = None) -> float:
-    """p of Student's paired test; NaN for fewer than two queries, 1 if no query differs."""
+    """p of Student's paired test; NaN for fewer than two queries, 1 if no query differs.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import paired_t_test
+    >>> round(paired_t_test([0.1, 0.2, 0.05, -0.02, 0.1, 0.3]), 3)
+    0.046
+    """
     from scipy.special import stdtr
 
     d, w = _counted(differences, weights)
@@ -99,6 +112,13 @@ def bootstrap_interval(
 
     Columns of values (and of weights) are resampled together; low and high are then arrays. NaN if fewer than two
     queries count.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import bootstrap_interval
+    >>> low, high = bootstrap_interval([0.1, 0.2, 0.05, -0.02, 0.1, 0.3])
+    >>> 0 < low < 0.12 < high
+    True
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}")
@@ -158,6 +178,12 @@ def holm(p_values: ArrayLike) -> Floats:
     """Holm's adjusted p values: the k-th smallest of m times m - k + 1, at most 1 and not below the one before.
 
     Rejecting those below α makes one or more false discoveries with a probability of at most α. NaN is left out of m.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import holm
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
     """
     p = np.asarray(p_values, dtype=np.float64)
     adjusted = np.full(p.shape, np.nan)
@@ -168,7 +194,14 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def win_tie_loss(differences: object) -> tuple[int, int, int]:
-    """The numbers of queries with a positive difference, a tie (up to rounding), and a negative difference."""
+    """The numbers of queries with a positive difference, a tie (up to rounding), and a negative difference.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import win_tie_loss
+    >>> win_tie_loss([0.1, 0.2, 0.0, -0.02])
+    (2, 1, 1)
+    """
     d, _ = _counted(differences, None)
     wins, losses = np.count_nonzero(d > ROUNDING), np.count_nonzero(d < -ROUNDING)
     return int(wins), int(d.size - wins - losses), int(losses)

@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise.data.columns import ModelColumns
+from rankwise.data.records import RankingData
+from rankwise.explaining.functions import Formula
+from rankwise.foundation.arrays import Floats
 from rankwise.rankers.models import OF_THE_RUN, KernelModel, LinearModel, Model, Params
 
 if TYPE_CHECKING:  # a model is read without scikit-learn
     from sklearn.base import BaseEstimator
+
+    from rankwise.data.chunks import ChunkedData
 
 LINEAR = {  # score = coef · x
     "RankSVM": "rankwise.estimators.ranksvm",
@@ -102,3 +107,22 @@ def estimator_of(model: Model) -> "BaseEstimator":
         sees_columns.feature_names_in_ = np.array(model.columns.names, dtype=object)
     estimator.first_index_ = model.columns.first_index
     return estimator
+
+
+def scores_of(model: "Model | BaseEstimator", data: "RankingData | ChunkedData") -> Floats:
+    """The scores of the data by a model or an estimator; only linear models score data on disk."""
+    if isinstance(model, LinearModel):
+        return model.scores(data)
+    assert isinstance(data, RankingData)
+    ranker = estimator_of(model) if isinstance(model, Model) else model
+    scores: Floats = ranker.predict(data.X, data.qid) if hasattr(ranker, "scaler_") else ranker.predict(data.X)
+    return scores
+
+
+def formula_of(model: Model) -> Formula:
+    """How a model computes its scores, to be explained."""
+    if isinstance(model, LinearModel):
+        return Formula.of_model(model)
+    from rankwise.estimators import explained  # kernels need scikit-learn
+
+    return explained.formula_of(estimator_of(model))

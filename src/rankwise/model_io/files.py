@@ -64,6 +64,11 @@ def save_model(
 
     data  the training data, whose fingerprint the file then has: their size, their labels, and a hash of the rows if
           they are in memory
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample, save_model
+    >>> save_model(RankSVM().fit(load_sample()), "model.json")
     """
     saved = model_of(model, feature_names, first_index)
     write_model(saved if data is None else replace(saved, data=_fingerprint(data, saved)), path)
@@ -83,7 +88,14 @@ def _fingerprint(data: "RankingData | ChunkedData", model: Model) -> Fingerprint
 
 
 def model_schema() -> dict[str, Json]:
-    """The JSON Schema of model files, `model.schema.json` beside this module; docs/model-format.md explains them."""
+    """The JSON Schema of model files, `model.schema.json` beside this module; docs/model-format.md explains them.
+
+    Examples
+    --------
+    >>> from rankwise import model_schema
+    >>> model_schema()["title"]
+    'rankwise model, format 2'
+    """
     schema: dict[str, Json] = json.loads(Path(__file__).with_name("model.schema.json").read_text("utf-8"))
     return schema
 
@@ -113,7 +125,15 @@ def is_model_file(path: str | Path) -> bool:
 
 
 def load_model(path: str | Path) -> "BaseEstimator":
-    """The ranker that `save_model` wrote, ready to predict. A file from a stranger can do no harm: see SECURITY.md."""
+    """The ranker that `save_model` wrote, ready to predict. A file from a stranger can do no harm: see SECURITY.md.
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_model, load_sample, save_model
+    >>> save_model(RankSVM().fit(load_sample()), "model.json")
+    >>> load_model("model.json").coef_.shape
+    (13,)
+    """
     return estimator_of(read_model(path, to_fit=True))
 
 

@@ -21,7 +21,19 @@ SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearningCurve(Tabular):
-    """The measure by number of training queries (rows) and fold (columns)."""
+    """The measure by number of training queries (rows) and fold (columns).
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> from rankwise.model_selection import learning_curve
+    >>> data = load_sample()
+    >>> curve = learning_curve(RankSVM(), data.X, data.y, data.qid, sizes=[10, 0.5, 1.0], cv=3)
+    >>> curve.n_queries
+    array([10, 40, 80])
+    >>> curve.valid.shape
+    (3, 3)
+    """
 
     measure: str
     n_queries: Ints
@@ -57,6 +69,15 @@ def learning_curve(
     sizes  numbers of queries, or, for floats up to 1, shares of the training queries
     measure  None: the `default_measure` of y
     cv, n_jobs, estimator : as in `cross_validate`
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> from rankwise.model_selection import learning_curve
+    >>> data = load_sample()
+    >>> curve = learning_curve(RankSVM(), data.X, data.y, data.qid, sizes=[2, 80], cv=3)
+    >>> bool(curve.valid[0].mean() < curve.valid[1].mean())
+    True
     """
     X, y, ids = rows_of(X), finite(y, "y"), np.asarray(qid)
     chosen = parse(default_measure(y) if measure is None else measure)

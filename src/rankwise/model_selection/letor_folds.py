@@ -42,6 +42,13 @@ class LetorFolds(BaseCrossValidator):  # type: ignore[misc]
     --------
     `data, folds = LetorFolds.read("MQ2007")` reads S1.txt ... S5.txt of a folder, or test.txt of its folders Fold1
     ... Fold5, which together have each part once; or a list of five files, S1 first.
+
+    >>> import numpy as np
+    >>> from rankwise.model_selection import LetorFolds
+    >>> folds = LetorFolds(np.repeat([1, 2, 3, 4, 5], 10))
+    >>> train, valid = next(folds.split())
+    >>> train.size, valid.size
+    (30, 10)
     """
 
     def __init__(self, parts: ArrayLike, judge: str = "valid") -> None:

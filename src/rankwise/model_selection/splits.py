@@ -44,6 +44,15 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
         For `shuffle`.
     stratify : {None, "length", "labels"}, default=None
         What to distribute evenly over the folds: the queries' numbers of documents, or their mean labels.
+
+    Examples
+    --------
+    >>> from rankwise import RankSVMCV, load_sample
+    >>> from rankwise.model_selection import QueryKFold
+    >>> data = load_sample()
+    >>> ranker = RankSVMCV(Cs=[0.001, 0.01], cv=QueryKFold(3, shuffle=True, random_state=0)).fit(data)
+    >>> ranker.cv_values_.shape
+    (3, 2)
     """
 
     # With metadata routing enabled, `search.fit(X, y, qid=qid)` passes the ids to the splitter too.

@@ -48,7 +48,19 @@ class Fold:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossValidation(Tabular):
-    """Results by fold; measures are looked up by any of their spellings."""
+    """Results by fold; measures are looked up by any of their spellings.
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> from rankwise.model_selection import cross_validate
+    >>> data = load_sample()
+    >>> found = cross_validate(RankSVM(), data.X, data.y, data.qid, cv=4, measures="ndcg@10")
+    >>> found.by_fold("ndcg@10").shape
+    (4,)
+    >>> round(found.mean("ndcg@10"), 2)
+    0.9
+    """
 
     folds: list[Fold]
     measures: list[str]
@@ -131,6 +143,15 @@ def cross_validate(
     cv         a number of folds (whole queries, shuffled, always the same), a splitter, or a list of (train, valid)
     measures   None: the `default_measure` of y
     n_jobs     folds in parallel, by threads; a ranker has its own threads as well
+
+    Examples
+    --------
+    >>> from rankwise import RankRLS, load_sample
+    >>> from rankwise.model_selection import cross_validate
+    >>> data = load_sample()
+    >>> found = cross_validate(RankRLS(), data.X, data.y, data.qid, cv=4, measures=["ndcg@10", "map"])
+    >>> found.measures
+    ['ndcg@10', 'map']
     """
     given = _arrays(X, y, qid, sample_weight, groups)
     estimator = with_signs_by_place(estimator, given.columns)

@@ -110,6 +110,10 @@ class ElasticNet:
         at_zero = -self.allowed(_soft(-smooth, self.l1_ratio))
         return xp.where(w == 0.0, at_zero, smooth + self.l1_ratio * xp.sign(w))
 
+    def nearest(self, z: AnyFloats, curvature: AnyFloats) -> AnyFloats:
+        """The minimum over u of ½ curvature (u - z)² + the corners of P, by weight."""
+        return self.allowed(_soft(z, self.l1_ratio / curvature))
+
     def permits(self, j: int, side: float) -> bool:
         """Whether the weight of that number may have that sign."""
         return self.signs is None or float(self.signs[j]) * side >= 0.0
@@ -155,7 +159,7 @@ class ElasticNet:
         return 0.0 * w if self.signs is None else on_device_of(w, self.signs)
 
 
-def _soft(z: AnyFloats, width: float) -> AnyFloats:
+def _soft(z: AnyFloats, width: AnyFloats | float) -> AnyFloats:
     return namespace(z).sign(z) * (abs(z) - width).clip(0.0, None)
 
 

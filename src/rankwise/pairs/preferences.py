@@ -38,6 +38,16 @@ class Preferences:
     scope    "all" pairs, or only those of "adjacent" levels of a query
     costs    δ_ij (see `rankwise.pairs.costs`); None means 1
     scheme   the algorithm that sums over pairs: a name or an object (see `rankwise.pairs.schemes`)
+
+    Examples
+    --------
+    >>> from rankwise import Preferences
+    >>> preferences = Preferences([2, 0, 1, 1, 0], ["tea", "tea", "tea", "mug", "mug"])
+    >>> graph = preferences.active([0.5, 0.4, 0.1, 3.0, 0.0], threshold=1.0)
+    >>> graph.n_pairs
+    3
+    >>> graph.degree
+    array([2., 2., 2., 0., 0.])
     """
 
     def __init__(

@@ -28,6 +28,13 @@ def register_scheme(name: str, scheme: Scheme | str, *, replace: bool = False) -
     replace  whether to replace a scheme that is registered under this name
 
     A scheme whose arrays may be on a GPU has the attribute `takes_devices = True`.
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample, register_scheme
+    >>> register_scheme("array-code", "rankwise.pairs.portable:Engine")
+    >>> RankSVM(scheme="array-code").fit(load_sample()).result_.converged
+    True
     """
     if not isinstance(scheme, str) and not can_take(scheme, "layout", 1):
         raise TypeError(f"a scheme is called with (layout, n_threads); got {scheme!r}")

@@ -16,7 +16,15 @@ from rankwise.preprocessing.scaling import BY_QUERY, METHODS, UNITS, Matrix, Sca
 
 
 class Scaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What both scalers share; `Scaler.from_dict` reads back either."""
+    """What both scalers share; `Scaler.from_dict` reads back either.
+
+    Examples
+    --------
+    >>> from rankwise.preprocessing import FeatureScaler, Scaler
+    >>> kept = FeatureScaler("minmax").fit([[0.0], [4.0]]).to_dict()
+    >>> Scaler.from_dict(kept).transform([[1.0]])
+    array([[0.25]])
+    """
 
     __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__transform: ClassVar = {"qid": True}
@@ -102,6 +110,13 @@ class FeatureScaler(Scaler):
         Weights w of the scaled features are, up to a constant score, weights w · scale_ of the raw ones.
     minimum_, maximum_ or mean_, standard_deviation_ : ndarray of shape (n_features,)
         What the two follow from, in the units of the features; a constant feature has standard deviation 0.
+
+    Examples
+    --------
+    >>> from rankwise.preprocessing import FeatureScaler
+    >>> FeatureScaler("minmax").fit([[0.0], [4.0]]).transform([[1.0], [2.0]])
+    array([[0.25],
+           [0.5 ]])
     """
 
 
@@ -119,6 +134,15 @@ class QueryScaler(Scaler):
     ----------
     shift_, scale_ : ndarray of shape (n_features,)
         Of the one query; only after a fit without qid.
+
+    Examples
+    --------
+    >>> from rankwise.preprocessing import QueryScaler
+    >>> QueryScaler("minmax").fit_transform([[1.0], [3.0], [10.0], [30.0]], qid=["tea", "tea", "mug", "mug"])
+    array([[0.],
+           [1.],
+           [0.],
+           [1.]])
     """
 
     prefix: ClassVar[str] = BY_QUERY
@@ -134,7 +158,14 @@ class QueryScaler(Scaler):
 
 
 def make_scaler(name: str) -> Scaler:
-    """The scaler called minmax, zscore, query-minmax or query-zscore, as the command line spells them."""
+    """The scaler called minmax, zscore, query-minmax or query-zscore, as the command line spells them.
+
+    Examples
+    --------
+    >>> from rankwise.preprocessing import make_scaler
+    >>> make_scaler("query-zscore")
+    QueryScaler(method='zscore')
+    """
     name = check_name(name)
     kind = QueryScaler if name.startswith(BY_QUERY) else FeatureScaler
     return kind(name.removeprefix(BY_QUERY))

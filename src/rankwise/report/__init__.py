@@ -1,6 +1,7 @@
 """Figures in scikit-learn's style: `SomeDisplay.from_...(...)` collects the data, `.plot(ax=None)` draws them.
 
 The data of every display are available: `.data`, `.to_frame()`, `.to_csv(file)`. `.save(file)` writes PNG, SVG or PDF.
+`html` makes a page about rankers (`rankwise.reporting`).
 """
 
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rankwise.report.propensities import PropensityDisplay
     from rankwise.report.regularization import RegularizationDisplay
     from rankwise.report.weights import WeightsDisplay
+    from rankwise.reporting.building import html
 
 __getattr__ = on_first_use(
     __name__,
@@ -28,6 +30,7 @@ __getattr__ = on_first_use(
         "MarginDisplay": "margins",
         "PropensityDisplay": "propensities",
         "WeightsDisplay": "weights",
+        "html": ".reporting.building",
     },
 )
 
@@ -40,6 +43,7 @@ __all__ = [
     "QueryDifferenceDisplay",
     "RegularizationDisplay",
     "WeightsDisplay",
+    "html",
 ]
 
 

@@ -27,10 +27,21 @@ class Solved(Protocol):
 
 @dataclass(eq=False, repr=False)
 class ConvergenceDisplay(Display):
-    """
+    """How solvers approach the optimum over time.
+
     histories  name -> the Steps of a `Result.history`
     optimum    the value to measure the gap from; None: the smallest that any solver reached
     quantity   "relative_gap", or "gradient_norm"
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> from rankwise.report import ConvergenceDisplay
+    >>> data = load_sample()
+    >>> rankers = {solver: RankSVM(solver=solver).fit(data) for solver in ("newton", "trust-region")}
+    >>> display = ConvergenceDisplay.from_estimators(rankers).save("convergence.png")
+    >>> sorted(set(display.data["solver"].tolist()))
+    ['newton', 'trust-region']
     """
 
     histories: dict[str, list[Step]]

@@ -19,10 +19,21 @@ FEW = 50  # up to here ticks are set explicitly, so that k = 1 has one
 
 @dataclass(eq=False, repr=False)
 class CutoffDisplay(Display):
-    """
+    """NDCG@k (or another measure at the top) of several rankers, for k = 1, 2, …
+
     measure  without its cutoff, as it is printed
     cutoffs  the values of k
     curves   name -> the mean of measure@k for each k
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> from rankwise.report import CutoffDisplay
+    >>> train, test = load_sample("train"), load_sample("test")
+    >>> scores = {"RankSVM": RankSVM().fit(train).predict(test), "clicks": test.X[:, 4]}
+    >>> display = CutoffDisplay.from_predictions(test.y, scores, test.qid, cutoffs=[1, 3, 5, 10]).save("cutoffs.png")
+    >>> list(display.data)
+    ['k', 'RankSVM', 'clicks']
     """
 
     measure: str

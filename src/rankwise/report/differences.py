@@ -18,12 +18,24 @@ One = str | Measure | OfQuery
 
 @dataclass(eq=False, repr=False)
 class QueryDifferenceDisplay(Display):
-    """
+    """In which queries one ranker is better than another, and by how much.
+
     query_ids     the queries with a value for both rankers
     first, other  their values
     names         of the two rankers
     measure       what the values are
     weights       of the queries in the mean, if they are not all 1
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> from rankwise.report import QueryDifferenceDisplay
+    >>> train, test = load_sample("train"), load_sample("test")
+    >>> scores = RankSVM().fit(train).predict(test)
+    >>> names = ("RankSVM", "clicks")
+    >>> display = QueryDifferenceDisplay.from_predictions(test.y, scores, test.X[:, 4], test.qid, names=names)
+    >>> display.data["query"].size
+    40
     """
 
     query_ids: Array

@@ -23,10 +23,20 @@ HALVINGS = 20  # to a millionth of the widest margin
 
 @dataclass(eq=False, repr=False)
 class MarginDisplay(Display):
-    """
+    """The score differences of all preference pairs.
+
     edges   where the bins begin and end: -inf first and inf last; 0 and 1 are among them
     counts  pairs with edges[k] ≤ s_i - s_j < edges[k + 1]
     tied    pairs with s_i = s_j
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> from rankwise.report import MarginDisplay
+    >>> train, test = load_sample("train"), load_sample("test")
+    >>> display = MarginDisplay.from_estimator(RankSVM().fit(train), test.X, test.y, test.qid).save("margins.png")
+    >>> int(display.data["pairs"].sum())
+    2715
     """
 
     edges: Floats

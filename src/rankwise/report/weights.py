@@ -15,10 +15,20 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class WeightsDisplay(Display):
-    """
+    """The largest weights of a linear ranker, by feature name.
+
     names    of the features
     weights  one per feature
     top      how many to draw, the largest by absolute value
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> from rankwise.report import WeightsDisplay
+    >>> train, test = load_sample("train"), load_sample("test")
+    >>> display = WeightsDisplay.from_estimator(RankSVM().fit(train)).save("weights.png")
+    >>> print(display.data["feature"][0])
+    clicks
     """
 
     names: Sequence[str]

@@ -33,6 +33,12 @@ def cheapest(n_rows: int, n_features: int, n_stored: int) -> Newton | TrustRegio
     With many rows, a trust region method with the Hessian of a sample as preconditioner. Otherwise Newton's method with
     an explicit Hessian, if that takes hardly longer than products with it; else conjugate gradients, which need few
     products on well-conditioned problems, and the Hessian once they have taken as long as it.
+
+    Examples
+    --------
+    >>> from rankwise.solvers import cheapest
+    >>> type(cheapest(1_000, 20, 20_000)).__name__, type(cheapest(1_000_000, 20, 20_000_000)).__name__
+    ('Newton', 'TrustRegion')
     """
     product = PER_VALUE * n_stored + PER_ROW * n_rows
     sample = sample_size(n_features)

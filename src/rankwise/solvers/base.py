@@ -49,7 +49,15 @@ SOUND = 0.8, 1.25  # a model is trusted if the decrease was between these multip
 
 @dataclass(frozen=True)
 class Step:
-    """One line of a solver's history."""
+    """One line of a solver's history.
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> steps = RankSVM().fit(load_sample()).result_.history
+    >>> steps[0].iteration, steps[-1].value <= steps[0].value
+    (0, True)
+    """
 
     iteration: int
     value: float
@@ -69,6 +77,17 @@ class Start:
     expansion  the expansion of the objective at the starting point
     at_zero    |∇f(0)| and f(0)
     hessian    the Hessian at a nearby point, for the first step; None: it is computed from the expansion
+
+    Examples
+    --------
+    >>> from rankwise import load_sample, losses
+    >>> from rankwise.objective.building import build
+    >>> from rankwise.solvers import Newton
+    >>> data = load_sample()
+    >>> first = Newton()(build(data.X, data.y, data.qid, loss=losses.squared_hinge(), C=0.01))
+    >>> again = Newton()(build(data.X, data.y, data.qid, loss=losses.squared_hinge(), C=0.01), first.end)
+    >>> again.iterations
+    0
     """
 
     expansion: Expansion
@@ -94,6 +113,13 @@ class Result(Tabular):
     gap_estimate  an estimate of value - optimum; None if the solver has none
     dual          the dual solution that proves the gap, if the solver works in the dual
     end           a start for the solver of a similar problem; it keeps the data of the objective in memory
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> result = RankSVM().fit(load_sample()).result_
+    >>> result.converged, result.gap <= 1e-3 * result.value
+    (True, True)
     """
 
     point: AnyFloats

@@ -24,6 +24,17 @@ from rankwise.solvers.trust_region import TrustRegion
 
 
 class Solver(Protocol):
+    """What minimises an objective: it starts from `start`, or from zero, and calls `callback` after every step.
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> from rankwise.solvers import Newton, Solver
+    >>> solver: Solver = Newton(tol=1e-9)
+    >>> RankSVM(solver=solver).fit(load_sample()).result_.converged
+    True
+    """
+
     def __call__(
         self, objective: Objective, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result: ...
@@ -75,6 +86,14 @@ def register_solver(name: str, solver: Entry | str, *, replace: bool = False) ->
              with those of tol, max_iter, random_state, stopping, loss, X and corners (whether the penalty has any) that
              are among its parameters; or the place where it is defined, "package.module:name"
     replace  whether to replace a solver that is registered under this name
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample, register_solver
+    >>> from rankwise.solvers import Newton
+    >>> register_solver("patient-newton", Newton(tol=1e-9, max_iter=1000))
+    >>> RankSVM(solver="patient-newton").fit(load_sample()).result_.converged
+    True
     """
     if not isinstance(solver, str) and not _is_entry(solver):
         raise TypeError(f"a solver is called with (objective, start, callback); got {solver!r}")
@@ -82,7 +101,14 @@ def register_solver(name: str, solver: Entry | str, *, replace: bool = False) ->
 
 
 def needs_of(solver: str | Entry) -> tuple[str, ...]:
-    """The declared needs of a solver, of the class that makes it, or of the solver of that name."""
+    """The declared needs of a solver, of the class that makes it, or of the solver of that name.
+
+    Examples
+    --------
+    >>> from rankwise.solvers import needs_of
+    >>> needs_of("sgd")
+    ('NumPy arrays', 'single pairs')
+    """
     entry = SOLVERS[solver] if isinstance(solver, str) else solver
     kind = entry.func if isinstance(entry, partial) else entry
     needs: tuple[str, ...] = getattr(kind, "needs", ("NumPy arrays",))
@@ -93,7 +119,14 @@ def needs_of(solver: str | Entry) -> tuple[str, ...]:
 
 
 def name_of(solver: str | Solver) -> str:
-    """What messages call a solver."""
+    """What messages call a solver.
+
+    Examples
+    --------
+    >>> from rankwise.solvers import Newton, name_of
+    >>> name_of("newton-cg"), name_of(Newton())
+    ('newton-cg', 'Newton')
+    """
     return solver if isinstance(solver, str) else getattr(solver, "__name__", type(solver).__name__)
 
 
@@ -113,6 +146,13 @@ def make_solver(
     corners  whether the penalty has corners, as one that fixes signs or makes weights 0 has
 
     An error, before anything is computed, if the solver cannot handle the loss, the penalty or X.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample, losses
+    >>> from rankwise.solvers import make_solver
+    >>> make_solver("newton", losses.squared_hinge(), load_sample().X, tol=1e-6).tol
+    1e-06
     """
     if isinstance(solver, str):
         name = SOLVERS.spelling(solver)

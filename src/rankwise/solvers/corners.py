@@ -6,8 +6,8 @@ decreases. At the minimum on this path, the next *face* begins: another set of f
 many weights may become free or stop at once, and as those at the minima of successive models are mostly the same.
 """
 
-from dataclasses import dataclass, field
-from typing import Protocol, cast
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -15,13 +15,11 @@ from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import AnyFloats, diagonal_of, inner, on_device_of, to_host
 from rankwise.foundation.functions import Expansion
 from rankwise.objective.penalties import ElasticNet, Penalty
-from rankwise.solvers.conjugate import Inverse, ModelStep, conjugate_gradients, energy_share
+from rankwise.solvers.conjugate import ModelStep
 from rankwise.solvers.equations import scaled_inverse
 
 MOST_FACES = 500
 SOLVED = 1e-12  # share of the total decrease; a face that gains less is the last one
-MOST_CUTS = 40  # how often a step is halved
-KEPT = 0.1  # share of its slope that a step must keep if weights stop at 0
 MOST_GAINED = 10.0  # multiple of f per weight: a model that gains more is indefinite by rounding, and has no minimum
 DAMPING = 1e-3  # share of the curvature with which a weight alone could decrease f to 0
 
@@ -45,34 +43,18 @@ class Place:
     smooth: Floats
 
 
-class Quadratic(Protocol):
-    """The quadratic part of a model, by which faces are minimised."""
-
-    products: int  # with the Hessian, so far
-    left: float  # decrease that the last face may have missed
-
-    def face(self, penalty: ElasticNet, place: Place) -> tuple[Place, float]:
-        """The minimum on the path of a Newton step over the free weights, and the decrease to it."""
-        ...
-
-    def solved(self, total: float) -> float:
-        """The decrease by a face at which to stop, after so much in total."""
-        ...
-
-
-def cornered_step(quadratic: Quadratic, current: Penalised) -> ModelStep:
-    """The step to the minimum of the model at `current`."""
+def cornered_step(hessian: AnyFloats, current: Penalised) -> ModelStep:
+    """The step to the minimum of the model with this Hessian matrix at `current`."""
     penalty = current.penalty
     assert isinstance(penalty, ElasticNet)
-    w = to_host(current.point)
+    w, model = to_host(current.point), Formed(hessian, current)
     place, total, gain = Place(w, penalty.ridge * w + to_host(current.slopes)), 0.0, 0.0
     for _ in range(MOST_FACES):
-        place, gain = quadratic.face(penalty, place)
+        place, gain = model.face(penalty, place)
         total += gain
-        if not gain > quadratic.solved(total) or total > MOST_GAINED * w.size * abs(current.value):
+        if not gain > SOLVED * total or total > MOST_GAINED * w.size * abs(current.value):
             break
-    step = on_device_of(current.point, place.x - w)
-    return ModelStep(step, 0.0, total, total + gain + quadratic.left, quadratic.products)
+    return ModelStep(on_device_of(current.point, place.x - w), 0.0, total, total + gain, 0)
 
 
 def damping(current: Penalised, diagonal: Floats) -> Floats:
@@ -89,17 +71,13 @@ def damping(current: Penalised, diagonal: Floats) -> Floats:
 class Formed:
     """A Hessian matrix: faces are minimised exactly."""
 
-    products, left = 0, 0.0
-
     def __init__(self, hessian: AnyFloats, current: Penalised) -> None:
         self.matrix: Floats = np.array(to_host(hessian))
         diagonal = diagonal_of(self.matrix)
         diagonal[:] += damping(current, np.array(diagonal))
 
-    def solved(self, total: float) -> float:
-        return SOLVED * total
-
     def face(self, penalty: ElasticNet, place: Place) -> tuple[Place, float]:
+        """The minimum on the path of a Newton step over the free weights, and the decrease to it."""
         subgradient = penalty.corners(place.x, place.smooth)
         return self._follow(penalty, place, self._newton(place.x, subgradient))
 
@@ -139,82 +117,3 @@ class Formed:
             else:
                 curved, step[j] = curved - step[j] * self.matrix[:, j], 0.0
         return Place(np.where(x * sides > 0.0, x, 0.0), smooth), gain
-
-
-@dataclass
-class Products:
-    """Products with the Hessian only, for many features: faces are minimised as roughly as models without corners.
-
-    enough, patience  see `conjugate_gradients`
-    """
-
-    current: Penalised
-    enough: float = 0.0
-    patience: float = np.inf
-    products: int = 0
-    left: float = 0.0
-    damping: Floats = field(init=False)
-    diagonal: Floats = field(init=False)
-
-    def __post_init__(self) -> None:
-        diagonal = to_host(self.current.hessian_diagonal())
-        self.damping = damping(self.current, diagonal)
-        self.diagonal = np.maximum(diagonal + self.damping, 1e-300)
-
-    def product(self, v: Floats) -> Floats:
-        self.products += 1
-        product: Floats = to_host(self.current.hessian(on_device_of(self.current.point, v))) + self.damping * v
-        return product
-
-    def solved(self, total: float) -> float:
-        return np.inf if self.products >= self.patience else energy_share(total, self.current.value) * total
-
-    def face(self, penalty: ElasticNet, place: Place) -> tuple[Place, float]:
-        """A step along the scaled subgradient decides which weights are free (Moré and Toraldo)."""
-        subgradient = penalty.corners(place.x, place.smooth)
-        place, first = self._towards(place, subgradient, -subgradient / self.diagonal)
-        subgradient = penalty.corners(place.x, place.smooth) * (place.x != 0.0)
-        place, second = self._towards(place, subgradient, self._newton(subgradient))
-        return place, first + second
-
-    def _newton(self, subgradient: Floats) -> Floats:
-        """The step to about the minimum over the free weights, those with a subgradient."""
-        inverse = Inverse(lambda v: v / self.diagonal, 1.0 / float(self.diagonal.max(initial=1.0)))
-        face, patience = Face(self, subgradient), self.patience - self.products
-        found = conjugate_gradients(cast(Expansion, face), inverse, enough=self.enough, patience=patience)
-        self.left = found.attainable - found.predicted
-        return to_host(found.step)
-
-    def _towards(self, place: Place, subgradient: Floats, direction: Floats) -> tuple[Place, float]:
-        """The minimum on the line to the end of a step, on which weights stop at 0.
-
-        The step is halved until this keeps a good part of the slope.
-        """
-        x, sides = place.x, np.where(place.x != 0.0, np.sign(place.x), -np.sign(subgradient))
-        for _ in range(MOST_CUTS):
-            ahead = x + direction
-            step = np.where(ahead * sides > 0.0, ahead, 0.0) - x
-            slope = inner(subgradient, step)
-            if slope < min(KEPT * inner(subgradient, direction), 0.0):
-                curved = self.product(step)
-                bend = inner(step, curved)
-                length = min(1.0, -slope / bend) if bend > 0.0 else 1.0
-                end = Place(x + length * step, place.smooth + length * curved)
-                return end, -length * (slope + 0.5 * length * bend)
-            direction = 0.5 * direction
-        return place, 0.0
-
-
-@dataclass(frozen=True)
-class Face:
-    """The model over the free weights, for conjugate gradients."""
-
-    of: Products
-    gradient: Floats
-
-    @property
-    def value(self) -> float:
-        return self.of.current.value
-
-    def hessian(self, v: Floats) -> Floats:
-        return np.where(self.gradient != 0.0, self.of.product(v), 0.0)

@@ -52,6 +52,14 @@ class DualCoordinateAscent:
     It always starts at alpha = 0; `start` is ignored, because a point w has no alpha.
 
     `Result.dual` is the sparse matrix alpha[i, j], whose rows and columns are the rows of the objective's X.
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> from rankwise.solvers import DualCoordinateAscent
+    >>> ranker = RankSVM(loss="hinge", solver=DualCoordinateAscent(tol=1e-3)).fit(load_sample("test"))
+    >>> ranker.result_.converged
+    True
     """
 
     needs: ClassVar = ("NumPy arrays", "single pairs", "dual loss")

@@ -18,6 +18,7 @@ from rankwise.foundation.functions import Expansion, Function
 from rankwise.foundation.names import one_of
 from rankwise.objective.objective import Objective
 from rankwise.objective.penalties import ElasticNet
+from rankwise.solvers.accelerated import accelerated_step
 from rankwise.solvers.base import (
     STOPPED,
     Callback,
@@ -32,7 +33,7 @@ from rankwise.solvers.base import (
     went_as_predicted,
 )
 from rankwise.solvers.conjugate import ModelStep, Preconditioner, conjugate_gradients, make_preconditioner
-from rankwise.solvers.corners import Formed, Penalised, Products, cornered_step
+from rankwise.solvers.corners import Penalised, cornered_step
 from rankwise.solvers.equations import Solve, scaled_inverse
 from rankwise.solvers.line_search import line_search
 from rankwise.solvers.stuck import Detour, Rescue, can_help, near_separable, rescued
@@ -63,6 +64,16 @@ class Newton:
                   short
     detours       how often to solve a sequence of smaller C first if steps are cut short
     rescue        the solver that continues if the line search fails near separability; None: stop there
+
+    Examples
+    --------
+    >>> from rankwise import load_sample, losses
+    >>> from rankwise.objective.building import build
+    >>> from rankwise.solvers import Newton
+    >>> data = load_sample()
+    >>> objective = build(data.X, data.y, data.qid, loss=losses.squared_hinge(), C=0.01)
+    >>> Newton(tol=1e-6)(objective).converged
+    True
     """
 
     needs: ClassVar = ("smooth loss",)
@@ -225,14 +236,13 @@ class Model:
     def _by(self, hessian: AnyFloats) -> Callable[[Expansion], ModelStep]:
         """How to minimise models with this Hessian."""
         if self.has_corners:
-            return lambda current: cornered_step(Formed(hessian, cast(Penalised, current)), cast(Penalised, current))
+            return lambda current: cornered_step(hessian, cast(Penalised, current))
         return partial(_by_inverse, scaled_inverse(hessian))
 
     def _by_products(self, current: Expansion, enough: float) -> ModelStep:
         left = max(self.patience - self.products, 1)
         if self.has_corners:
-            penalised = cast(Penalised, current)
-            return cornered_step(Products(penalised, enough, left), penalised)
+            return accelerated_step(cast(Penalised, current), enough, left)
         if self._preconditioner is None:
             self._preconditioner = make_preconditioner(self.options.precondition, self.objective)
         inverse = self._preconditioner(current, self.last)

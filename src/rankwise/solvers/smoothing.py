@@ -63,6 +63,17 @@ class Smoothing:
 
     inner   the solver of the smooth problems
     rescue  the solver that takes over after `PATIENCE` steps if the data are nearly separable
+
+    Examples
+    --------
+    >>> from rankwise import load_sample, losses
+    >>> from rankwise.objective.building import build
+    >>> from rankwise.solvers import Smoothing
+    >>> data = load_sample()
+    >>> objective = build(data.X, data.y, data.qid, loss=losses.hinge(), C=0.01)
+    >>> result = Smoothing(tol=1e-4)(objective)
+    >>> result.gap <= 1e-4 * result.value
+    True
     """
 
     needs: ClassVar = ("hinge loss",)

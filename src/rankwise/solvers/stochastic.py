@@ -64,6 +64,14 @@ class Stochastic:
 
     When the objective has changed by at most a share `tol` of itself since half as many epochs, conjugate gradients
     estimate its distance to the optimum; the run stops when that is within `tol`, as with the other solvers.
+
+    Examples
+    --------
+    >>> from rankwise import RankSVM, load_sample
+    >>> from rankwise.solvers import Stochastic
+    >>> ranker = RankSVM(solver=Stochastic(tol=0.1, random_state=0)).fit(load_sample())
+    >>> ranker.coef_.shape
+    (13,)
     """
 
     needs: ClassVar = ("NumPy arrays", "single pairs")

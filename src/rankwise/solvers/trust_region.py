@@ -42,6 +42,16 @@ class TrustRegion:
     """precondition: None, "diagonal", or "sampled": the Hessian of a sample of the rows, factorised.
 
     The region is a ball in the norm of the preconditioner. With a sample, a cold start begins at the sample's optimum.
+
+    Examples
+    --------
+    >>> from rankwise import load_sample, losses
+    >>> from rankwise.objective.building import build
+    >>> from rankwise.solvers import TrustRegion
+    >>> data = load_sample()
+    >>> objective = build(data.X, data.y, data.qid, loss=losses.squared_hinge(), C=0.01)
+    >>> TrustRegion(precondition="diagonal")(objective).converged
+    True
     """
 
     needs: ClassVar = ("smooth loss",)
