@@ -134,6 +134,10 @@ def evaluate_clicks(
     """
     chosen = parse_all(default_measures(propensities) if measures is None else measures)
     check_clip(clip)
+    if hasattr(scores, "predict"):
+        raise TypeError(
+            f"scores must hold one number per document, as predict(data) returns; got a {type(scores).__name__}"
+        )
     known = finite(scores, "scores", len(data))
     clicked = np.flatnonzero(log.click)
     if not clicked.size:

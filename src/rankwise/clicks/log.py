@@ -145,7 +145,9 @@ def assembled(
     """The log of columns, with `ids` of queries, documents and lists; an error that names the first row in error."""
     query, doc, lists = ids
     check_first_position(first_position)
-    _check_numbers(position < first_position, position, f"position must be {first_position} or more", place)
+    cure = "if the top position of this log is 0, say so by first_position=0 (--first-position 0)"
+    hint = f": {cure}" if first_position else ""
+    _check_numbers(position < first_position, position, f"position must be {first_position} or more", place, hint)
     _check_numbers((click != 0) & (click != 1), click, "click must be 0 or 1", place)
     by_list = np.lexsort((position, lists.codes))
     starts = np.concatenate(([0], np.cumsum(np.bincount(lists.codes, minlength=len(lists.ids)))))
@@ -181,10 +183,10 @@ def _whole(column: ArrayLike, n: int, name: str) -> Ints:
     return given.astype(np.int64)
 
 
-def _check_numbers(wrong: Array, values: Ints, rule: str, place: Callable[[int], str]) -> None:
+def _check_numbers(wrong: Array, values: Ints, rule: str, place: Callable[[int], str], hint: str = "") -> None:
     if wrong.any():
         row = int(wrong.argmax())
-        raise ValueError(f"{place(row)}: {rule}, found {values[row]}")
+        raise ValueError(f"{place(row)}: {rule}, found {values[row]}{hint}")
 
 
 def _check_queries(log: ClickLog, query: Ints, lists: Ints, place: Callable[[int], str]) -> None:

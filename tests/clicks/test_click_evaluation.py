@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise import make_ranking
+from rankwise import RankSVM, make_ranking
 from rankwise.clicks import ClickLog, Propensities, evaluate_clicks, simulate_clicks
 from rankwise.data.records import RankingData
 
@@ -158,7 +158,11 @@ def test_errors(ranking):
         with pytest.raises(ValueError, match=message):
             evaluate_clicks(log, data, scores, propensities, measures, **options)
 
-    refused("measure must be one of 'dcg', .*got 'ndcg'. Did you mean 'dcg'", measures="ndcg@10")
+    refused("measure must be one of 'dcg', .*got 'hit'. Did you mean 'hits'", measures="hit@10")
+    refused("measure 'ndcg@10:letor' depends on several documents .*: use 'dcg@10'", measures="ndcg@10:letor")
+    refused("measure 'mrr' depends on several documents .*: use 'reciprocal-rank'", measures="mrr")
+    with pytest.raises(TypeError, match=r"as predict\(data\) returns; got a RankSVM"):
+        evaluate_clicks(log, ranking, RankSVM(), true)
     refused("hits needs a cutoff, as in hits@5", measures="hits")
     refused("average-rank takes no cutoff", measures="average-rank@3")
     refused("the cutoff of dcg@0 must be", measures="dcg@0")
