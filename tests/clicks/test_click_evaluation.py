@@ -142,6 +142,15 @@ def test_texts(ranking):
     assert len(found.to_frame()) == 4
 
 
+@pytest.mark.parametrize(("size", "clip"), [(1e200, 0.01), (1e-200, 1e-300)])
+def test_the_effective_sample_size_does_not_depend_on_the_unit(ranking, size, clip):
+    log, _, true = simulate_clicks(ranking, ranking.X[:, 0], 300, depth=8, random_state=0)
+    plain = evaluate_clicks(log, ranking, ranking.y, true, "dcg", n_resamples=2)
+    other = Propensities.of(true.positions, size * true.values)
+    found = evaluate_clicks(log, ranking, ranking.y, other, "dcg", n_resamples=2, clip=clip)
+    assert found.effective_sample_size == pytest.approx(plain.effective_sample_size)
+
+
 def test_errors(ranking):
     log, _, true = simulate_clicks(ranking, ranking.X[:, 0], 300, depth=8, random_state=0)
 

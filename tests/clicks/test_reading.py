@@ -105,6 +105,12 @@ def test_other_errors():
         ClickLog.of(["q"], ["a"], [1], [np.inf], first_position=1)
     with pytest.raises(ValueError, match="found 1, expected an object"):
         read_clicks(json_lines([[1]]), first_position=1)
+    for huge in (1e300, 2**63 + 5, 2**63 - 1):
+        with pytest.raises(ValueError, match=r"position must be at most 1,000,000,000; got "):
+            ClickLog.of(["q"], ["a"], [huge], [0], first_position=0)
+    for depth in (0, 1.5, np.nan):
+        with pytest.raises(ValueError, match="depth must be a whole number of at least 1"):
+            ClickLog.of(["q"], ["a"], [1], [0], first_position=1).top(depth)
     with pytest.raises(ValueError, match=r"events of User Behavior Insights: .*queries=FILE"):
         read_clicks(json_lines([{"action_name": "click", "query_id": "q"}]), first_position=1)
     with pytest.raises(TypeError, match=r"for a frame, use ClickLog.of"):

@@ -12,6 +12,8 @@ from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
 from rankwise.pairs.queries import Queries, QueryIds, one_column
 
+LARGEST = 10**9  # position, as in files
+
 
 class Coded(NamedTuple):
     """A column of ids: per row the number of its id in `ids`, which has each once, in the order of occurrence."""
@@ -114,6 +116,8 @@ class ClickLog(Tabular):
 
     def top(self, depth: int) -> "ClickLog":
         """The log without positions after `depth`; its lists are the same, and some may be empty."""
+        if not isinstance(depth, int | np.integer) or isinstance(depth, bool) or depth < 1:
+            raise ValueError(f"depth must be a whole number of at least 1; got {depth!r}")
         kept = self.position <= depth
         starts = np.concatenate(([0], np.cumsum(kept)))[self.starts]
         return replace(self, starts=starts, doc=self.doc[kept], position=self.position[kept], click=self.click[kept])
@@ -184,6 +188,8 @@ def _whole(column: ArrayLike, n: int, name: str) -> Ints:
         raise ValueError(f"{name} must hold one number for each of the {n} impressions, got the shape {given.shape}")
     if given.dtype.kind not in "biuf" or not (np.isfinite(given) & (given == np.floor(given))).all():
         raise ValueError(f"{name} must hold whole numbers, one per impression; got an array of {given.dtype}")
+    if (abs(given.astype(np.float64)) > LARGEST).any():
+        raise ValueError(f"{name} must be at most {LARGEST:,}; got {given[abs(given.astype(np.float64)).argmax()]}")
     return given.astype(np.int64)
 
 
