@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from oracle import pairs
 from scipy import optimize, sparse
 
+from rankwise.model_selection.path import follow
 from rankwise.objective import losses
 from rankwise.objective.building import build
 from rankwise.objective.penalties import L2, ElasticNet
@@ -181,3 +182,14 @@ def test_the_hinge_without_corners_is_that_of_smoothing():
     plain, same = Smoothing(tol=1e-6)(objective), Smoothing(tol=1e-6)(objective)
     assert same.converged
     assert same.value == pytest.approx(plain.value, rel=2e-6)
+
+
+@pytest.mark.parametrize("penalty", [ElasticNet(1.0), ElasticNet(0.5, np.ones(12)), ElasticNet(0.0, np.ones(12))])
+def test_a_path_stops_at_a_small_subgradient_too(penalty):
+    """The first C leave w = 0, where the shortest subgradient is 0: no measure for the others."""
+    solver, unit, Cs = Newton(tol=1e-3, stopping="gradient"), ranking(penalty, C=1.0), (1e-6, 1e-4, 1e-2, 1.0)
+    for C, result in zip(Cs, follow(solver, unit, Cs, None, None), strict=True):
+        at_zero = unit.times(C).at(np.zeros(12))
+        assert result.converged
+        assert result.gradient_norm <= 1e-3 * np.linalg.norm(at_zero.slopes)
+        assert np.isclose(result.value, Newton(tol=1e-9)(unit.times(C)).value, rtol=1e-3)
