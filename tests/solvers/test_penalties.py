@@ -14,6 +14,8 @@ from rankwise.objective import losses
 from rankwise.objective.building import build
 from rankwise.objective.penalties import L2, ElasticNet
 from rankwise.solvers import Newton, Smoothing
+from rankwise.solvers.accelerated import accelerated_step
+from rankwise.solvers.corners import cornered_step
 
 LOSSES = ("squared_hinge", "huber:0.5", "squared", "logistic:0.01")
 
@@ -193,3 +195,12 @@ def test_a_path_stops_at_a_small_subgradient_too(penalty):
         assert result.converged
         assert result.gradient_norm <= 1e-3 * np.linalg.norm(at_zero.slopes)
         assert np.isclose(result.value, Newton(tol=1e-9)(unit.times(C)).value, rtol=1e-3)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+def test_a_model_minimised_by_products_tells_what_is_left(l1_ratio):
+    """Without a finite answer the hinge would minimise every width to the last digit."""
+    current = ranking(ElasticNet(l1_ratio)).at(np.zeros(12))
+    exact, step = cornered_step(current.hessian_matrix(), current), accelerated_step(current)
+    assert 0.9 * exact.predicted <= step.predicted <= exact.predicted * (1 + 1e-9)
+    assert exact.predicted * (1 - 1e-3) <= step.attainable < np.inf
