@@ -100,6 +100,7 @@ BENCHMARKS: dict[str, Fit | Measure] = {
         Measure("evaluation", "evaluation:evaluation", shrinks=True),
         Measure("growth", "growth:growth", shrinks=True),
         Measure("stopping", "stopping:stopping", MQ2008),
+        Measure("penalties", "penalties:penalties", MQ2008, shrinks=True),
         Measure("serve", "serving:serving", shrinks=True),
     )
 }

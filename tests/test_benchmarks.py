@@ -16,7 +16,7 @@ from benchmarks import datasets, fits, process, report, run, solvers, sweep
 from benchmarks.cases import BENCHMARKS
 from benchmarks.datasets.synthetic import Plain, Scaled, Sparse, WebSearch
 from benchmarks.datasets.text import Text
-from benchmarks.measures import commands, selection, threads
+from benchmarks.measures import commands, penalties, selection, threads
 from benchmarks.objective import Objective
 from benchmarks.run import COLUMNS, RESULTS, folder_for, write
 from benchmarks.solvers.liblinear import PROGRAM
@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, sparse
 
-from rankwise import make_ranking, read_letor
+from rankwise import RankSVM, make_ranking, read_letor
 from rankwise.metrics import evaluate
 
 LOSSES = {"squared_hinge": lambda m: max(0.0, 1 - m) ** 2, "hinge": lambda m: max(0.0, 1 - m)}
@@ -220,7 +220,7 @@ def test_a_pipe_is_read_while_it_is_written(tmp_path):
 
 
 def test_auto_and_newton_are_compared_on_one_problem():
-    data = selection._heavy(100, 5, 10)
+    data = selection.heavy_tailed(100, 5, 10)
     assert np.unique(data.qid).size == 10
     assert data.X.std(axis=0).max() > 10 * data.X.std(axis=0).min()
     ratio, above = selection._compared(data, 1.0, 1)
@@ -415,8 +415,30 @@ def test_tables_of_several_runs_become_one_page(tmp_path):
     assert "| 0.75 |" not in two
 
 
+def test_penalties_are_compared_with_the_fit_without(small):
+    rows = list(penalties.compared(small, "squared_hinge", 0.1, 1))
+    assert [row["what"].split(",")[0] for row in rows] == list(penalties.options_for(np.ones(5)))
+    assert all(row["value"] > 0 and "not converge" not in row["note"] for row in rows)
+    kept = {row["what"].split(",")[0]: int(row["note"].split()[0]) for row in rows}
+    assert kept["signs that hold anyway"] == 5
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ["selection", "train-text", "predict", "loaders"])
+@pytest.mark.parametrize(("l1_ratio", "positive"), [(1.0, False), (0.5, False), (0.0, True)])
+def test_skglm_on_listed_pairs_finds_the_same_weights(small, l1_ratio, positive):
+    pytest.importorskip("skglm")
+    from benchmarks.solvers.skglm_pairs import solve
+
+    better, worse = list_pairs(small.y, small.qid)
+    theirs = solve(np.asfortranarray(small.X[better] - small.X[worse]), 0.02, l1_ratio, positive, 1e-10)
+    signs = np.ones(5, int) if positive else None
+    ours = RankSVM(C=0.02, l1_ratio=l1_ratio, monotonic_cst=signs, tol=1e-12).fit(small.X, small.y, small.qid).coef_
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
+    assert 0 < (theirs != 0).sum() < 5 or l1_ratio == 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["selection", "train-text", "predict", "loaders", "penalties"])
 def test_a_measure_has_the_rows_that_targets_name(case, tmp_path):
     run.main([case, "--quick", "--results", str(tmp_path)])
     rows = report.read(tmp_path)

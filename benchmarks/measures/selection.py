@@ -26,7 +26,7 @@ def selection(folder: str, quick: bool) -> Iterator[dict[str, Any]]:
     warnings.simplefilter("ignore")  # of convergence, and of a choice at the end of the grid
     sizes = (600, 60, 40) if quick else (3_000, 300, 200)
     name = f"{sizes[0]:,} x {sizes[1]}"
-    heavy, separable = _heavy(*sizes), _separable(*sizes)
+    heavy, separable = heavy_tailed(*sizes), _separable(*sizes)
     RankSVM().fit(heavy.X, heavy.y, heavy.qid)  # imports and kernels
     ratios, above = zip(*(_compared(heavy, C, 1 if quick else REPEATS) for C in C_VALUES), strict=True)
     worst = int(np.argmax(ratios))
@@ -56,7 +56,7 @@ def _compared(data: Any, C: float, repeats: int) -> tuple[float, float]:
     return seconds["auto"] / seconds["newton"], values["auto"] / values["newton"] - 1
 
 
-def _heavy(n: int, d: int, n_queries: int) -> Any:
+def heavy_tailed(n: int, d: int, n_queries: int) -> Any:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d)) ** 3
     return _graded(rng, X * 10.0 ** rng.uniform(-2, 2, d), X @ rng.standard_normal(d), 1.0, n_queries)

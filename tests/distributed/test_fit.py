@@ -110,6 +110,17 @@ def test_every_option_as_in_memory(client, data, options):
 
 
 @pytest.mark.filterwarnings(SPLIT)
+def test_few_of_many_features_as_in_memory(client):
+    data = rankwise.make_ranking(4, 15, 3_200, random_state=0)
+    options = {"C": 3e-4, "l1_ratio": 0.5, "monotonic_cst": np.resize([1, -1, 0], 3_200), "tol": 1e-4}
+    found = DaskRankSVM(**options).fit(*arrays(data, 20))
+    expected = rankwise.RankSVM(**options).fit(data.X, data.y, data.qid)
+    assert 0 < (found.coef_ != 0).sum() < 1_000
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-4)
+    assert found.result_.value == pytest.approx(expected.result_.value, rel=3e-4)
+
+
+@pytest.mark.filterwarnings(SPLIT)
 def test_frames_with_columns_or_series(client, data):
     expected = rankwise.RankSVM(C=0.01).fit(data.X, data.y, data.qid)
     whole = frame(data)

@@ -15,8 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import rankwise
-from rankwise import RankSVM, RankSVMCV, ScaledRanker, load_sample, to_frame
+from rankwise import RankSVM, RankSVMCV, ScaledRanker, load_sample, make_ranking, to_frame
+from rankwise.data.chunk_writer import write_chunks
+from rankwise.data.chunks import open_chunks
 from rankwise.data.records import RankingData
+from rankwise.data.repeated import SharedData
 from rankwise.estimators.ranksvm_path import c_path
 from rankwise.model_selection import QueryKFold, cross_validate
 from rankwise.preprocessing import make_scaler
@@ -231,3 +234,28 @@ def test_a_scaled_path_is_the_path_of_scaled_rows():
     two = c_path(rows, DATA.y, DATA.qid, [1e-4, 1e-3], ranker=ranker, cv=2)
     np.testing.assert_array_equal(one.coef, two.coef)
     np.testing.assert_allclose(one.cv_values, two.cv_values, rtol=1e-12)
+
+
+WIDE = make_ranking(8, 15, 3_200, density=0.02, random_state=0)  # more features than a Hessian is formed for
+
+
+@pytest.mark.parametrize("engine", ["chunks", "shared", "torch:cpu", "float32"])
+def test_many_features_on_every_engine(engine, tmp_path):
+    options = {"C": 0.003, "tol": 1e-6, "l1_ratio": 0.9, "monotonic_cst": np.resize([1, -1, 0], 3_200)}
+    ranker = RankSVM(**options).fit(WIDE)
+    assert ranker.result_.converged
+    assert 0 < (ranker.coef_ != 0).sum() < 1_000
+    other = RankSVM(device=engine if engine == "torch:cpu" else None, **options)
+    if engine == "torch:cpu":
+        pytest.importorskip("torch")
+        other.fit(WIDE)
+    elif engine == "chunks":
+        write_chunks(tmp_path / "rows", WIDE, chunk_bytes=20_000)
+        other.fit(open_chunks(tmp_path / "rows"))
+    elif engine == "shared":
+        other.fit(SharedData(WIDE.X[::-1], np.arange(len(WIDE))[::-1], WIDE.y, WIDE.qid))
+    else:
+        other.fit(WIDE.X.astype(np.float32), WIDE.y, WIDE.qid)
+    assert other.result_.converged
+    assert other.result_.value == pytest.approx(ranker.result_.value, rel=3e-6)
+    np.testing.assert_allclose(other.coef_, ranker.coef_, atol=1e-3)

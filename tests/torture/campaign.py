@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .law import Fit, attempt, engines_for, judge, solvers_for
-from .problems import make
+from .law import Fit, attempt, engines_for, judge, penalised_solvers_for, solvers_for
+from .problems import Problem, make, penalised
 from .regression import faults
 
 REGRESSION = 10  # every so many cases RankRLS has its turn too
+PENALISED = 10  # every so many cases the problem is also solved with signs or an elastic net
 ELSEWHERE = 0.04  # of the fits are also done by torch, or from disk
 SLOW = 5.0  # seconds, from which on a fit is listed
 HAS_TORCH = importlib.util.find_spec("torch") is not None
@@ -33,14 +34,20 @@ class Tally:
     worst: float = 0.0  # of (value - best) / gap
 
     def add(self, seed: int) -> None:
-        problem, fits, wrong, best = run(seed, self.others)
-        self.cases += 1
-        self.wrong += [f"{problem} | {one}" for one in wrong]
+        problem = self._solve(seed)
+        if seed % PENALISED == 0:
+            self._solve(seed, penalty=True)
         if seed % REGRESSION == 0 and self.others > 1 and problem.X.shape[0] < 1000:
             self.regressions += 1
             self.wrong += [f"{problem} | {one}" for one in faults(problem)]
+
+    def _solve(self, seed: int, penalty: bool = False) -> Problem:
+        problem, fits, wrong, best = run(seed, self.others, penalty)
+        self.cases += 1
+        self.wrong += [f"{problem} | {one}" for one in wrong]
         for fit in fits:
             self._count(problem, fit, best)
+        return problem
 
     def _count(self, problem, fit, best) -> None:
         name = fit.solver if fit.engine == "numpy" else str(fit)
@@ -78,10 +85,12 @@ class Tally:
         return "\n".join(lines)
 
 
-def run(seed: int, others: int = 2) -> tuple:
-    """The problem of that number, its fits, what is wrong with them, and the least value."""
+def run(seed: int, others: int = 2, penalty: bool = False) -> tuple:
+    """The problem of that number, with a penalty or not, its fits, what is wrong with them, and the least value."""
     problem, rng = make(seed), np.random.default_rng((seed, 1))
     known = solvers_for(problem.loss)
+    if penalty:
+        problem, known = penalised(problem), penalised_solvers_for(problem.loss)
     names = ["auto", *rng.choice(known, min(others, len(known)), replace=False).tolist()]
     fits: list[Fit] = []
     for name in names:

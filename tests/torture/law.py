@@ -2,7 +2,7 @@
 
 1. `result_.gap` bounds the distance to the best value that anybody found, in extended precision.
 2. `converged` means within the tolerance of it, and so do all solvers that converged agree.
-3. Results and weights are finite.
+3. Results and weights are finite, and weights have the signs asked for.
 4. A fit of so little data ends soon.
 """
 
@@ -96,6 +96,11 @@ def solvers_for(loss: str) -> list[str]:
     return [name for name in (*ORDER, *(new for new in SOLVERS if new not in ORDER)) if name not in left_out]
 
 
+def penalised_solvers_for(loss: str) -> list[str]:
+    """Those that take the loss and penalties too."""
+    return ["newton", "newton-cg"] if losses.parse(loss).smooth else ["smoothing"]
+
+
 def attempt(problem: Problem, solver: str, engine: str = "numpy") -> Fit:
     """A fit, with all that it said."""
     fit = Fit(solver, engine)
@@ -108,6 +113,8 @@ def attempt(problem: Problem, solver: str, engine: str = "numpy") -> Fit:
         max_iter=FEW.get(solver),
         random_state=0,
         device=device,
+        monotonic_cst=problem.signs,
+        l1_ratio=problem.l1_ratio,
     )
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught, limited(SECONDS):
@@ -150,7 +157,8 @@ def engines_for(problem: Problem, solver: str, torch: bool) -> list[str]:
 
 def judge(problem: Problem, fits: list[Fit]) -> tuple[list[str], Any]:
     """The sentences of all that is against the law, and the least value."""
-    truth = truth_of(problem.dense, problem.y, problem.qid, problem.weights, problem.loss, problem.C)
+    data = (problem.dense, problem.y, problem.qid, problem.weights)
+    truth = truth_of(*data, problem.loss, problem.C, problem.l1_ratio, problem.signs)
     wrong = [f"{fit}: {one}" for fit in fits for one in _alone(truth, fit, problem.X.dtype == np.float32)]
     finite = [fit for fit in fits if fit.coef is not None and np.isfinite(fit.coef).all()]
     if not finite:
@@ -177,6 +185,8 @@ def _alone(truth: Truth, fit: Fit, narrow: bool) -> list[str]:
     bounds = [one for one in (result.gap, result.gap_estimate) if one is not None]  # inf: none that rounding leaves
     if not np.isfinite(numbers).all() or np.isnan(bounds).any() or not np.isfinite(fit.coef).all():
         wrong.append(f"not finite: {numbers}, {fit.coef}")
+    if (fit.coef * truth.signs < 0).any():
+        wrong.append(f"forbidden signs: {fit.coef}")
     return wrong
 
 

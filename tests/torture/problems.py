@@ -1,6 +1,6 @@
 """Nasty small problems, each of them made from one integer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ from scipy import sparse
 
 LOSSES = ("hinge", "hinge", "squared_hinge", "squared_hinge", "huber:0.5", "huber:1e-3", "logistic:1e-3", "squared")
 LARGEST_ID = 2**53
+RATIOS = (0.0, 0.01, 0.5, 0.9, 1.0, 1.0)
 RARE = 400  # one case in so many has 10^6 ties
 
 
@@ -22,6 +23,8 @@ class Problem:
     C: float
     tol: float
     traits: tuple[str, ...]
+    l1_ratio: float = 0.0
+    signs: Any = None
 
     def __str__(self) -> str:
         kind = "CSR" if sparse.issparse(self.X) else "dense"
@@ -151,3 +154,12 @@ def make(seed: int) -> Problem:
     loss = str(maker.rng.choice(LOSSES))
     weights = maker.document_weights(X.shape[0])
     return Problem(seed, maker.stored(X), y, qid, weights, loss, C, tol, tuple(maker.traits))
+
+
+def penalised(problem: Problem) -> Problem:
+    """The same problem with signs, an elastic net, or both."""
+    rng = np.random.default_rng((problem.seed, 2))
+    l1_ratio = float(rng.choice(RATIOS))
+    signs = rng.integers(-1, 2, problem.X.shape[1]) if l1_ratio == 0.0 or rng.random() < 0.4 else None
+    said = (*problem.traits, f"l1_ratio={l1_ratio}", *([] if signs is None else [f"signs {signs.tolist()}"]))
+    return replace(problem, l1_ratio=l1_ratio, signs=signs, traits=said)

@@ -19,15 +19,24 @@ WIDTHS = 1e-1, 1e-3, 1e-5, 1e-7, 1e-9  # over which the hinge's corner is rounde
 
 @dataclass(frozen=True)
 class Truth:
-    """½|w|² + Σ weights · loss(differences · w), C being in the weights."""
+    """l1 |w|₁ + ½ (1 - l1) |w|² + Σ weights · loss(differences · w), C being in the weights; inf at forbidden signs."""
 
     differences: Any
     weights: Any
     loss: str
+    l1: float = 0.0
+    signs: Any = 0
 
-    def value(self, w: Any) -> Any:
+    @property
+    def cornered(self) -> bool:
+        return bool(self.l1 or np.any(self.signs))
+
+    def value(self, w: Any, loss: str | None = None) -> Any:
         w = np.asarray(w, Long)
-        return w @ w / 2 + self.weights @ pair_loss(self.loss, self.differences @ w)[0]
+        if (w * self.signs < 0).any():
+            return Long(np.inf)
+        penalty = (1 - Long(self.l1)) / 2 * (w @ w) + Long(self.l1) * np.abs(w).sum()
+        return penalty + self.weights @ pair_loss(loss or self.loss, self.differences @ w)[0]
 
     def rounding(self, w: Any) -> float:
         """About how far `value` may be off."""
@@ -42,7 +51,7 @@ class Truth:
         w, best = np.asarray(start, Long), self.value(start)
         with np.errstate(all="ignore"):
             for loss in [f"huber:{h}" for h in WIDTHS] if self.loss == "hinge" else [self.loss]:
-                w = self._newton(loss, w)
+                w = self._cornered(loss, w) if self.cornered else self._newton(loss, w)
                 value = self.value(w)
                 best = min(best, value) if 0 <= value < np.inf else best  # below 0, only rounding is left
         return best
@@ -60,6 +69,41 @@ class Truth:
                 break
             w = w + self._length(loss, w, step) * step
         return w
+
+    def _cornered(self, loss: str, w: Any) -> Any:
+        """Newton steps, or else scaled gradient steps, over the weights that are not held at 0; those that would change
+        their sign stop there.
+        """
+        D, ridge, l1 = self.differences, 1 - Long(self.l1), Long(self.l1)
+        for _ in range(STEPS):
+            _, slope, bend = pair_loss(loss, D @ w)
+            smooth = ridge * w + D.T @ (self.weights * slope)
+            at_zero = np.sign(smooth) * np.maximum(np.abs(smooth) - l1, 0)
+            subgradient = np.where(w != 0, smooth + l1 * np.sign(w), np.where(at_zero * self.signs > 0, 0, at_zero))
+            free = (w != 0) | (subgradient != 0)
+            hessian = D[:, free].T @ ((self.weights * bend)[:, None] * D[:, free])
+            diagonal = np.diag_indices_from(hessian)
+            hessian[diagonal] = hessian[diagonal] * (1 + 1e-15) + max(ridge, Long(1e-30))
+            sides = np.where(w != 0, np.sign(w), -np.sign(subgradient))
+            for step in (solve(hessian, subgradient[free]), subgradient[free] / hessian[diagonal]):
+                trial = self._lower(loss, w, free, step, sides)
+                if trial is not None:
+                    break
+            else:
+                break
+            w = trial
+        return w
+
+    def _lower(self, loss: str, w: Any, free: Any, step: Any, sides: Any) -> Any:
+        """A lower point on the path against the step, or None."""
+        value = self.value(w, loss)
+        for halvings in range(30):
+            trial = w.copy()
+            trial[free] -= step / 2**halvings
+            trial[trial * sides <= 0] = 0
+            if self.value(trial, loss) < value:
+                return trial
+        return None
 
     def _length(self, loss: str, w: Any, step: Any) -> Any:
         """Where the slope along the step vanishes."""
@@ -85,7 +129,9 @@ class Truth:
         return high
 
 
-def truth_of(X: Any, y: Any, qid: Any, weights: Any, loss: str, C: float) -> Truth:
+def truth_of(
+    X: Any, y: Any, qid: Any, weights: Any, loss: str, C: float, l1_ratio: float = 0.0, signs: Any = None
+) -> Truth:
     """Every pair of documents of one query with unlike labels."""
     X, y = np.asarray(X, np.float64), np.asarray(y, np.float64)
     qid = np.zeros(len(y)) if qid is None else np.asarray(qid, np.float64)
@@ -98,7 +144,8 @@ def truth_of(X: Any, y: Any, qid: Any, weights: Any, loss: str, C: float) -> Tru
     long = rows[:, 2:].astype(Long)
     pair_weights = Long(C) * counts[better] * counts[worse]
     kept = pair_weights > 0
-    return Truth((long[better] - long[worse])[kept], pair_weights[kept], loss)
+    differences = (long[better] - long[worse])[kept]
+    return Truth(differences, pair_weights[kept], loss, l1_ratio, 0 if signs is None else signs)
 
 
 def pair_loss(loss: str, margin: Any) -> tuple[Any, Any, Any]:

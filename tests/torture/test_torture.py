@@ -2,7 +2,7 @@
 
 import pytest
 
-from .campaign import Tally
+from .campaign import Tally, run
 from .problems import make
 from .regression import faults
 
@@ -36,3 +36,11 @@ def test_cases_that_once_broke_the_law(seed):
     tally = Tally()
     tally.add(seed)
     assert not tally.wrong
+
+
+@pytest.mark.parametrize("seed", [8000336, 8000354])
+def test_cases_with_a_penalty_that_once_broke_the_law(seed):
+    """Values of 1e-115 beside a subgradient of mostly rounding errors."""
+    _, fits, wrong, _ = run(seed, penalty=True)
+    assert not wrong
+    assert not any("RuntimeWarning" in fit.warned for fit in fits)

@@ -83,6 +83,11 @@ class Cornered(Protocol):
         """The curvature of the penalty."""
         ...
 
+    @property
+    def slopes(self) -> AnyFloats:
+        """The gradient of C · risk."""
+        ...
+
     def towards(self, direction: AnyFloats) -> AnyFloats:
         """The subgradient whose inner product with a direction is the derivative in it."""
         ...

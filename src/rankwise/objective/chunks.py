@@ -119,8 +119,9 @@ def diagonal(rows: Rows, degrees: AnyFloats) -> AnyFloats:
 
     H does not see a shift, but D does: columns with an offset would seem to have a large curvature.
     """
-    squares, sums = rows.squared_transposed_dot(degrees), rows.transposed_dot(degrees)
-    return (squares - sums * (sums / max(float(degrees.sum()), 1e-300))).clip(0.0, None)
+    squares, sums, total = rows.squared_transposed_dot(degrees), rows.transposed_dot(degrees), float(degrees.sum())
+    means = sums / total if total > 0.0 else 0.0 * sums  # rounding may leave a total of 0 or less
+    return (squares - sums * means).clip(0.0, None)
 
 
 def _sums(rows: Rows, risk: RiskExpansion) -> AnyFloats:

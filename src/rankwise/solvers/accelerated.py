@@ -34,7 +34,7 @@ def accelerated_step(current: Penalised, enough: float = 0.0, patience: float = 
     x, at_x = start, first
     y, at_y, momentum, largest, products = x, at_x, 1.0, 1.0, 0
     subgradient = penalty.corners(x, at_x)
-    goal = REDUCED**2 * inner(subgradient, subgradient / scale)
+    at_first = inner(subgradient, subgradient / scale)
     predicted, left = 0.0, math.inf
     while products < min(patience, MOST_PRODUCTS):
         ahead = penalty.nearest(y - at_y / (largest * scale), largest * scale)
@@ -53,9 +53,12 @@ def accelerated_step(current: Penalised, enough: float = 0.0, patience: float = 
         y, at_y = ahead + further * (ahead - x), at_ahead + further * (at_ahead - at_x)
         x, at_x = ahead, at_ahead
         subgradient = penalty.corners(x, at_x)
-        left = 0.5 * inner(subgradient, subgradient) / penalty.ridge if penalty.ridge else math.inf
-        if inner(subgradient, subgradient / scale) <= goal:
+        share = inner(subgradient, subgradient / scale) / max(at_first, 1e-300)
+        if share <= REDUCED**2:
             predicted = _decrease(penalty, start, first, x, at_x)
+            # A bound; without a ridge there is none, and what is left is about in proportion to the squares.
+            ridge = penalty.ridge
+            left = 0.5 * inner(subgradient, subgradient) / ridge if ridge else share * predicted
             if not predicted <= enough < predicted + left or not length:
                 break
     predicted = _decrease(penalty, start, first, x, at_x)

@@ -75,7 +75,7 @@ class Start:
     """The starting point of a solver, with what is already known there.
 
     expansion  the expansion of the objective at the starting point
-    at_zero    |∇f(0)| and f(0)
+    at_zero    |∇f(0)| and f(0), see `check_range`
     hessian    the Hessian at a nearby point, for the first step; None: it is computed from the expansion
 
     Examples
@@ -294,9 +294,12 @@ def relative(gap: float, scale: float) -> float:
 
 
 def check_range(at_zero: Expansion) -> tuple[float, float]:
-    """|∇f(0)| and f(0); an error if their squares overflow or underflow."""
+    """|∇f(0)|, but for corners of a penalty at 0, and f(0); an error if their squares overflow or underflow.
+
+    Without the corners, both are multiples of C.
+    """
     largest = float(abs(at_zero.gradient).max()) if at_zero.gradient.shape[0] else 0.0
-    norm = length_of(at_zero.gradient)
+    norm = length_of(at_zero.slopes if isinstance(at_zero, Cornered) else at_zero.gradient)
     if not np.isfinite(norm * norm + at_zero.value):
         raise ValueError("the objective overflows at w = 0: scale the features, or use a smaller C")
     if 0 < largest < SMALLEST:

@@ -7,7 +7,7 @@ many weights may become free or stop at once, and as those at the minima of succ
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -15,12 +15,14 @@ from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import AnyFloats, diagonal_of, inner, on_device_of, to_host
 from rankwise.foundation.functions import Expansion
 from rankwise.objective.penalties import ElasticNet, Penalty
+from rankwise.solvers.base import may_overflow
 from rankwise.solvers.conjugate import ModelStep
 from rankwise.solvers.equations import scaled_inverse
 
-MOST_FACES = 500
+MOST_FACES = 30, 500  # two per weight, between these: nearly dependent columns take many, but rounding may have no end
 SOLVED = 1e-12  # share of the total decrease; a face that gains less is the last one
 MOST_GAINED = 10.0  # multiple of f per weight: a model that gains more is indefinite by rounding, and has no minimum
+MOST_DAMPING = 1e300  # less than the largest number
 DAMPING = 1e-3  # share of the curvature with which a weight alone could decrease f to 0
 
 
@@ -49,8 +51,9 @@ def cornered_step(hessian: AnyFloats, current: Penalised) -> ModelStep:
     assert isinstance(penalty, ElasticNet)
     w, model = to_host(current.point), Formed(hessian, current)
     place, total, gain = Place(w, penalty.ridge * w + to_host(current.slopes)), 0.0, 0.0
-    for _ in range(MOST_FACES):
-        place, gain = model.face(penalty, place)
+    for _ in range(int(np.clip(2 * w.size, *MOST_FACES))):
+        with may_overflow():  # a step that did is no decrease, and ends this
+            place, gain = model.face(penalty, place)
         total += gain
         if not gain > SOLVED * total or total > MOST_GAINED * w.size * abs(current.value):
             break
@@ -63,7 +66,8 @@ def damping(current: Penalised, diagonal: Floats) -> Floats:
     Without a ridge, and with few pairs where the loss is curved, the model may have no minimum. Near the optimum this
     vanishes as the square of the subgradient.
     """
-    least = to_host(current.gradient) ** 2 / max(2.0 * abs(current.value), 1e-300)
+    with may_overflow():  # near separability f is tiny, and the subgradient mostly rounding errors
+        least = np.minimum(to_host(current.gradient) ** 2 / max(2.0 * abs(current.value), 1e-300), MOST_DAMPING)
     more: Floats = (1.0 - current.penalty.ridge) * np.maximum(DAMPING * least, least - diagonal)
     return more
 
@@ -72,7 +76,7 @@ class Formed:
     """A Hessian matrix: faces are minimised exactly."""
 
     def __init__(self, hessian: AnyFloats, current: Penalised) -> None:
-        self.matrix: Floats = np.array(to_host(hessian))
+        self.matrix, self.ridge = cast(Floats, np.array(to_host(hessian))), current.penalty.ridge
         diagonal = diagonal_of(self.matrix)
         diagonal[:] += damping(current, np.array(diagonal))
 
@@ -86,7 +90,7 @@ class Formed:
         step, free = np.zeros_like(x), (x != 0.0) | (subgradient != 0.0)
         while free.any():
             step = np.zeros_like(x)
-            step[free] = -scaled_inverse(self.matrix[np.ix_(free, free)], least=0.0)(subgradient[free])
+            step[free] = -scaled_inverse(self.matrix[np.ix_(free, free)], least=self.ridge)(subgradient[free])
             uphill = (x == 0.0) & (step * subgradient > 0.0)
             if not uphill.any():
                 break
