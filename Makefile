@@ -27,7 +27,7 @@ demo: $(CORE)    ## train on the embedded sample, evaluate, show the model
 	$(BIN)/rankwise demo
 
 test: lint       ## lint, types, tests
-	$(BIN)/python -m pytest -q -m "not slow and not browser"
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow and not browser"
 
 lint: $(READY)   ## ruff and mypy
 	$(BIN)/ruff check .

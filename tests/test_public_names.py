@@ -24,7 +24,7 @@ def test_every_public_name_is_there():
 
 
 def test_rooms_list_their_public_names():
-    for room in (rankwise.preprocessing, rankwise.report, rankwise.model_selection):
+    for room in (rankwise.preprocessing, rankwise.report, rankwise.model_selection, rankwise.clicks):
         assert dir(room) == sorted(room.__all__)
 
 

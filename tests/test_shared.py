@@ -1,12 +1,14 @@
 """Rows that documents share: the objective and the models of the copied rows, for the work of the different ones."""
 
+import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from rankwise import FactorizedRankSVM, RankRLS, RankSVM, RankSVMCV, ScaledRanker
+from rankwise import FactorizedRankSVM, RankRLS, RankSVM, RankSVMCV, ScaledRanker, save_model, write_chunks, write_data
 from rankwise.data.repeated import SharedData
 from rankwise.model_selection import cross_validate
 from rankwise.objective import building, losses, row_kernels
@@ -96,6 +98,34 @@ def test_chunks_hold_their_own_rows_only():
     rows = SharedRows(make(), 1).select(slice(0, 50), 1)
     assert rows.different.n_rows == 10
     np.testing.assert_array_equal(rows.X, make().load(0, 50))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rows": np.array([0, 4])}, "rows must hold numbers of the 4 rows of X, from 0 on"),
+        ({"rows": np.array([0, -1])}, "rows must hold numbers of the 4 rows of X, from 0 on"),
+        ({"rows": np.array([0.0, 1.0])}, "rows must hold numbers"),
+        ({"y": np.zeros(3)}, "y must have one entry for each of the 2 rows"),
+        ({"weight": np.zeros((2, 1))}, "weight must have one entry for each of the 2 rows"),
+        ({"X": np.array([[0.0], [np.nan], [0.0], [0.0]])}, "row 1 of X holds nan"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change, message):
+    columns = {"X": np.zeros((4, 1)), "rows": np.array([0, 3]), "y": np.array([0.0, 1.0]), "qid": np.zeros(2, int)}
+    with pytest.raises(ValueError, match=message):
+        SharedData(**columns | change)
+
+
+def test_files_of_shared_rows(tmp_path):
+    """A writer would write the different rows in place of those of the documents."""
+    shared = replace(make(), groups=None)
+    for write in (lambda: write_data(tmp_path / "a.csv", shared), lambda: write_chunks(tmp_path / "a", shared)):
+        with pytest.raises(TypeError, match=r"data must be RankingData; got SharedData: give data\.read\(\)"):
+            write()
+    assert not list(tmp_path.iterdir())
+    save_model(RankSVM().fit(shared), tmp_path / "m.json", data=shared)
+    assert json.loads((tmp_path / "m.json").read_text())["data"]["queries"] == 500
 
 
 def test_what_it_says():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from commands import run, write_sample
 
-from rankwise import RankSVM, RankSVMCV, load_model, read_data
+from rankwise import RankSVM, RankSVMCV, ScaledRanker, load_model, read_data
 from rankwise.clicks import (
     Propensities,
     click_data,
@@ -16,6 +16,7 @@ from rankwise.clicks import (
     read_clicks,
     swap_bias,
 )
+from rankwise.data.repeated import SharedData
 
 FIRST = ("--first-position", 1)
 
@@ -85,7 +86,7 @@ def test_train(shop, log, data, tmp_path, features):
     model = tmp_path / "m.json"
     told = json.loads(run("train", *corrected(shop), *paths, "-o", model, "--C", 0.01, "--json").stdout)
     expected = RankSVM(C=0.01).fit(click_data(log, data, Propensities.load(shop / "bias.csv")))
-    np.testing.assert_allclose(load_model(model).coef_, expected.coef_, rtol=1e-12)
+    np.testing.assert_allclose(load_model(model).coef_, expected.coef_, rtol=1e-9)
     assert told["problems"] == len(np.unique(click_data(log, data, None).qid))
     origin = run("inspect", model).stdout
     for name in ("log.csv", "bias.csv", features[0 if len(features) == 1 else 1]):
@@ -93,12 +94,28 @@ def test_train(shop, log, data, tmp_path, features):
     assert "to the last bit" in run("train", "--like", model).stderr
 
 
-def test_train_without_correction(shop, log, data, tmp_path):
+@pytest.mark.parametrize("scaling", [(), ("--normalize", "zscore")])
+def test_queries_of_the_log_are_not_left_out_in_parts(shop, tmp_path, scaling):
+    args = ("train", *corrected(shop), shop / "train.txt", "--model", "rankrls-cv", *scaling, "-o", tmp_path / "m.json")
+    assert "not by groups: cv=5 chooses by folds instead (`rankwise tune" in run(*args, code=1).stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_train_without_correction(shop, log, data, tmp_path, monkeypatch):
+    """The features of a document are not copied into every problem in which it occurs."""
+    expected = RankSVM(C=0.01).fit(click_data(log, data, None))
+    monkeypatch.setattr(SharedData, "read", None)
     args = ("--clicks", shop / "log.csv", *FIRST, "--naive", shop / "train.txt", "--C", 0.01)
     done = run("train", *args, "-o", tmp_path / "m.json", "--valid", shop / "test.txt", "-m", "map")
-    expected = RankSVM(C=0.01).fit(click_data(log, data, None))
-    np.testing.assert_allclose(load_model(tmp_path / "m.json").coef_, expected.coef_, rtol=1e-12)
+    np.testing.assert_allclose(load_model(tmp_path / "m.json").coef_, expected.coef_, rtol=1e-9)
     assert "measure   valid\nmap" in done.stdout
+
+
+def test_train_on_scaled_features(shop, log, data, tmp_path):
+    run("train", *corrected(shop), shop / "train.txt", "-o", tmp_path / "m.json", "--C", 0.01, "--normalize", "zscore")
+    problems = click_data(log, data, Propensities.load(shop / "bias.csv"))
+    expected = ScaledRanker(RankSVM(C=0.01), "zscore").fit(problems)
+    np.testing.assert_allclose(load_model(tmp_path / "m.json").ranker_.coef_, expected.ranker_.coef_, rtol=1e-9)
 
 
 def test_tune(shop, log, data, tmp_path):
@@ -211,7 +228,10 @@ def test_logs_that_are_refused(shop, tmp_path, name):
     [
         (["clicks", "bias", "LOG"], "say whether the top position of the log is numbered 0 or 1"),
         (["clicks", "bias", "LOG", "--first-position", 2], "it is not guessed; got 2"),
-        (["clicks", "bias", "LOG", *FIRST, "--method", "swap"], "--method swap needs this file"),
+        (["clicks", "bias", "LOG", *FIRST, "--method", "swap"], "give --swapped FILE"),
+        (["clicks", "bias", "LOG", *FIRST, "--swapped", "LOG"], "only --method swap uses this file, not harvest"),
+        (["clicks", "bias", "-", *FIRST, "--method", "swap", "--swapped", "-"], "can be only one of the files"),
+        (["clicks", "bias", "-", *FIRST, "--queries", "-"], "can be only one of the files"),
         (["clicks", "bias", "LOG", *FIRST, "--over", "users"], "over must be one of 'queries', 'lists'"),
         (["clicks", "bias", "LOG", *FIRST, "--top", 0], "it must be 1 or more"),
         (["clicks", "bias", "LOG", *FIRST, "--log-columns", "who=x"], "expected NAME=COLUMN"),
@@ -229,7 +249,7 @@ def test_logs_that_are_refused(shop, tmp_path, name):
             "use minmax or zscore",
         ),
         (["evaluate", "column:f1", "--clicks", "LOG", *FIRST, "--naive"], "give the features of the documents"),
-        (["evaluate", "column:f1", "TRAIN", "--clicks", "LOG", *FIRST, "--naive", "-m", "ndcg"], "Did you mean 'dcg'?"),
+        (["evaluate", "column:f1", "TRAIN", "--clicks", "LOG", *FIRST, "--naive", "-m", "ndcg@5"], "use 'dcg@5'"),
         (["evaluate", "column:f1", "TRAIN", "--over", "lists"], "it needs a click log"),
         (
             ["evaluate", "column:f1", "TRAIN", "--clicks", "LOG", *FIRST, "--naive", "--per-query"],

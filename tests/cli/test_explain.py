@@ -111,6 +111,8 @@ def test_mistakes_get_one_sentence(files, tmp_path):
     assert "query '8111' is not in the data: did you mean '111' or '81'?" in said(model, test, "--query", "8111")
     assert "the data have 40 queries: say which one, such as '81', '82'" in said(model, test)
     assert "document 'book' is not in query '81'" in said(model, test, "--query", 81, "--doc", "book")
+    (tmp_path / "nameless.txt").write_text(test.read_text().partition("#")[0] + "\n")
+    assert "name their column by --doc-column COLUMN" in said(model, tmp_path / "nameless.txt", "--doc", "sku")
     assert "give one document, or two" in said(model, test, *["--doc", "a"] * 3, code=2)
     assert "name it *.png, *.svg, *.pdf, *.html, *.csv" in said(model, test, "-o", tmp_path / "x.gif", code=2)
     assert f"{model} is a model, and {test} is not: the order is MODEL DATA" in said(test, model)

@@ -1,12 +1,13 @@
 """`rankwise tune`: what it chooses, writes and shows, and how it goes on after an interruption."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from commands import run
 
-from rankwise import RankRLS, RankSVM, ScaledRanker, evaluate, load_model, load_sample
+from rankwise import RankRLS, RankSVM, ScaledRanker, evaluate, load_model, load_sample, write_data
 from rankwise.cli.journal import Journal
 from rankwise.model_selection import QueryKFold
 from rankwise.model_selection.folds import PathFold
@@ -200,6 +201,16 @@ def test_a_journal_of_another_job_is_refused(files, tmp_path, change, what):
     assert "the journal of another job (the " in message
     assert what in message
     assert (tmp_path / "j").read_bytes() == before
+
+
+def test_a_journal_with_other_groups_is_refused(tmp_path):
+    """The rows are the same, and the folds are others."""
+    groups = np.unique(TRAIN.qid, return_inverse=True)[1]
+    args = ["tune", tmp_path / "data.npz", "--folds", 2, "--C", 0.01, "-o", tmp_path / "m.json"]
+    for other, code in ((groups, 0), (groups // 2, 1)):
+        write_data(tmp_path / "data.npz", replace(TRAIN, groups=other))
+        done = run(*args, "--journal", tmp_path / "j", "--force", code=code)
+    assert "the journal of another job (the data differs)" in done.stderr
 
 
 def falling(monkeypatch):

@@ -79,6 +79,8 @@ def test_swaps_are_ratios_of_clicks():
     np.testing.assert_allclose([found.values, found.lower, found.upper], [TRUE[[0, 1, 3]]] * 3)
     in_order = np.array([swapped[one] for one in log.lists.tolist()])
     np.testing.assert_array_equal(swap_bias(log, in_order, n_resamples=2).values, found.values)
+    top = swap_bias(log.top(2), swapped, n_resamples=2)  # which knows nothing of position 4
+    assert (top.positions.tolist(), top.values.tolist()) == ([1, 2], [1, TRUE[1]])
 
 
 def estimates(seed, n_lists, n_queries=60, n_resamples=200):
@@ -238,6 +240,7 @@ def test_propensities_are_saved_and_loaded(tmp_path):
         ("a,b\n1,2\n", "no column 'position'"),
         ("position,propensity\n1,x\n", "line 2: propensity must be a number, found 'x'"),
         ("position,propensity\n1.5,1\n", "position must hold whole numbers"),
+        ("position,propensity\n1e300,1\n", "position must hold whole numbers up to 1,000,000,000"),
         ("position,propensity\n2,1\n1,1\n", "must be counted from 1 and be ascending"),
         ("position,propensity\n1,1\n2,-1\n", "values must be 0 or more, found -1.0 at position 2"),
         ("position,propensity\n", "at least one"),

@@ -4,6 +4,7 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from rankwise.clicks import ClickLog, read_clicks, read_swaps
@@ -73,7 +74,7 @@ def test_without_impressions_each_query_is_one_list():
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (("q", "x", 0, 0, "s9"), "line 7: position must be 1 or more, found 0"),
+        (("q", "x", 0, 0, "s9"), "line 7: position must be 1 or more, found 0: .* by first_position=0"),
         (("q", "x", "1.5", 0, "s9"), "line 7: position must be a whole number, found '1.5'"),
         (("q", "x", 1, 2, "s9"), "line 7: click must be 0 or 1, true or false, found '2'"),
         (("q", "x", 1, "", "s9"), "line 7: click must be 0 or 1, true or false, found ''"),
@@ -102,8 +103,18 @@ def test_other_errors():
         ClickLog.of(["q"], ["a"], [1.5], [0], first_position=1)
     with pytest.raises(ValueError, match="click must hold whole numbers"):
         ClickLog.of(["q"], ["a"], [1], [np.inf], first_position=1)
-    with pytest.raises(ValueError, match="expected an object, one per document shown, found 1"):
+    with pytest.raises(ValueError, match="found 1, expected an object"):
         read_clicks(json_lines([[1]]), first_position=1)
+    for huge in (1e300, 2**63 + 5, 2**63 - 1):
+        with pytest.raises(ValueError, match=r"position must be at most 1,000,000,000; got "):
+            ClickLog.of(["q"], ["a"], [huge], [0], first_position=0)
+    for depth in (0, 1.5, np.nan):
+        with pytest.raises(ValueError, match="depth must be a whole number of at least 1"):
+            ClickLog.of(["q"], ["a"], [1], [0], first_position=1).top(depth)
+    with pytest.raises(ValueError, match=r"events of User Behavior Insights: .*queries=FILE"):
+        read_clicks(json_lines([{"action_name": "click", "query_id": "q"}]), first_position=1)
+    with pytest.raises(TypeError, match=r"for a frame, use ClickLog.of"):
+        read_clicks(pd.DataFrame(ROWS, columns=list(NAMES)), first_position=1)
     with pytest.raises(ValueError, match="row 1: click must be 0 or 1, found 3"):
         ClickLog.of(["q", "q"], ["a", "b"], [1, 2], [0, 3], first_position=1)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rankwise import RankRLS, RankSVM, losses, make_ranking, open_chunks, write_chunks
+from rankwise import RankRLS, RankSVM, losses, make_ranking, open_chunks, to_frame, write_chunks
 from rankwise.clicks import ClickLog, Propensities, click_data, shared_click_data, simulate_clicks
 from rankwise.foundation.devices import library_of, on_device_of, to_host
 from rankwise.objective.building import build
@@ -151,6 +151,10 @@ def test_errors(ranking, simulated):
         click_data(log, ranking, propensities, clip=0)
     with pytest.raises(ValueError, match="features must have docid"):
         click_data(log, replace(ranking, docid=None), propensities)
+    with pytest.raises(
+        TypeError, match=r"features must be a RankingData; got a DataFrame: .*from_frame\(frame, label=None"
+    ):
+        click_data(log, to_frame(ranking), propensities)
     with pytest.raises(
         ValueError, match=r"features lacks \d+ of \d+ documents of lists with clicks, first the document"
     ):

@@ -1,6 +1,7 @@
 """RankSVM with signs and with few features."""
 
 import re
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -22,6 +23,7 @@ from rankwise.data.repeated import SharedData
 from rankwise.estimators.ranksvm_path import c_path
 from rankwise.model_selection import QueryKFold, cross_validate
 from rankwise.preprocessing import make_scaler
+from rankwise.solvers import Newton, Smoothing
 
 DATA = load_sample()
 NAMES = list(DATA.names)
@@ -93,6 +95,13 @@ def test_a_path_over_C_has_the_penalty():
 def test_what_cannot_work_is_said(options, words):
     with pytest.raises(ValueError, match=re.escape(words)):
         RankSVM(**options).fit(DATA)
+
+
+def test_a_step_of_ones_own_takes_no_penalties():
+    newton = Newton(inner=lambda current: None)
+    for options in ({"solver": newton}, {"solver": Smoothing(inner=newton), "loss": "hinge"}):
+        with pytest.raises(ValueError, match="takes neither monotonic_cst nor l1_ratio: use 'auto'"):
+            RankSVM(l1_ratio=0.5, **options).fit(DATA)
 
 
 def test_names_need_names():
@@ -205,6 +214,12 @@ def test_a_path_counts_the_features_it_keeps():
     assert RankSVM(C=1.02 * first, l1_ratio=0.7, monotonic_cst={"price": 1}, tol=1e-9).fit(data).coef_.any()
     assert len(path.kept(20)) == path.n_kept[20]
     assert set(path.kept(20)) <= set(NAMES)
+    place = path.at_most(5)
+    assert path.n_kept[place] <= 5 < path.n_kept[place + 1 :].min()
+    order = np.random.default_rng(0).permutation(path.Cs.size)
+    assert order[replace(path, Cs=path.Cs[order], coef=path.coef[order]).at_most(5)] == place
+    with pytest.raises(ValueError, match="keeps at most 0 of the features, the fewest are"):
+        replace(path, Cs=path.Cs[1:], coef=path.coef[1:]).at_most(0)
     assert np.abs(path.coef[20, NAMES.index(path.kept(20)[0])]) == np.abs(path.coef[20]).max()
     assert list(path.table_columns())[:4] == ["C", "features", "map", "standard_error"]
     own = RankSVMCV(path.Cs, 3, "map", ranker=ranker, early_stopping=False).fit(data)

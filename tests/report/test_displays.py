@@ -99,6 +99,9 @@ def test_a_path_is_drawn_in_the_order_of_C(path):
     assert sorted(shown) == sorted(SAMPLE_FEATURES[j] for j in largest)
     for name in shown:
         np.testing.assert_array_equal(lines[name].get_ydata(), path.coef[places, SAMPLE_FEATURES.index(name)])
+    empty = dataclasses.replace(path, coef=np.where(path.Cs[:, None] == path.Cs.min(), 0.0, path.coef))
+    beside = FeaturePathDisplay.from_path(empty).plot(axes()).ax_.figure.axes[-1]
+    np.testing.assert_array_equal(beside.get_lines()[0].get_xdata(), path.Cs[places[1:]])  # where there is a ranking
     nameless = dataclasses.replace(path, names=None, cv_values=None, measure=None)
     assert list(FeaturePathDisplay.from_path(nameless).data)[:3] == ["C", "features", "weight feature 0"]
 

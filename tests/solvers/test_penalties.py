@@ -56,6 +56,11 @@ class Listed:
         slopes = sum((margin < p.threshold) * -(p.slope + p.curvature * (1 - margin)) for p in self.loss.pieces)
         return self.differences.T @ (self.weights * slopes)
 
+    def curvatures(self):
+        """Bounds on the second derivatives."""
+        most = sum(max(piece.curvature, 0.0) for piece in self.loss.pieces)
+        return self.ridge + most * (self.differences**2).T @ self.weights
+
     def at(self, halves):
         w = halves[: self.d] - halves[self.d :]
         value = self.weights @ self.loss(self.differences @ w) + self.ridge / 2 * w @ w + self.l1 * halves.sum()
@@ -86,12 +91,13 @@ def test_optima_are_those_of_scipy_on_listed_pairs(problem, inner):
 @given(penalised())
 @settings(deadline=None, max_examples=60)
 def test_optima_satisfy_the_kkt_conditions(problem):
+    """As nearly as tol allows: where a weight has the slope s and the curvature h, f can decrease by s² / 2h."""
     objective, listed = problem
     result = Newton(tol=1e-13)(objective)
     w, l1 = result.point, listed.l1
     smooth = listed.gradient(w) + listed.ridge * w
     terms = np.abs(listed.differences).T @ (listed.weights * (1 + np.abs(listed.differences @ w))) + np.abs(w) + l1
-    slack = 1e-6 * terms
+    slack = np.sqrt(2 * listed.curvatures() * 1e-13 * result.value) + 1e-7 * terms
     signs = np.zeros(w.size) if objective.penalty.signs is None else objective.penalty.signs
     assert (np.abs(smooth + l1 * np.sign(w)) <= slack)[w != 0].all()
     assert (smooth >= -l1 - slack)[(w == 0) & (signs >= 0)].all()
@@ -118,12 +124,10 @@ def ranking(penalty, C=0.1, loss="squared_hinge", d=12):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_an_elastic_net_without_corners_is_half_the_square(loss):
-    plain = Newton(tol=1e-12)(ranking(L2(), loss=loss))
-    for penalty in (L2(), ElasticNet()):
-        result = Newton(tol=1e-12)(ranking(penalty, loss=loss))
-        np.testing.assert_allclose(result.point, plain.point, atol=1e-6)
-        assert result.converged
-        assert result.iterations <= plain.iterations + 1
+    plain, result = (Newton(tol=1e-12)(ranking(penalty, loss=loss)) for penalty in (L2(), ElasticNet()))
+    np.testing.assert_allclose(result.point, plain.point, atol=1e-6)
+    assert result.converged
+    assert result.iterations <= plain.iterations + 1
 
 
 def test_outside_of_the_allowed_signs_nothing_is_proven():
@@ -180,8 +184,7 @@ def test_the_hinge_with_l1_is_a_linear_program(seed, power):
 
 
 def test_the_hinge_without_corners_is_that_of_smoothing():
-    objective = ranking(L2(), loss="hinge")
-    plain, same = Smoothing(tol=1e-6)(objective), Smoothing(tol=1e-6)(objective)
+    plain, same = (Smoothing(tol=1e-6)(ranking(penalty, loss="hinge")) for penalty in (L2(), ElasticNet()))
     assert same.converged
     assert same.value == pytest.approx(plain.value, rel=2e-6)
 
@@ -204,3 +207,107 @@ def test_a_model_minimised_by_products_tells_what_is_left(l1_ratio):
     exact, step = cornered_step(current.hessian_matrix(), current), accelerated_step(current)
     assert 0.9 * exact.predicted <= step.predicted <= exact.predicted * (1 + 1e-9)
     assert exact.predicted * (1 - 1e-3) <= step.attainable < np.inf
+
+
+@pytest.mark.parametrize(("l1_ratio", "seed"), [(0.1, 0), (0.5, 1), (0.9, 2), (0.0, 3)])
+def test_the_hinge_with_an_elastic_net_is_a_quadratic_program(l1_ratio, seed):
+    rng = np.random.default_rng(seed)
+    X, y, qid = rng.integers(-3, 4, (9, 3)).astype(float), rng.integers(0, 3, 9), rng.integers(0, 2, 9)
+    penalty = ElasticNet(l1_ratio, rng.integers(-1, 2, 3).astype(float))
+    listed = Listed(X, y, qid, None, losses.hinge(), 0.3, penalty)
+    D, n = listed.differences, len(listed.differences)
+
+    def program(at):  # positive and negative halves of the weights, and the loss of each pair
+        w = at[:3] - at[3:6]
+        value = 0.5 * (1 - l1_ratio) * w @ w + l1_ratio * at[:6].sum() + 0.3 * at[6:].sum()
+        return value, np.concatenate(((1 - l1_ratio) * w + l1_ratio, -(1 - l1_ratio) * w + l1_ratio, np.full(n, 0.3)))
+
+    margins = optimize.LinearConstraint(np.hstack((D, -D, np.eye(n))), 1, np.inf)
+    bounds = [*listed.bounds, *[(0, None)] * n]
+    options = {"maxiter": 1000, "ftol": 1e-14}
+    best = optimize.minimize(
+        program, np.ones(6 + n), jac=True, bounds=bounds, constraints=margins, method="SLSQP", options=options
+    )
+    assert best.success
+    result = Smoothing(tol=1e-7)(replace(build(X, y, qid, loss=losses.hinge(), C=0.3), penalty=penalty))
+    assert result.converged
+    assert result.value == pytest.approx(best.fun, rel=1e-6)
+    assert result.value - best.fun <= result.gap + 1e-9
+
+
+@pytest.mark.slow  # skglm compiles
+@pytest.mark.parametrize("l1_ratio", [0.3, 1.0])
+@pytest.mark.parametrize("scales", [1.0, (1e-3, 1.0, 1e3, 10.0)])
+def test_squares_with_an_elastic_net_are_those_of_skglm(l1_ratio, scales):
+    skglm = pytest.importorskip("skglm")
+    rng = np.random.default_rng(4)
+    X, y, qid = rng.normal(size=(30, 4)) * scales, rng.integers(0, 3, 30), rng.integers(0, 3, 30)
+    penalty, C = ElasticNet(l1_ratio), 0.01
+    listed = Listed(X, y, qid, None, losses.parse("squared"), C, penalty)
+    n, D = len(listed.differences), listed.differences
+    alpha = 1 / (2 * C * n)  # skglm has the squares over 2 n
+    other = skglm.ElasticNet(alpha=alpha, l1_ratio=l1_ratio, fit_intercept=False, tol=1e-12, max_iter=1000)
+    w = other.fit(D, np.ones(n)).coef_
+    best = listed.at(np.concatenate((np.maximum(w, 0), np.maximum(-w, 0))))[0]
+    result = Newton(tol=1e-10)(replace(build(X, y, qid, loss=losses.parse("squared"), C=C), penalty=penalty))
+    assert result.value <= best * (1 + 1e-10)
+    assert result.value == pytest.approx(best, rel=1e-6)
+    np.testing.assert_array_equal(result.point != 0, w != 0)
+
+
+def hostile(seed=5):
+    """More columns than rows: repeated and negated ones, constants, zeros, large offsets and very different scales."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(12, 4))
+    X = np.hstack((X, X, -X, 0 * X, 0 * X + 7.7, X[:, :2] * 1e-6, X[:, 2:] * 1e6, rng.normal(size=(12, 2)) + 1e8))
+    return X, rng.integers(0, 3, 12), rng.integers(0, 2, 12)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "huber:0.5", "squared"])
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("C", [1e-6, 1e3])
+def test_hostile_columns(loss, l1_ratio, C):
+    X, y, qid = hostile()
+    penalty = ElasticNet(l1_ratio, np.tile([1.0, 0.0, -1.0, 0.0], 7)[: X.shape[1]])
+    loss = losses.parse(loss)
+    listed = Listed(X, y, qid, None, loss, C, penalty)
+    result = Newton(tol=1e-8)(replace(build(X, y, qid, loss=loss, C=C), penalty=penalty))
+    best, w = listed.minimum(), result.point
+    assert result.converged
+    assert result.value - best <= min(1e-8 * best, result.gap) + 1e-12 * best
+    assert not w[12:16].any()  # zeros
+    assert np.abs(w[16:20]).max() <= (0.0 if l1_ratio else 1e-10)  # constants, but for rounding of their mean
+    assert (w * penalty.signs >= 0).all()
+
+
+@pytest.mark.parametrize("size", [1e-120, 1e-8, 1e8, 1e120])
+def test_the_unit_of_the_features_does_not_matter(size):
+    """With the L1 norm, features in another unit are the same problem with another C, in another unit."""
+    X, y, qid = hostile()
+    X = X[:, :20]
+    values = []
+    for unit, C in ((1.0, 0.1), (size, 0.1 / size)):
+        objective = build(X * unit, y, qid, loss=losses.parse("squared_hinge"), C=C)
+        result = Newton(tol=1e-9)(replace(objective, penalty=ElasticNet(1.0)))
+        assert result.converged
+        values.append(result.value * unit)
+    assert values[1] == pytest.approx(values[0], rel=1e-8)
+
+
+def test_a_model_that_rounding_makes_indefinite_stays_within_bounds():
+    """Narrow losses, a large C and offsets: weights of 1e154 overflowed on the way."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(10, 8)) + 10.0 ** rng.integers(0, 9, 8)
+    objective = build(X, rng.integers(0, 3, 10), rng.integers(0, 2, 10), loss=losses.hinge(), C=1e4)
+    with np.errstate(over="raise"):
+        result = Smoothing(tol=1e-10, max_iter=200)(replace(objective, penalty=ElasticNet(0.999)))
+    assert result.gap <= result.value * (1 + 1e-6)
+
+
+@given(penalised(), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=30)
+def test_no_bound_is_worse_than_the_value(problem, seed):
+    objective = problem[0]
+    w = objective.penalty.allowed(np.random.default_rng(seed).normal(size=objective.size))
+    expansion = objective.at(w)
+    assert expansion.gap() <= expansion.value * (1 + 1e-12)

@@ -264,7 +264,8 @@ def evaluate(
     """Evaluate a model, a file of scores, a TREC run or a column on the labels of DATA; or a TREC run on --qrels.
 
     With --clicks, measures of the ranking are estimated from clicks on the lists that were shown: dcg@k,
-    reciprocal-rank@k, average-rank, hits@k or clicks@k. DATA (or --features) has the features of the documents.
+    reciprocal-rank@k, average-rank, hits@k or clicks@k; if none is given dcg@10, average-rank and, with --propensities,
+    clicks. DATA (or --features) has the features of the documents.
 
     Example: rankwise evaluate model.json test.txt -m ndcg@10 -m map
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import typer
 
-from rankwise.cli.click_options import Clicks
+from rankwise.cli.click_options import Clicks, check_stdin
 from rankwise.cli.inputs import check_order, finite_scores, is_model, read_features, read_scores
 from rankwise.cli.judging import COLUMN, is_column, is_run, is_score_table
 from rankwise.cli.options import Naming
@@ -34,7 +34,7 @@ def evaluate(
     ranker: str, files: list[str] | None, columns: Naming, clicks: Clicks, names: list[str] | None, over: str
 ) -> ClickEvaluation:
     measures = None if names is None else [str(checked("--measure", parse, name)) for name in names]
-    clicks.check_stdin([ranker, *(files or [])])
+    check_stdin([*clicks.files, ranker, *(files or [])])
     scored = _scored(ranker, files, columns, clicks)
     log, propensities = clicks.read()
     with doing("estimating"):

@@ -42,7 +42,13 @@ _LOG = {
     "top": Shared(int | None, ("--top",), None, "K", "Leave out the positions of LOG after the first K."),
 }
 _CLICKS = {
-    "log": Shared(str | None, ("--clicks",), None, "LOG", LOG_HELP),
+    "log": Shared(
+        str | None,
+        ("--clicks",),
+        None,
+        "LOG",
+        f"{LOG_HELP} The features of its documents are DATA or, without DATA, the files of --features.",
+    ),
     "propensities": Shared(
         str | None,
         ("--propensities",),
@@ -127,24 +133,26 @@ class Clicks:
             )
         if propensities is not None and options["naive"]:
             raise typer.BadParameter("it excludes --propensities: give one of them", param_hint="--naive")
-        if clip is not None and not 0 < clip <= 1:
+        clip = CLIP if clip is None else clip
+        if not 0 < clip <= 1:
             raise typer.BadParameter(f"it must be above 0 and at most 1, got {clip:g}", param_hint="--clip")
-        return cls(options["log"], log, propensities, CLIP if clip is None else clip)
+        return cls(options["log"], log, propensities, clip)
 
     @property
     def files(self) -> list[str | None]:
         return [self.path, self.options.queries, self.propensities]
-
-    def check_stdin(self, others: Iterable[str]) -> None:
-        """Raise an error if standard input is to be several of the files of a command."""
-        if [*self.files, *others].count("-") > 1:
-            raise typer.BadParameter("standard input can be only one of the files", param_hint="-")
 
     def read(self) -> "tuple[ClickLog, Propensities | None]":
         from rankwise.clicks import Propensities
 
         known = None if self.propensities is None else Propensities.load(self.propensities)
         return self.options.read(self.path), known
+
+
+def check_stdin(files: Iterable[str | None]) -> None:
+    """Raise an error if standard input is to be several of the files of a command."""
+    if list(files).count("-") > 1:
+        raise typer.BadParameter("standard input can be only one of the files", param_hint="-")
 
 
 def chosen_units(over: str | None) -> str:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.click_options import LOG_HELP, LogOptions, Over, chosen_units, reading_log
+from rankwise.cli.click_options import LOG_HELP, LogOptions, Over, check_stdin, chosen_units, reading_log
 from rankwise.cli.options import Data, Force, Json, Naming, naming_columns
 from rankwise.cli.plot import check_figure
 from rankwise.cli.speech import answer, chosen, command, doing, say
@@ -62,16 +62,19 @@ def bias(
     from rankwise.cli.targets import check_distinct, check_target
 
     method = str(chosen("method", method, METHODS))
-    if (swapped is not None) != (method == "swap"):
-        raise typer.BadParameter("--method swap needs this file, and only it takes one", param_hint="--swapped")
+    if swapped is None and method == "swap":
+        raise typer.BadParameter(
+            "--method swap needs the file of the experiment: give --swapped FILE", param_hint="--swapped"
+        )
+    if swapped is not None and method != "swap":
+        raise typer.BadParameter(f"only --method swap uses this file, not {method}", param_hint="--swapped")
     if plot is not None:
         check_figure("--plot", plot)
     check_distinct([output, plot])
     for target in (output, plot):
         if target is not None:
             check_target(target, [log, options.queries, swapped], force)
-    if log == "-" == options.queries:
-        raise typer.BadParameter("events and queries cannot both come from stdin", param_hint="--queries")
+    check_stdin([log, options.queries, swapped])
     given = options.read(log)
     drawing: dict[str, Any] = {"over": chosen_units(over), "random_state": seed}
     if resamples is not None:

@@ -96,6 +96,9 @@ def _explained(
     model = read_model(model_file)
     rows = read_data(data_file, model.columns, columns, comments=True, needs_labels=False)
     ids = known_ids(rows)
+    if ids is None and (odd := next((one for one in documents if not one.isdecimal()), None)):
+        cure = "name their column by --doc-column COLUMN, or give --doc the number of a row"
+        raise ValueError(f"{data_file} has no document ids, and --doc {odd} is no number of a row: {cure}")
     ids = np.arange(1, len(rows) + 1) if ids is None else ids
     candidates, formula = Candidates(rows.X, rows.qid, ids), formula_of(model)
     with doing("explaining"):

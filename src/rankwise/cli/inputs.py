@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise import metrics
-from rankwise.cli.click_options import Clicks
+from rankwise.cli.click_options import Clicks, check_stdin
 from rankwise.cli.options import Naming
 from rankwise.cli.speech import checked, doing, say
 from rankwise.data import formats
 from rankwise.data.columns import Known, for_model, same_columns, unknown
 from rankwise.data.formats import Format
 from rankwise.data.records import RankingData
+from rankwise.data.repeated import SharedData
 from rankwise.data.streams import name_of
 from rankwise.foundation.arrays import Floats, is_rounded_integer, read_number
 from rankwise.foundation.compression import open_bytes
@@ -82,15 +83,15 @@ def read_features(
     return data
 
 
-def click_problems(clicks: Clicks, files: Sequence[str], columns: Naming = USUAL, **options: Any) -> RankingData:
+def click_problems(clicks: Clicks, files: Sequence[str], columns: Naming = USUAL, **options: Any) -> SharedData:
     """Training data from a click log and the features of its documents."""
-    from rankwise.clicks import click_data
+    from rankwise.clicks import shared_click_data
 
-    clicks.check_stdin(files)
+    check_stdin([*clicks.files, *files])
     log, propensities = clicks.read()
     features = read_features(files, None, columns, **options)
     with doing("weighting clicks"):
-        data = click_data(log, features, propensities, clip=clicks.clip)
+        data = shared_click_data(log, features, propensities, clip=clicks.clip)
     say(f"{name_of(clicks.path)}: {log.summary()}")
     return data
 

@@ -46,7 +46,10 @@ DataFiles = Annotated[list[str], _DATA]
 DataFilesOrNone = Annotated[list[str] | None, _DATA]
 ModelOut = Annotated[str, _MODEL]
 ModelOutOrNone = Annotated[str | None, _MODEL]
-NamesFile = Annotated[str | None, typer.Option(metavar="FILE", help="Feature names, one per line, for `inspect`.")]
+NamesFile = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Feature names, one per line, for `inspect`, --increasing and --decreasing."),
+]
 Float32 = Annotated[bool, typer.Option("--float32", help="Keep features in single precision: half the memory.")]
 
 Kind = Annotated[str, typer.Option(metavar="NAME", help="ranksvm, rankrls, rankrls-cv or factorized.")]

@@ -198,17 +198,36 @@ def features(
     columns: Naming,
     data: DataFiles,
     output: Output,
-    C: given.EachC = None,
+    C: Annotated[
+        given.Numbers,
+        typer.Option(
+            "--C",
+            "-C",
+            metavar="X",
+            help="Each C to try; if not given, 31 values from the C at which the first feature gets a weight to "
+            "1,000 times that; with --l1-ratio 0, 2^-15 to 2^10.",
+        ),
+    ] = None,
     l1_ratio: Annotated[float, typer.Option("--l1-ratio", metavar="X", help="As for `train`.")] = 1.0,
     loss: Annotated[str, typer.Option(metavar="NAME", help="As for `train`.")] = "squared_hinge",
     increasing: given.Increasing = None,
     decreasing: given.Decreasing = None,
-    normalize: given.Normalize = None,
+    normalize: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Scale features: query-minmax, query-zscore, minmax or zscore.")
+    ] = None,
     tol: Annotated[float, typer.Option(metavar="X", help="As for `train`.")] = 1e-5,
     folds: Annotated[
         int, typer.Option(metavar="K", min=0, help="Draw a measure over K folds of whole queries too; 0 for none.")
     ] = 5,
-    measure: given.Maximised = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            "--measure",
+            "-m",
+            metavar="NAME",
+            help="The measure to draw; if not given, ndcg@10, or pairwise-accuracy for labels that are not grades.",
+        ),
+    ] = None,
     names: given.NamesFile = None,
     top: Annotated[int, typer.Option("--top", "-n", min=1, help="Name this many features, the largest weights.")] = 10,
     data_out: DataOut = None,

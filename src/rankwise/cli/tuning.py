@@ -75,7 +75,7 @@ class Files:
 
     def read(self, dtype: type[np.float32] | None) -> RankingData:
         if self.clicks is not None:
-            return click_problems(self.clicks, self.data, self.columns, dtype=dtype)
+            return click_problems(self.clicks, self.data, self.columns, dtype=dtype).read()
         data = read_data(self.data, columns=self.columns, dtype=dtype, comments=self.report is not None)
         note_one_query(data.n_queries, len(data))
         return data

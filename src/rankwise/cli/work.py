@@ -23,7 +23,6 @@ from rankwise.cli.options import Naming
 from rankwise.cli.runs import Run
 from rankwise.cli.speech import BAD_DATA, Report, answer, answer_json, counted, doing, say, stop_here, table
 from rankwise.cli.targets import check_distinct, check_target
-from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns
 from rankwise.data.fingerprint import fingerprint
 from rankwise.data.records import RankingData
@@ -36,6 +35,7 @@ from rankwise.model_io.origins import origin
 from rankwise.rankers.models import LinearModel, Model, Params
 from rankwise.rankers.ranksvm import RankSVMOptions
 from rankwise.rankers.training import Training as Trainer
+from rankwise.rankers.training import TrainingData
 from rankwise.solvers import Callback, Result, Step
 
 if TYPE_CHECKING:
@@ -125,15 +125,16 @@ def train(request: Training, as_json: bool) -> None:
 
         judged = evaluated.get("valid")
         assert isinstance(data, RankingData)
-        assert not isinstance(judged, ChunkedData)
+        assert judged is None or isinstance(judged, RankingData)
         report_on_model(request.report, recorded, data, judged, request.run, measures)
     request.end(model)
 
 
-def _training_data(request: Training, training: "Trainer | BaseEstimator") -> RankingData | ChunkedData:
+def _training_data(request: Training, training: "Trainer | BaseEstimator") -> TrainingData:
     dtype, reports = np.float32 if request.float32 else None, request.report is not None
     if request.clicks is not None:
-        return click_problems(request.clicks, request.data, request.columns, dtype=dtype)
+        problems = click_problems(request.clicks, request.data, request.columns, dtype=dtype)
+        return problems if getattr(training, "reads_parts", False) and not reports else problems.read()
     if not reports and (stored := left_on_disk(training, request.data, columns=request.columns)) is not None:
         return stored
     # a report needs the documents in memory, and their ids
@@ -181,14 +182,17 @@ def show_outcome(request: Training, outcome: Outcome, as_json: bool) -> None:
 
 
 def fitted(
-    training: "Trainer | BaseEstimator", data: RankingData | ChunkedData, known: ModelColumns, progress: Report
+    training: "Trainer | BaseEstimator", data: TrainingData, known: ModelColumns, progress: Report
 ) -> "LinearModel | BaseEstimator":
     """A linear model if it is trained without scikit-learn, else the fitted estimator."""
     if isinstance(training, Trainer):
         return training.fit(data, follower(progress), known)
     assert isinstance(data, RankingData)
     follow(training, progress)
-    return training.fit(data.X, data.y, data.qid, data.weight)
+    from sklearn.utils.validation import has_fit_parameter
+
+    groups = {"groups": data.groups} if has_fit_parameter(training, "groups") else {}
+    return training.fit(data.X, data.y, data.qid, data.weight, **groups)
 
 
 def follow(estimator: "BaseEstimator", progress: Report) -> None:

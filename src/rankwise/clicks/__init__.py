@@ -50,3 +50,7 @@ _HOMES = {
 }
 
 __getattr__ = on_first_use(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

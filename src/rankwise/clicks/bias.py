@@ -46,9 +46,11 @@ def swap_bias(
     propensities. Whether a list was exchanged need not be known.
 
     swapped  per list of the log, in the order of `log.lists`, the other position, counted from 1; 0 or 1 for lists that
-             were not part of the experiment. Or a mapping from ids of lists, without those lists
+             were not part of the experiment. Or a mapping from ids of lists, without those lists. Positions at which
+             the log has no document are left out
     """
     other = _other_positions(log, swapped)
+    other[~np.isin(other, log.position)] = 0  # nothing is known of positions at which no document was shown
     positions = np.unique(np.concatenate(([1], other[other > 1])))
     if positions.size == 1:
         raise ValueError("swapped has no list in which a position was exchanged with position 1")

@@ -134,6 +134,10 @@ def evaluate_clicks(
     """
     chosen = parse_all(default_measures(propensities) if measures is None else measures)
     check_clip(clip)
+    if hasattr(scores, "predict"):
+        raise TypeError(
+            f"scores must hold one number per document, as predict(data) returns; got a {type(scores).__name__}"
+        )
     known = finite(scores, "scores", len(data))
     clicked = np.flatnonzero(log.click)
     if not clicked.size:
@@ -149,7 +153,8 @@ def evaluate_clicks(
     totals = np.stack([np.ones(log.n_lists), *(sums(of_click, one, log.n_lists) for one in columns)], axis=1)
     drawing = {"over": over, "confidence": confidence, "n_resamples": n_resamples, "random_state": random_state}
     per_list, normalised = _estimates(log, totals, chosen, drawing)
-    effective = float(weights.sum() ** 2 / (weights**2).sum())
+    shares = weights / weights.max()  # whose squares do not overflow
+    effective = float(shares.sum() ** 2 / (shares**2).sum())
     n_clipped = int(np.count_nonzero(looked < clip))
     return ClickEvaluation(per_list, normalised, log.n_lists, clicked.size, n_clipped, effective, confidence)
 

@@ -12,6 +12,8 @@ from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.texts import counted
 from rankwise.pairs.queries import Queries, QueryIds, one_column
 
+LARGEST = 10**9  # position, as in files
+
 
 class Coded(NamedTuple):
     """A column of ids: per row the number of its id in `ids`, which has each once, in the order of occurrence."""
@@ -104,6 +106,8 @@ class ClickLog(Tabular):
 
     def top(self, depth: int) -> "ClickLog":
         """The log without positions after `depth`; its lists are the same, and some may be empty."""
+        if not isinstance(depth, int | np.integer) or isinstance(depth, bool) or depth < 1:
+            raise ValueError(f"depth must be a whole number of at least 1; got {depth!r}")
         kept = self.position <= depth
         starts = np.concatenate(([0], np.cumsum(kept)))[self.starts]
         return replace(self, starts=starts, doc=self.doc[kept], position=self.position[kept], click=self.click[kept])
@@ -141,7 +145,9 @@ def assembled(
     """The log of columns, with `ids` of queries, documents and lists; an error that names the first row in error."""
     query, doc, lists = ids
     check_first_position(first_position)
-    _check_numbers(position < first_position, position, f"position must be {first_position} or more", place)
+    cure = "if the top position of this log is 0, say so by first_position=0 (--first-position 0)"
+    hint = f": {cure}" if first_position else ""
+    _check_numbers(position < first_position, position, f"position must be {first_position} or more", place, hint)
     _check_numbers((click != 0) & (click != 1), click, "click must be 0 or 1", place)
     by_list = np.lexsort((position, lists.codes))
     starts = np.concatenate(([0], np.cumsum(np.bincount(lists.codes, minlength=len(lists.ids)))))
@@ -172,13 +178,15 @@ def _whole(column: ArrayLike, n: int, name: str) -> Ints:
         raise ValueError(f"{name} must hold one number for each of the {n} impressions, got the shape {given.shape}")
     if given.dtype.kind not in "biuf" or not (np.isfinite(given) & (given == np.floor(given))).all():
         raise ValueError(f"{name} must hold whole numbers, one per impression; got an array of {given.dtype}")
+    if (abs(given.astype(np.float64)) > LARGEST).any():
+        raise ValueError(f"{name} must be at most {LARGEST:,}; got {given[abs(given.astype(np.float64)).argmax()]}")
     return given.astype(np.int64)
 
 
-def _check_numbers(wrong: Array, values: Ints, rule: str, place: Callable[[int], str]) -> None:
+def _check_numbers(wrong: Array, values: Ints, rule: str, place: Callable[[int], str], hint: str = "") -> None:
     if wrong.any():
         row = int(wrong.argmax())
-        raise ValueError(f"{place(row)}: {rule}, found {values[row]}")
+        raise ValueError(f"{place(row)}: {rule}, found {values[row]}{hint}")
 
 
 def _check_queries(log: ClickLog, query: Ints, lists: Ints, place: Callable[[int], str]) -> None:

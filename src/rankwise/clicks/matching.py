@@ -18,8 +18,14 @@ def rows_of_lists(log: ClickLog, lists: Ints) -> tuple[Ints, Ints]:
 
 def rows_of_features(log: ClickLog, rows: Ints, features: RankingData) -> Ints:
     """The row of `features` for each of these rows of the log."""
+    if not isinstance(features, RankingData):
+        cure = (
+            "read_data(file, label=None, docid=...) reads one, and from_frame(frame, label=None, docid=...) makes one"
+        )
+        raise TypeError(f"features must be a RankingData; got a {type(features).__name__}: {cure}")
     if features.docid is None:
-        raise ValueError("features must have docid, by which the documents of the log are found")
+        cure = "name its column by docid=NAME (--doc NAME)"
+        raise ValueError(f"features must have docid, by which the documents of the log are found: {cure}")
     query = _numbers(log.queries, features.qid)
     doc = _numbers(log.docs, features.docid)
     keys = query * len(log.docs) + doc

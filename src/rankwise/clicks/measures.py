@@ -12,7 +12,7 @@ import numpy as np
 
 from rankwise.clicks.propensities import Propensities
 from rankwise.foundation.arrays import Floats, Ints
-from rankwise.foundation.names import spelled
+from rankwise.foundation.names import key, spelled
 
 
 class Kind(NamedTuple):
@@ -32,6 +32,8 @@ KINDS = {
     "hits": Kind("needed", lambda rank, _: np.ones(rank.shape)),
     "clicks": Kind("optional", lambda _, looked: looked),
 }
+# measures of judgements, and what is nearest to them
+INSTEAD = {"ndcg": "dcg", "mrr": "reciprocal-rank", "map": "dcg"}
 
 
 class ClickMeasure(NamedTuple):
@@ -64,6 +66,11 @@ def parse(measure: str) -> ClickMeasure:
     if not isinstance(measure, str):
         raise TypeError(f"a measure of clicks is a text such as 'dcg@10'; got {measure!r}")
     word, at, text = measure.partition("@")
+    judged = key(word.partition(":")[0])
+    if judged in INSTEAD:
+        instead = f"{INSTEAD[judged]}{at}{text.partition(':')[0]}"
+        reason = "depends on several documents of a list at once and cannot be estimated from clicks"
+        raise ValueError(f"measure {measure!r} {reason}: use {instead!r}")
     name = spelled("measure", word, KINDS)
     needed = KINDS[name].cutoff
     if not at:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankwise.clicks.log import LARGEST
 from rankwise.data.streams import Source
 from rankwise.foundation.arrays import Floats, Ints, finite, read_number
 from rankwise.foundation.tabular import Columns, Tabular
@@ -81,8 +82,8 @@ class Propensities(Tabular):
             cells = [[_number(row[name], name, place) for name in names] for place, row in rows]
             columns = dict(zip(names, np.array(cells).reshape(-1, len(names)).T, strict=True))
             positions = columns.pop("position")
-            if not positions.size or (positions != np.floor(positions)).any():
-                raise ValueError(f"{input.name}: position must hold whole numbers, at least one")
+            if not positions.size or (positions != np.floor(positions)).any() or (abs(positions) > LARGEST).any():
+                raise ValueError(f"{input.name}: position must hold whole numbers up to {LARGEST:,}, at least one")
             try:
                 return cls.of(positions.astype(np.int64), columns.pop("propensity"), **columns)
             except ValueError as error:

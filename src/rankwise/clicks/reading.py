@@ -8,7 +8,7 @@ from rankwise.clicks.log import ClickLog, check_first_position
 from rankwise.clicks.ubi import read_ubi
 from rankwise.data.streams import Source
 from rankwise.joining.inputs import DOCUMENT, QUERY, Input, Row, find_column, opened_input, usual_columns
-from rankwise.joining.records import identifier, shown
+from rankwise.joining.records import fields_by_name, identifier, shown
 
 _POSITION = ("position", "rank", "ordinal", "pos")  # usual names of columns
 _CLICK = ("click", "clicked", "clicks", "is_click")
@@ -42,6 +42,9 @@ def read_clicks(
     Documents that were not shown need no rows.
     """
     check_first_position(first_position)
+    if hasattr(log, "columns"):
+        columns_of = 'frame["query"], frame["doc"], frame["position"], frame["click"], frame["impression"]'
+        raise TypeError(f"read_clicks reads files; for a frame, use ClickLog.of({columns_of}, first_position=...)")
     columns = {"query": query, "doc": doc, "position": position, "click": click, "impression": impression}
     if queries is not None:
         if given := [name for name, column in columns.items() if column is not None]:
@@ -49,6 +52,9 @@ def read_clicks(
         return read_ubi(log, queries, first_position)
     with opened_input(log) as input:
         header, rows = _json_rows(input) if input.is_json else input.table()
+        if doc is None and {"action_name", "query_id"} <= set(header):
+            cure = "give UBI's queries too, which tell what was shown, by queries=FILE (--queries FILE)"
+            raise ValueError(f"{input.name} has events of User Behavior Insights: {cure}")
         options = [("query", QUERY), ("doc", DOCUMENT), ("position", _POSITION), ("click", _CLICK)]
         if impression is not None or usual_columns(header, _IMPRESSION):
             options.append(("impression", _IMPRESSION))
@@ -84,14 +90,8 @@ def read_swaps(
 
 
 def _json_rows(input: Input) -> tuple[list[str], Iterator[tuple[str, Row]]]:
-    header = _object(input.first_value(), input.name)
-    return list(header), ((place, _object(value, place)) for place, value in input.values())
-
-
-def _object(value: object, place: str) -> Row:
-    if not isinstance(value, dict):
-        raise ValueError(f"{place}: expected an object, one per document shown, found {shown(value)}")
-    return value
+    header = fields_by_name(input.first_value(), input.name)
+    return list(header), ((place, fields_by_name(value, place)) for place, value in input.values())
 
 
 def _log_of_rows(rows: Iterator[tuple[str, Row]], names: Sequence[str], first_position: int, file: str) -> ClickLog:

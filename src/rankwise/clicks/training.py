@@ -19,7 +19,7 @@ from rankwise.clicks.cells import sums
 from rankwise.clicks.log import ClickLog
 from rankwise.clicks.matching import rows_of_features, rows_of_lists
 from rankwise.clicks.propensities import Propensities, check_clip
-from rankwise.data.records import RankingData, check_finite
+from rankwise.data.records import RankingData
 from rankwise.data.repeated import SharedData
 from rankwise.foundation.arrays import Floats, Ints
 
@@ -59,7 +59,6 @@ def shared_click_data(
     known = rows_of_features(log, rows, features)
     used, place = np.unique(known, return_inverse=True)
     shown = features.select(used)
-    check_finite(shown)
     return SharedData(
         X=shown.X,
         rows=place,

@@ -6,14 +6,13 @@ responses that are later pages, would otherwise go unnoticed.
 """
 
 import warnings
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from rankwise.clicks.columns import Columns
 from rankwise.clicks.log import ClickLog
 from rankwise.data.streams import Source
 from rankwise.joining.inputs import opened_input
-from rankwise.joining.records import identifier, shown
+from rankwise.joining.records import fields_by_name, identifier, shown
 
 CLICKS = ("click", "click_through")  # values of action_name
 
@@ -49,7 +48,7 @@ def _shown(queries: Source, columns: Columns, first_position: int) -> dict[tuple
     rows = {}
     with opened_input(queries) as input:
         for place, value in input.values():
-            query = _object(value, place)
+            query = fields_by_name(value, place)
             list_id = identifier(query.get("query_id"), "query_id", place)
             hits = query.get("query_response_hit_ids")
             if not isinstance(hits, list):
@@ -68,17 +67,11 @@ def _clicks(events: Source) -> Iterator[tuple[str, str, str, object]]:
     """(place, query id, document, ordinal or None) of the events that are clicks on documents of a query."""
     with opened_input(events) as input:
         for place, value in input.values():
-            event = _object(value, place)
+            event = fields_by_name(value, place)
             if event.get("action_name") not in CLICKS or event.get("query_id") is None:
                 continue
-            attributes = _object(event.get("event_attributes") or {}, f"{place}, event_attributes")
-            clicked = _object(attributes.get("object") or {}, f"{place}, object")
-            position = _object(attributes.get("position") or {}, f"{place}, position")
+            attributes = fields_by_name(event.get("event_attributes") or {}, f"{place}, event_attributes")
+            clicked = fields_by_name(attributes.get("object") or {}, f"{place}, object")
+            position = fields_by_name(attributes.get("position") or {}, f"{place}, position")
             doc = identifier(clicked.get("object_id"), "event_attributes.object.object_id", place)
             yield place, identifier(event["query_id"], "query_id", place), doc, position.get("ordinal")
-
-
-def _object(value: Any, place: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{place}: expected an object, found {shown(value)}")
-    return value

@@ -25,7 +25,7 @@ from numpy.typing import DTypeLike
 
 from rankwise.data.chunk_files import MANIFEST, ChunkFile, Common, is_manifest, write_chunk, write_manifest
 from rankwise.data.chunks import ChunkedData, runs
-from rankwise.data.records import RankingData, joined
+from rankwise.data.records import RankingData, check_copied, joined
 from rankwise.foundation.arrays import Array, Ints
 from rankwise.foundation.outputs import FileName, naming, rename, resolved, sync_folder, temporary_folder
 from rankwise.pairs.queries import Queries, cut, one_type
@@ -50,6 +50,8 @@ def write_chunks(
     >>> len(open_chunks("books.chunks"))
     1951
     """
+    if hasattr(blocks, "y"):  # data, not an iterable of them
+        check_copied(blocks)
     path = resolved(folder)
     check_replaceable(folder)
     with naming(folder), temporary_folder(path) as partial:

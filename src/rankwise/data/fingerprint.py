@@ -9,6 +9,7 @@ from rankwise.data.records import RankingData
 
 if TYPE_CHECKING:
     from rankwise.data.chunks import ChunkedData
+    from rankwise.data.repeated import SharedData
 
 
 class Labels(TypedDict):
@@ -29,7 +30,7 @@ class Fingerprint(TypedDict):
     hash: str | None
 
 
-def fingerprint(data: "RankingData | ChunkedData", *, hashed: bool) -> Fingerprint:
+def fingerprint(data: "RankingData | ChunkedData | SharedData", *, hashed: bool) -> Fingerprint:
     """The fingerprint of data that are not empty; `hashed`: with a hash of rows in memory, which takes 1 s per GB."""
     levels = np.unique(data.y)
     return {
@@ -42,12 +43,16 @@ def fingerprint(data: "RankingData | ChunkedData", *, hashed: bool) -> Fingerpri
 
 
 def content_hash(data: RankingData) -> str:
-    """A hash of features, labels, query ids and weights; it depends on the order of the rows and on the type of X."""
+    """A hash of features, labels, ids of queries and groups, and weights.
+
+    It depends on the order of the rows and on the type of X.
+    """
     digest = hashlib.blake2b(digest_size=16)
     X = data.X
     for part in (X,) if isinstance(X, np.ndarray) else (X.data, X.indices, X.indptr):
         digest.update(np.ascontiguousarray(part).view(np.uint8).data)
-    qid = data.qid.astype(str) if data.qid.dtype == object else data.qid  # whose bytes are addresses
-    for column in (data.y, qid, *(() if data.weight is None else (data.weight,))):
-        digest.update(f"{X.shape} {column.dtype}".encode() + column.tobytes())
+    for column in (data.y, data.qid, data.weight, data.groups):
+        if column is not None:
+            plain = column.astype(str) if column.dtype == object else column  # whose bytes are addresses
+            digest.update(f"{X.shape} {plain.dtype}".encode() + plain.tobytes())
     return digest.hexdigest()

@@ -331,9 +331,10 @@ def write_data(target: "Target", data: "RankingData", *, format: str | None = No
     if not chosen.is_text and isinstance(target, str) and target == "-":
         raise ValueError(f"{chosen.name} cannot go to standard output: give a file")
     chosen.check_installed()
-    if not chosen.holds_groups:
-        from rankwise.data.records import check_no_groups
+    from rankwise.data.records import check_copied, check_no_groups
 
+    check_copied(data)
+    if not chosen.holds_groups:
         check_no_groups(data)
     chosen.write(target, data)
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from scipy.sparse import csr_array
 
+    from rankwise.data.repeated import SharedData
+
 LABEL, QUERY, DOCUMENT, WEIGHT, COMMENT = BESIDES = "label", "qid", "docid", "sample_weight", "comment"
 """Columns of a table besides the features, by the names that are taken if no others are given."""
 INDICES, VALUES = "indices", "values"  # columns of a table of sparse rows: two lists per row
@@ -207,7 +209,7 @@ def common_to_rows(data: RankingData) -> dict[str, int | list[str]]:
     return common if data.names is None else common | {"names": list(data.names)}
 
 
-def check_finite(data: RankingData, where: str = "") -> None:
+def check_finite(data: "RankingData | SharedData", where: str = "") -> None:
     """Raise an error if a number is NaN or infinite: writers refuse such data, as readers would."""
     bad = np.flatnonzero(~np.isfinite(data.y))
     if bad.size:
@@ -222,6 +224,13 @@ def check_finite(data: RankingData, where: str = "") -> None:
         return
     row = np.searchsorted(X.indptr, bad[0], side="right") - 1 if is_sparse(X) else bad[0] // data.n_features
     raise ValueError(f"row {row} of X{where} holds {values.ravel()[bad[0]]}: every feature must be a finite number")
+
+
+def check_copied(data: object) -> None:
+    """Raise an error for data whose X is not one row per document, such as `SharedData`: writers would mix up rows."""
+    if not isinstance(data, RankingData):
+        copied = ": give data.read()" if hasattr(data, "read") and hasattr(data, "y") else ""
+        raise TypeError(f"data must be RankingData; got {type(data).__name__}{copied}")
 
 
 def check_no_groups(data: RankingData) -> None:

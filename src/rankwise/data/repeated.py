@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.data.records import RankingData
+from rankwise.data.records import RankingData, check_finite
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import HostMatrix, is_sparse
 from rankwise.foundation.texts import counted
@@ -62,6 +62,18 @@ class SharedData(RepeatedRows):
     weight: Floats | None = None
     groups: Array | None = None
 
+    def __post_init__(self) -> None:
+        n = self.rows.size
+        if self.rows.dtype.kind not in "iu" or (n and not 0 <= self.rows.min() <= self.rows.max() < self.X.shape[0]):
+            raise ValueError(f"rows must hold numbers of the {self.X.shape[0]} rows of X, from 0 on")
+        for name in ("y", "qid", "docid", "weight", "groups"):
+            column = getattr(self, name)
+            if column is not None and np.shape(column) != (n,):
+                raise ValueError(
+                    f"{name} must have one entry for each of the {n} rows; got the shape {np.shape(column)}"
+                )
+        check_finite(self)
+
     def __len__(self) -> int:
         return int(self.rows.size)
 
@@ -69,13 +81,17 @@ class SharedData(RepeatedRows):
     def n_features(self) -> int:
         return self.shape[1]
 
+    @property
+    def n_queries(self) -> int:
+        return len(Queries(self.qid, len(self)))
+
     def read(self) -> RankingData:
         """The data with a row of X for each document."""
         besides = self.docid, self.weight, self.groups
         return RankingData(self.X[self.rows], self.y, self.qid, None, self.first_index, self.names, *besides)
 
     def __repr__(self) -> str:
-        sizes = ((len(self), "rows"), (self.n_features, "features"), (len(Queries(self.qid, len(self))), "queries"))
+        sizes = ((len(self), "rows"), (self.n_features, "features"), (self.n_queries, "queries"))
         kind = "sparse" if is_sparse(self.X) else "dense"
         different = counted(self.X.shape[0], "different rows")
         return f"SharedData({', '.join(counted(n, what) for n, what in sizes)}, {kind} {self.X.dtype}, {different})"

@@ -157,7 +157,8 @@ class RankRLSCV(CrossValidated):
         elif groups is None:
             self._leave_out(template, documents, measure)
         else:
-            raise ValueError(f"queries are left out one by one, and not by groups: {FOLDS}")
+            cure = f"{FOLDS} (`rankwise tune --model rankrls`)"
+            raise ValueError(f"queries are left out one by one, and not by groups: {cure}")
         if at_host:
             bring_back(self.best_ranker_)
         self.coef_, self.result_, self.n_iter_ = (getattr(self.best_ranker_, one) for one in LEARNT)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from rankwise.data.columns import names_of
-from rankwise.estimators.inputs import CheckedDocuments, Column, Data, Ids, known_columns
+from rankwise.estimators.inputs import CheckedDocuments, Column, Data, Ids, groups_of, known_columns
 from rankwise.estimators.inputs import documents as documents_of
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.estimators.scaled import ScaledRanker, check_in_memory
@@ -73,8 +73,19 @@ class Path(Tabular):
         kept: Ints = (self.coef != 0.0).sum(axis=1)
         return kept
 
+    def at_most(self, n_features: int) -> int:
+        """The place of the largest C at which no more than so many features are kept."""
+        places = np.flatnonzero(self.n_kept <= n_features)
+        if not places.size:
+            fewest = counted(int(self.n_kept.min()), "features")
+            raise ValueError(
+                f"no C of the path keeps at most {n_features} of the features, the fewest are {fewest}: "
+                "give smaller Cs, or a ranker with an l1_ratio"
+            )
+        return int(places[self.Cs[places].argmax()])
+
     def kept(self, place: int) -> list[str]:
-        """The features that are kept at the C of that place, the largest weight first; by number from 0 if nameless."""
+        """The features that are kept at `Cs[place]`, the largest weight first; by number from 0 if nameless."""
         weights = np.abs(self.coef[place])
         order = np.argsort(-weights, kind="stable")[: self.n_kept[place]]
         return [str(i) if self.names is None else self.names[i] for i in order]
@@ -118,7 +129,7 @@ def c_path(
     ranker     a RankSVM with the options to use (loss, solver, tol, l1_ratio, ...), or a ScaledRanker with one; its
                own C is ignored
     direction  "up": from the smallest C to the largest, each warm-started from the previous one; or "down"
-    cv         folds as of RankSVMCV, on which every C is evaluated too; None: no evaluation
+    cv         folds as of RankSVMCV, of whole groups if X has any, on which every C is evaluated; None: no evaluation
     measure    of the evaluation; None: the `default_measure` of y
 
     Examples
@@ -150,17 +161,22 @@ def c_path(
     path = Path(strengths, np.array([to_host(one.point) for one in results]), results)
     path = path if columns is None else replace(path, names=tuple(names_of(columns)))
     model = template if scaled is None else ScaledRanker(template, scaled.scaler)
-    return path if cv is None else _evaluated(path, model, given, cv, measure)
+    return path if cv is None else _evaluated(path, model, given, cv, measure, groups_of(X, None))
 
 
 def _evaluated(
-    path: Path, model: RankSVM | ScaledRanker, given: CheckedDocuments, cv: Folds, measure: str | Measure | None
+    path: Path,
+    model: RankSVM | ScaledRanker,
+    given: CheckedDocuments,
+    cv: Folds,
+    measure: str | Measure | None,
+    groups: QueryIds | None,
 ) -> Path:
     """The path with the measure of every C in every fold."""
     chosen = parse(default_measure(to_host(given.y)) if measure is None else measure)
     documents = Documents(given.X, given.y, None if given.qid is None else to_host(given.qid), given.sample_weight)
     ranker = model if isinstance(model, RankSVM) else model.ranker
-    halves, workers = documents.folds(cv, ranker.n_jobs)
+    halves, workers = documents.folds(cv, ranker.n_jobs, groups)
     if ranker is model:
         folds: list[Fold] = [path_fold(ranker, one, chosen, workers.threads) for one in halves]
     else:

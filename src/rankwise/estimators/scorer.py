@@ -19,7 +19,7 @@ class Scorer:
     def __call__(self, estimator: BaseEstimator, X: Features, y: Array, qid: Array | None = None) -> float:
         if qid is None:
             refuse_merged_queries(_queries_of_fit(estimator))
-        return judge(estimator, X, y, qid, None, [self.measure])[self.measure]
+        return judge(estimator, X, y, qid, [self.measure])[self.measure]
 
     def get_metadata_routing(self) -> MetadataRequest:
         """With metadata routing on, scikit-learn passes qid."""

@@ -9,7 +9,7 @@ from rankwise.foundation.arrays import read_number
 from rankwise.foundation.strict_json import Json
 from rankwise.joining.formats import Options, RecordFormat
 from rankwise.joining.inputs import DOCUMENT, QUERY, RATING, Input, Row, Values, find_column, usual_columns
-from rankwise.joining.records import Judgment, identifier, rating, shown
+from rankwise.joining.records import Judgment, fields_by_name, identifier, rating, shown
 
 COLUMNS = ("query", "doc", "rating")  # options that name columns
 _TREC = ("query", "0", "docid", "rating")
@@ -36,8 +36,10 @@ def _csv(input: Input, options: Options) -> Iterator[Judgment]:
 
 
 def _jsonl(input: Values, options: Options) -> Iterator[Judgment]:
-    header = list(_object(input.first_value(), input.name))
-    return of_rows(((place, _object(value, place)) for place, value in input.values()), header, input.name, options)
+    header = list(fields_by_name(input.first_value(), input.name))
+    return of_rows(
+        ((place, fields_by_name(value, place)) for place, value in input.values()), header, input.name, options
+    )
 
 
 def _quepid(input: Input, options: Options) -> Iterator[Judgment]:
@@ -59,7 +61,7 @@ def _quepid_json(input: Input, options: Options) -> Iterator[Judgment]:
     for place, value in input.values():
         for where, query in _items(value, "queries", place):
             text = query.get("query", query.get("query_text"))
-            for docid, grade in _object(query.get("ratings") or {}, f"{where}, ratings").items():
+            for docid, grade in fields_by_name(query.get("ratings") or {}, f"{where}, ratings").items():
                 yield _judgment(text, docid, grade, f"{where}, document {shown(docid)}")
 
 
@@ -75,11 +77,11 @@ def _quepid_book_json(input: Input, options: Options) -> Iterator[Judgment]:
 def _rre(input: Input, options: Options) -> Iterator[Judgment]:
     """Topics and groups may be left out, as in Quepid's export; a group's documents are those of all its queries."""
     for place, value in input.values():
-        placeholder = _object(value, place).get("query_placeholder", "$query")
+        placeholder = fields_by_name(value, place).get("query_placeholder", "$query")
         for in_topic, topic in _items_or_itself(value, "topics", place):
             for in_group, group in _items_or_itself(topic, "query_groups", in_topic):
                 for where, query in _items(group, "queries", in_group):
-                    text = _object(query.get("placeholders", query), where).get(placeholder)
+                    text = fields_by_name(query.get("placeholders", query), where).get(placeholder)
                     documents = query.get("relevant_documents", group.get("relevant_documents", {}))
                     for docid, grade in _rre_documents(documents, where):
                         yield _judgment(text, docid, grade, f"{where}, document {shown(docid)}")
@@ -87,11 +89,11 @@ def _rre(input: Input, options: Options) -> Iterator[Judgment]:
 
 def _rre_documents(given: Json, place: str) -> Iterator[tuple[Json, Json]]:
     """Documents and ratings of `{document: {"gain": rating}}` or `{rating: [documents]}`."""
-    for name, value in _object(given, f"{place}, relevant_documents").items():
+    for name, value in fields_by_name(given, f"{place}, relevant_documents").items():
         if isinstance(value, list):
             yield from ((docid, name) for docid in value)
         else:
-            entry = _object(value, f"{place}, document {shown(name)}")
+            entry = fields_by_name(value, f"{place}, document {shown(name)}")
             yield name, entry.get("gain", entry.get("rating"))
 
 
@@ -99,9 +101,9 @@ def _opensearch(input: Input, options: Options) -> Iterator[Judgment]:
     """The body of an import, or the response to a request for a judgement list."""
     for place, value in input.values():
         lists = [(place, value)]
-        if "hits" in _object(value, place):
-            hits = _items(_object(value["hits"], f"{place}, hits"), "hits", place)
-            lists = [(where, _object(hit.get("_source"), f"{where}, _source")) for where, hit in hits]
+        if "hits" in fields_by_name(value, place):
+            hits = _items(fields_by_name(value["hits"], f"{place}, hits"), "hits", place)
+            lists = [(where, fields_by_name(hit.get("_source"), f"{where}, _source")) for where, hit in hits]
         for where, one in lists:
             for at, entry in _items(one, "judgmentRatings", where):
                 for docid, grade in _opensearch_ratings(entry.get("ratings"), at):
@@ -111,7 +113,7 @@ def _opensearch(input: Input, options: Options) -> Iterator[Judgment]:
 def _opensearch_ratings(given: Json, place: str) -> Iterable[tuple[Json, Json]]:
     if isinstance(given, list):
         return ((one.get("docId"), one.get("rating")) for _, one in _items({"ratings": given}, "ratings", place))
-    return _object(given, f"{place}, ratings").items()
+    return fields_by_name(given, f"{place}, ratings").items()
 
 
 def _trec(input: Input, options: Options) -> Iterator[Judgment]:
@@ -123,18 +125,12 @@ def _trec(input: Input, options: Options) -> Iterator[Judgment]:
             yield _judgment(fields[0], fields[2], fields[3], place)
 
 
-def _object(value: Json, place: str) -> dict[str, Json]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{place}: found {shown(value)}, expected an object")
-    return value
-
-
 def _items(value: Json, field: str, place: str) -> Iterator[tuple[str, dict[str, Json]]]:
     """(place, item) of the objects in a list."""
-    items = _object(value, place).get(field)
+    items = fields_by_name(value, place).get(field)
     if not isinstance(items, list):
         raise ValueError(f"{place}: {field} is {shown(items)}, expected a list")
-    return ((at, _object(item, at)) for i, item in enumerate(items, 1) for at in [f"{place}, {field} {i}"])
+    return ((at, fields_by_name(item, at)) for i, item in enumerate(items, 1) for at in [f"{place}, {field} {i}"])
 
 
 def _items_or_itself(value: dict[str, Json], field: str, place: str) -> Iterable[tuple[str, dict[str, Json]]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from rankwise.foundation.arrays import is_rounded_integer, read_number
-from rankwise.foundation.strict_json import is_number, is_text
+from rankwise.foundation.strict_json import Json, is_number, is_text
 
 _MISSING = {"", "na", "nan", "null", "none"}  # cells without a number, in any case
 GIVE_QUERIES = "give queries=[...], or --queries FILE with a query per line, in the order of the responses"
@@ -75,6 +75,13 @@ def rating(value: object, place: str) -> float | None:
     if result is not None and isinstance(value, int | str) and is_rounded_integer(written):
         raise ValueError(f"{place}: the rating {shown(value)} is rounded by float64: write a smaller number")
     return result
+
+
+def fields_by_name(value: Json, place: str) -> dict[str, Json]:
+    """The fields of an object of JSON; an error that names the place if it is no object."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{place}: found {shown(value)}, expected an object")
+    return value
 
 
 def shown(value: object) -> str:

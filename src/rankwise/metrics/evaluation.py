@@ -138,7 +138,8 @@ def evaluate(
     `qid` all rows are one query. The result does not depend on `n_jobs`. A UserWarning is given if the labels are such
     that every ranking has the same value.
 
-    sample_weight  weights of the documents, None: all 1. The mean over queries is then weighted: see `query_weights`
+    sample_weight  weights of the documents; None: all 1. Each query then counts in the mean as much as its documents do
+              on average, without those of its lowest label (docs/metrics.md)
     unjudged  the label of documents whose label in y is NaN, because nobody judged them; None: NaN is an error. The
               measure judged@k tells how many of the first k documents have a label of their own
 

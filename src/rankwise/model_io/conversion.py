@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # a model is read without scikit-learn
     from sklearn.base import BaseEstimator
 
     from rankwise.data.chunks import ChunkedData
+    from rankwise.data.repeated import SharedData
 
 LINEAR = {  # score = coef · x
     "RankSVM": "rankwise.estimators.ranksvm",
@@ -109,7 +110,7 @@ def estimator_of(model: Model) -> "BaseEstimator":
     return estimator
 
 
-def scores_of(model: "Model | BaseEstimator", data: "RankingData | ChunkedData") -> Floats:
+def scores_of(model: "Model | BaseEstimator", data: "RankingData | ChunkedData | SharedData") -> Floats:
     """The scores of the data by a model or an estimator; only linear models score data on disk."""
     if isinstance(model, LinearModel):
         return model.scores(data)

@@ -92,7 +92,7 @@ def learning_curve(
         train, valid = splits[fold]
         rows = train[np.isin(codes[train], drawn[fold][: counts[size]])]
         fitted = fit(estimator, X[rows], y[rows], ids[rows])
-        seen, unseen = (judge(fitted, X[part], y[part], ids[part], None, [chosen])[chosen] for part in (rows, valid))
+        seen, unseen = (judge(fitted, X[part], y[part], ids[part], [chosen])[chosen] for part in (rows, valid))
         return seen, unseen
 
     places = [(size, fold) for size in range(len(counts)) for fold in range(len(splits))]

@@ -137,7 +137,8 @@ def cross_validate(
     """Fit a clone of `estimator` to each fold's training queries and evaluate it on the held-out queries.
 
     X, y, qid  as in `fit`: arrays, a RankingData alone, or a frame with the names of its columns
-    sample_weight  one weight per document, for the fits and for the means over queries (docs/metrics.md)
+    sample_weight  one weight per document, for the fits and for the means over queries (docs/metrics.md); documents of
+               weight 0 are not evaluated
     groups     one id per document of what its query is part of, as in `RankSVMCV.fit`: folds are of whole groups
     estimator  a ranker, a ScaledRanker, a pipeline or search that contains one, or anything with fit(X, y, qid=qid)
     cv         a number of folds (whole queries, shuffled, always the same), a splitter, or a list of (train, valid)
@@ -161,15 +162,15 @@ def cross_validate(
     weights = None if given.weight is None else finite(given.weight, "sample_weight", labels.size)
     parts = None if given.groups is None else one_column(given.groups, labels.size, "groups")
 
-    def part(places: Ints) -> tuple[HostMatrix, Floats, Array | None, Floats | None]:
-        return rows[places], labels[places], _some(ids, places), _some(weights, places)
+    def part(places: Ints) -> tuple[HostMatrix, Floats, Array | None]:
+        return rows[places], labels[places], _some(ids, places)
 
     def judged(split: Split) -> Fold:
         train, valid = split
         began = time.perf_counter()
-        fitted = fit(estimator, *part(train), _some(parts, train))
+        fitted = fit(estimator, *part(train), _some(weights, train), _some(parts, train))
         fit_seconds = time.perf_counter() - began
-        evaluation = judge(fitted, *part(valid), chosen)
+        evaluation = judge(fitted, *part(valid), chosen, _some(weights, valid))
         queries = 1 if ids is None else len(Queries(ids[train], train.size))
         return Fold(evaluation, queries, fit_seconds, time.perf_counter() - began - fit_seconds)
 
@@ -177,7 +178,7 @@ def cross_validate(
     return CrossValidation(folds, [str(one) for one in chosen])
 
 
-def _some(column: Array | None, rows: Ints) -> Array | None:
+def _some(column: Array | None, rows: Array) -> Array | None:
     return None if column is None else column[rows]
 
 
@@ -255,8 +256,12 @@ def judge(
     X: Features,
     y: Array,
     qid: Array | None,
-    weight: Array | None,
     measures: Iterable[Measure],
+    weight: Array | None = None,
 ) -> Evaluation:
-    """Evaluate the predictions of a fitted ranker."""
-    return evaluate(y, predicted(fitted, X, qid), qid, measures, sample_weight=weight)
+    """Evaluate the predictions of a fitted ranker, without documents of weight 0 if there are others."""
+    scores = predicted(fitted, X, qid)
+    if weight is not None and weight.any():
+        counted = weight > 0
+        y, scores, qid, weight = y[counted], scores[counted], _some(qid, counted), weight[counted]
+    return evaluate(y, scores, qid, measures, sample_weight=weight)

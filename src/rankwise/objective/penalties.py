@@ -139,7 +139,7 @@ class ElasticNet:
         bounds = [self._bound(w, slopes, feasible, risk, at_zero=True)]
         if self.ridge:
             bounds.append(self._bound(w, slopes, 1.0, risk))
-        return min(bounds)
+        return min(*bounds, self.value(w) + risk)  # f is not negative
 
     def _bound(
         self, w: AnyFloats, slopes: tuple[AnyFloats, AnyFloats], share: float, risk: float, at_zero: bool = False

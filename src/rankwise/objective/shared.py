@@ -13,7 +13,6 @@ import scipy
 from rankwise.data.repeated import RepeatedRows
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import HostMatrix, Selection
-from rankwise.objective.centring import shifted
 from rankwise.objective.rows import MemoryRows
 from rankwise.objective.stored import StoredRows
 
@@ -40,6 +39,8 @@ class SharedRows(StoredRows):
 
     def centred(self, starts: Ints) -> "SharedRows":
         """Rows of X that occur in one query, or are connected by others, are shifted alike."""
+        from rankwise.objective.centring import shifted  # imports Numba, so not before it is needed
+
         n_different, queries = self.different.n_rows, np.repeat(np.arange(starts.size - 1), np.diff(starts))
         nodes = n_different + starts.size - 1
         edges = np.ones(self.n_rows, np.int8), (self.repeated.rows, n_different + queries)
@@ -55,7 +56,7 @@ class SharedRows(StoredRows):
         return SharedRows(RepeatedRows(moved, place[self.repeated.rows]), self.n_threads)
 
     @cached_property
-    def _places(self) -> scipy.sparse.csr_array:
+    def _places(self) -> "scipy.sparse.csr_array":
         """S."""
         ends = np.arange(self.n_rows + 1, dtype=np.int32 if self.n_rows < 2**31 - 1 else np.int64)
         stored = np.ones(self.n_rows), self.repeated.rows.astype(ends.dtype), ends  # kernels for int32 exist already

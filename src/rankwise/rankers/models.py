@@ -20,6 +20,7 @@ from rankwise.solvers import Result
 
 if TYPE_CHECKING:
     from rankwise.data.chunks import ChunkedData
+    from rankwise.data.repeated import SharedData
 
 Params: TypeAlias = dict[str, Any]  # of an estimator, by name
 Options = RankSVMOptions | RankRLSOptions
@@ -79,8 +80,8 @@ class LinearModel(Model):
         """Whether it scores rows on disk."""
         return self.scaling is None and self.options is not None and self.options.reads_parts
 
-    def scores(self, data: "RankingData | ChunkedData") -> Floats:
-        """One per row of a RankingData, or of rows on disk, that has the columns of the model."""
+    def scores(self, data: "RankingData | ChunkedData | SharedData") -> Floats:
+        """One per row of a RankingData, or of rows stored elsewhere, that has the columns of the model."""
         if not isinstance(data, RankingData):
             return linear_scores(data, self.coef)
         X = data.X if self.scaling is None else self.scaling.transform(data.X, data.qid)

@@ -3,16 +3,20 @@
 import warnings
 from dataclasses import dataclass, fields
 from math import isnan
+from typing import TypeAlias
 
 from rankwise.data.chunks import ChunkedData
 from rankwise.data.columns import ModelColumns
 from rankwise.data.records import RankingData, check_finite
+from rankwise.data.repeated import SharedData
 from rankwise.preprocessing.scaling import Scaling
 from rankwise.rankers.checks import check_pair_weights, check_room_for_weights
 from rankwise.rankers.fitted import placed
 from rankwise.rankers.models import OF_THE_RUN, LinearModel, Options
 from rankwise.rankers.ranksvm import RankSVMOptions
 from rankwise.solvers import Callback
+
+TrainingData: TypeAlias = RankingData | ChunkedData | SharedData
 
 
 @dataclass(frozen=True)
@@ -24,27 +28,28 @@ class Training:
 
     @property
     def reads_parts(self) -> bool:
-        """Whether rows may stay on disk."""
+        """Whether rows may be stored elsewhere: on disk, or once for all queries in which they occur."""
         return self.scaling is None and self.options.reads_parts
 
-    def _check(self, data: RankingData) -> None:
+    def _check(self, data: TrainingData) -> None:
         if not data.n_features:  # in scikit-learn's words
-            shape = f"0 feature(s) (shape={data.X.shape})"
+            shape = f"0 feature(s) (shape={(len(data), 0)})"
             raise ValueError(f"Found array with {shape} while a minimum of 1 is required by {self.options.kind}.")
-        check_finite(data)
+        if isinstance(data, RankingData):
+            check_finite(data)
 
     def fit(
         self,
-        data: RankingData | ChunkedData,
+        data: TrainingData,
         callback: Callback | None = None,
         columns: ModelColumns | None = None,
     ) -> LinearModel:
-        """Learn from a RankingData, or from rows on disk; `columns`: those of the data if not given."""
+        """Learn from a RankingData, or from rows stored elsewhere; `columns`: those of the data if not given."""
         columns = columns or ModelColumns.of_data(data)
         options = self.options.named(columns) if isinstance(self.options, RankSVMOptions) else self.options
+        self._check(data)
         scaling = None
         if isinstance(data, RankingData):
-            self._check(data)
             X = data.X
             if self.scaling is not None:
                 scaling = Scaling.fitted(self.scaling, X, data.qid)

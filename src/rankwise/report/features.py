@@ -96,9 +96,10 @@ class FeaturePathDisplay(Display):
         above.set_xlabel("features kept")
 
     def _draw_measure(self, ax: "Axes", values: Floats) -> None:
-        mean, error = means_and_errors(values)
+        ranks = self.n_kept > 0  # without features all documents are tied: that is no ranking
+        mean, error = (one[ranks] for one in means_and_errors(values))
         beside = ax.twinx()
-        beside.fill_between(self.Cs, mean - error, mean + error, color=GREY, alpha=0.15, linewidth=0)
-        beside.plot(self.Cs, mean, color=GREY, linewidth=2, linestyle=(0, (4, 2)))
+        beside.fill_between(self.Cs[ranks], mean - error, mean + error, color=GREY, alpha=0.15, linewidth=0)
+        beside.plot(self.Cs[ranks], mean, color=GREY, linewidth=2, linestyle=(0, (4, 2)))
         beside.set_ylabel(f"{drawn(self.measure)} (dashed, ± one standard error)")
         beside.spines[["top", "left"]].set_visible(False)

@@ -1,8 +1,8 @@
 """Solvers: called with (objective, start, callback), they return a `Result`.
 
 `Newton` and `TrustRegion` minimise anything with `.at(w)` and know no ranking; their detours and samples are for
-objectives that offer more (see `rankwise.foundation.functions`). `Smoothing` is for the hinge. These two also take
-penalties with corners. `Stochastic` and `DualCoordinateAscent` use single pairs.
+objectives that offer more (see `rankwise.foundation.functions`). `Smoothing` is for the hinge. `Newton` and `Smoothing`
+also take penalties with corners. `Stochastic` and `DualCoordinateAscent` use single pairs.
 """
 
 from rankwise.foundation.functions import Expansion, Function

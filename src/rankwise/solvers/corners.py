@@ -22,6 +22,7 @@ from rankwise.solvers.equations import scaled_inverse
 MOST_FACES = 30, 500  # two per weight, between these: nearly dependent columns take many, but rounding may have no end
 SOLVED = 1e-12  # share of the total decrease; a face that gains less is the last one
 MOST_DAMPING = 1e300  # less than the largest number
+MOST_GAINED = 10.0  # multiple of f per weight: a model that gains more is indefinite by rounding, and has no minimum
 DAMPING = 1e-3  # share of the curvature with which a weight alone could decrease f to 0
 
 
@@ -54,7 +55,7 @@ def cornered_step(hessian: AnyFloats, current: Penalised) -> ModelStep:
         with may_overflow():  # a step that did is no decrease, and ends this
             place, gain = model.face(penalty, place)
         total += gain
-        if not gain > SOLVED * total:
+        if not gain > SOLVED * total or total > MOST_GAINED * w.size * abs(current.value):
             break
     return ModelStep(on_device_of(current.point, place.x - w), 0.0, total, total + gain, 0)
 

@@ -77,12 +77,15 @@ class Smoothing:
     """
 
     needs: ClassVar = ("hinge loss",)
-    takes_penalties: ClassVar = True
 
     tol: float = 1e-3
     max_iter: int = 1000
     inner: Newton = field(default_factory=Newton)
     rescue: Rescue | None = None
+
+    @property
+    def takes_penalties(self) -> bool:
+        return self.inner.takes_penalties
 
     def __call__(
         self, objective: Objective, start: AnyFloats | Start | None = None, callback: Callback | None = None

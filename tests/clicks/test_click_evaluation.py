@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise import make_ranking
+from rankwise import RankSVM, make_ranking
 from rankwise.clicks import ClickLog, Propensities, evaluate_clicks, simulate_clicks
 from rankwise.data.records import RankingData
 
@@ -142,6 +142,15 @@ def test_texts(ranking):
     assert len(found.to_frame()) == 4
 
 
+@pytest.mark.parametrize(("size", "clip"), [(1e200, 0.01), (1e-200, 1e-300)])
+def test_the_effective_sample_size_does_not_depend_on_the_unit(ranking, size, clip):
+    log, _, true = simulate_clicks(ranking, ranking.X[:, 0], 300, depth=8, random_state=0)
+    plain = evaluate_clicks(log, ranking, ranking.y, true, "dcg", n_resamples=2)
+    other = Propensities.of(true.positions, size * true.values)
+    found = evaluate_clicks(log, ranking, ranking.y, other, "dcg", n_resamples=2, clip=clip)
+    assert found.effective_sample_size == pytest.approx(plain.effective_sample_size)
+
+
 def test_errors(ranking):
     log, _, true = simulate_clicks(ranking, ranking.X[:, 0], 300, depth=8, random_state=0)
 
@@ -149,7 +158,11 @@ def test_errors(ranking):
         with pytest.raises(ValueError, match=message):
             evaluate_clicks(log, data, scores, propensities, measures, **options)
 
-    refused("measure must be one of 'dcg', .*got 'ndcg'. Did you mean 'dcg'", measures="ndcg@10")
+    refused("measure must be one of 'dcg', .*got 'hit'. Did you mean 'hits'", measures="hit@10")
+    refused("measure 'ndcg@10:letor' depends on several documents .*: use 'dcg@10'", measures="ndcg@10:letor")
+    refused("measure 'mrr' depends on several documents .*: use 'reciprocal-rank'", measures="mrr")
+    with pytest.raises(TypeError, match=r"as predict\(data\) returns; got a RankSVM"):
+        evaluate_clicks(log, ranking, RankSVM(), true)
     refused("hits needs a cutoff, as in hits@5", measures="hits")
     refused("average-rank takes no cutoff", measures="average-rank@3")
     refused("the cutoff of dcg@0 must be", measures="dcg@0")

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -27,7 +28,8 @@ from rankwise import (
     write_data,
 )
 from rankwise.clicks import click_data, shared_click_data, simulate_clicks
-from rankwise.model_selection import cross_validate
+from rankwise.data.fingerprint import content_hash
+from rankwise.model_selection import c_path, cross_validate
 from rankwise.model_selection.splits import splits_of
 
 CS = [0.001, 0.1]
@@ -112,6 +114,21 @@ def test_cross_validate(clicks, by_hand):
     np.testing.assert_array_equal(again.by_fold("mrr"), found.by_fold("mrr"))
 
 
+def test_a_path_is_evaluated_on_whole_queries_of_the_log(clicks, by_hand, monkeypatch):
+    monkeypatch.setattr("rankwise.estimators.ranksvm_path.SELECTION_TOL", 1e-9)
+    path = c_path(clicks.data, Cs=CS, ranker=RankSVM(tol=1e-9), cv=ByGroup(), measure="mrr")
+    np.testing.assert_allclose(path.cv_values, by_hand, rtol=1e-9)
+
+
+def test_documents_of_weight_0_are_not_evaluated(clicks, monkeypatch):
+    monkeypatch.setattr("rankwise.estimators.ranksvm_path.SELECTION_TOL", 1e-9)
+    data, ranker = clicks.data, RankSVM(C=0.1, tol=1e-9)
+    weight = np.where(np.arange(len(data)) % 3, data.weight, 0.0)
+    found = cross_validate(ranker, data, sample_weight=weight, cv=ByGroup(), measures="mrr")
+    searched = RankSVMCV([0.1], ByGroup(), "mrr", ranker=ranker).fit(data, sample_weight=weight)
+    np.testing.assert_allclose(found.by_fold("mrr"), searched.cv_values_[:, 0], rtol=1e-12)
+
+
 def test_rankrls_by_folds(clicks):
     data = clicks.data
     model = RankRLSCV([1.0], ByGroup(), "mrr").fit(data)
@@ -169,6 +186,12 @@ def test_groups_are_held_out_for_early_stopping(clicks, monkeypatch):
     assert held_out[0] in sizes
 
 
+def test_other_groups_are_other_data(clicks):
+    """A search that is resumed must not find the folds of other groups in its journal."""
+    hashes = {content_hash(replace(clicks.data, groups=one)) for one in (None, clicks.data.groups, clicks.data.qid)}
+    assert len(hashes) == 3
+
+
 def test_formats_without_groups_refuse_them(clicks, tmp_path):
     for name in ("some.csv", "some.jsonl", "some.parquet", "some.txt"):
         with pytest.raises(ValueError, match="has no place for groups: write NPZ or chunks"):
@@ -198,3 +221,13 @@ def test_the_mean_of_a_measure_is_self_normalised(drawn):
         if not np.isnan(value):
             top, bottom = top + own * value, bottom + own
     np.testing.assert_allclose(found[measure], top / bottom if bottom else np.nan, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scaler", [None, "zscore"])
+def test_a_path_is_evaluated_on_folds_of_groups(clicks, scaler):
+    ranker = RankSVM() if scaler is None else ScaledRanker(RankSVM(), scaler)
+    path = c_path(clicks.data, Cs=CS, ranker=ranker, cv=3, measure="mrr")
+    same = cross_validate(
+        clone(ranker).set_params(**{"C" if scaler is None else "ranker__C": CS[0]}), clicks.data, cv=3, measures="mrr"
+    )
+    assert path.cv_values[:, 0].mean() == pytest.approx(same.mean("mrr"), rel=1e-3)
