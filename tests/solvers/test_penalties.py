@@ -189,6 +189,26 @@ def test_the_hinge_without_corners_is_that_of_smoothing():
     assert same.value == pytest.approx(plain.value, rel=2e-6)
 
 
+@pytest.mark.parametrize("penalty", [ElasticNet(1.0), ElasticNet(0.5, np.ones(12)), ElasticNet(0.0, np.ones(12))])
+def test_a_path_stops_at_a_small_subgradient_too(penalty):
+    """The first C leave w = 0, where the shortest subgradient is 0: no measure for the others."""
+    solver, unit, Cs = Newton(tol=1e-3, stopping="gradient"), ranking(penalty, C=1.0), (1e-6, 1e-4, 1e-2, 1.0)
+    for C, result in zip(Cs, follow(solver, unit, Cs, None, None), strict=True):
+        at_zero = unit.times(C).at(np.zeros(12))
+        assert result.converged
+        assert result.gradient_norm <= 1e-3 * np.linalg.norm(at_zero.slopes)
+        assert np.isclose(result.value, Newton(tol=1e-9)(unit.times(C)).value, rtol=1e-3)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+def test_a_model_minimised_by_products_tells_what_is_left(l1_ratio):
+    """Without a finite answer the hinge would minimise every width to the last digit."""
+    current = ranking(ElasticNet(l1_ratio)).at(np.zeros(12))
+    exact, step = cornered_step(current.hessian_matrix(), current), accelerated_step(current)
+    assert 0.9 * exact.predicted <= step.predicted <= exact.predicted * (1 + 1e-9)
+    assert exact.predicted * (1 - 1e-3) <= step.attainable < np.inf
+
+
 @pytest.mark.parametrize(("l1_ratio", "seed"), [(0.1, 0), (0.5, 1), (0.9, 2), (0.0, 3)])
 def test_the_hinge_with_an_elastic_net_is_a_quadratic_program(l1_ratio, seed):
     rng = np.random.default_rng(seed)
@@ -291,23 +311,3 @@ def test_no_bound_is_worse_than_the_value(problem, seed):
     w = objective.penalty.allowed(np.random.default_rng(seed).normal(size=objective.size))
     expansion = objective.at(w)
     assert expansion.gap() <= expansion.value * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("penalty", [ElasticNet(1.0), ElasticNet(0.5, np.ones(12)), ElasticNet(0.0, np.ones(12))])
-def test_a_path_stops_at_a_small_subgradient_too(penalty):
-    """The first C leave w = 0, where the shortest subgradient is 0: no measure for the others."""
-    solver, unit, Cs = Newton(tol=1e-3, stopping="gradient"), ranking(penalty, C=1.0), (1e-6, 1e-4, 1e-2, 1.0)
-    for C, result in zip(Cs, follow(solver, unit, Cs, None, None), strict=True):
-        at_zero = unit.times(C).at(np.zeros(12))
-        assert result.converged
-        assert result.gradient_norm <= 1e-3 * np.linalg.norm(at_zero.slopes)
-        assert np.isclose(result.value, Newton(tol=1e-9)(unit.times(C)).value, rtol=1e-3)
-
-
-@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
-def test_a_model_minimised_by_products_tells_what_is_left(l1_ratio):
-    """Without a finite answer the hinge would minimise every width to the last digit."""
-    current = ranking(ElasticNet(l1_ratio)).at(np.zeros(12))
-    exact, step = cornered_step(current.hessian_matrix(), current), accelerated_step(current)
-    assert 0.9 * exact.predicted <= step.predicted <= exact.predicted * (1 + 1e-9)
-    assert exact.predicted * (1 - 1e-3) <= step.attainable < np.inf

@@ -21,8 +21,8 @@ from rankwise.solvers.equations import scaled_inverse
 
 MOST_FACES = 30, 500  # two per weight, between these: nearly dependent columns take many, but rounding may have no end
 SOLVED = 1e-12  # share of the total decrease; a face that gains less is the last one
-MOST_GAINED = 10.0  # multiple of f per weight: a model that gains more is indefinite by rounding, and has no minimum
 MOST_DAMPING = 1e300  # less than the largest number
+MOST_GAINED = 10.0  # multiple of f per weight: a model that gains more is indefinite by rounding, and has no minimum
 DAMPING = 1e-3  # share of the curvature with which a weight alone could decrease f to 0
 
 
