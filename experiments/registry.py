@@ -13,6 +13,7 @@ PAPERS = {
     "airola": "Airola et al. (2011)",
     "pahikkala": "Pahikkala et al. (2007)",
     "zhang": "Zhang et al. (2015)",
+    "good_enough": "Is a linear ranker good enough?",  # no paper: a question of our own
 }
 NAME = re.compile(rf"({'|'.join(PAPERS)})_(figure|table)_(\d+)\w*")
 
