@@ -45,8 +45,8 @@ HOW = (
     f"number of trees, at most {MOST_TREES}, was chosen beside this budget by early stopping on the validation part "
     f"({PATIENCE} rounds), which favours trees. Kernel RankSVM has {LANDMARKS} landmarks; boosted regression is "
     "LightGBM's. Features are as published. Each query is tested once, in one of the five folds; intervals are 95 % "
-    "bootstrap intervals over these queries, so they do not cover another choice of training queries. Queries without "
-    "a relevant document do not count. MQ2007 is a reconstruction of the published set."
+    "bootstrap intervals over these queries, so they do not cover another choice of training queries. A query "
+    "without a relevant document counts as 0 for every method. MQ2007 is a reconstruction of the published set."
 )
 QUICK_HOW = (
     f"A quick run on rankwise's synthetic sample, with {QUICK_BUDGET} settings per method: it shows that the "
@@ -72,7 +72,11 @@ def units(names: Iterable[str], sizes: dict[str, tuple[int, ...]], quick: bool) 
         for fold in folds
         for method in METHODS
     ]
-    return [Unit("{name} {queries} {fold} {method}".format(**one), tested, one, limit=600.0) for one in options]
+    return [Unit(unit_name(one), tested, one, limit=600.0) for one in options]
+
+
+def unit_name(options: dict[str, Any]) -> str:
+    return "{name}, {method}, fold {fold}, {size} queries".format(size=options["queries"] or "all", **options)
 
 
 @cache
@@ -98,14 +102,14 @@ def tested(data: Path, name: str, method: str, fold: int, queries: int, budget: 
     with threadpool_limits(1):
         setting, value = best(ranker, train, valid, budget)
     seconds, trained = timed(lambda: ranker.train(train, None, **setting))
-    found = evaluate(test.y, trained.scores(test.X), test.qid, MEASURE).per_query[MEASURE]
+    per_query = evaluate(test.y, trained.scores(test.X), test.qid, MEASURE).per_query[MEASURE]
     times = -(-SCORED // len(test))
     scoring, _ = timed(lambda: [trained.scores(test.X) for _ in range(times)])
     return {
         "queries": train.n_queries,
         "setting": setting,
         "validation": value,
-        "test": found[~np.isnan(found)].tolist(),
+        "test": per_query.tolist(),
         "seconds": seconds,
         "seconds per 1,000": scoring / (times * len(test)) * 1000,
     }
@@ -151,12 +155,15 @@ def points(found: dict[str, Any], queries: int) -> list[Point]:
     """A point per data set and method, those without a finished fold left out."""
     made = []
     for name in LABELS:
-        keys = {fold: [f"{name} {queries} {fold} {method}" for method in METHODS] for fold in FOLDS}
-        folds = [fold for fold, names in keys.items() if all(found.get(key) for key in names)]
-        for place, method in enumerate(METHODS if folds else ()):
-            outcomes = [found[keys[fold][place]] for fold in folds]
-            baseline = [found[keys[fold][list(METHODS).index(BASELINE)]] for fold in folds]
-            made.append(Point(name, method, folds, outcomes, baseline))
+        same = {"name": name, "queries": queries}
+        by_fold = {
+            fold: {method: found.get(unit_name(same | {"method": method, "fold": fold})) for method in METHODS}
+            for fold in FOLDS
+        }
+        whole = {fold: outcomes for fold, outcomes in by_fold.items() if all(outcomes.values())}
+        for method in METHODS if whole else ():
+            outcomes, baseline = ([one[wanted] for one in whole.values()] for wanted in (method, BASELINE))
+            made.append(Point(name, method, list(whole), outcomes, baseline))
     return made
 
 

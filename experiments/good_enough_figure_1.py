@@ -85,10 +85,10 @@ def verdict(compared: dict[str, Rows]) -> str:
     enough = [label for label, rows in trees.items() if not any(clear(row) > 0 for row in rows)]
     sentences = []
     if enough:
-        room = max(row["difference, high"] for label in enough for row in trees[label])
+        room = [f"{max(row['difference, high'] for row in trees[label]):.3f}" for label in enough]
         sentences.append(
-            f"On {listed(enough)} a linear ranker is good enough: no ensemble of trees is clearly better than RankSVM, "
-            f"though the intervals leave room for a gain of {room:.3f} NDCG@10."
+            f"On {listed(enough)} a linear ranker is good enough: no ensemble of trees is clearly better than RankSVM. "
+            f"The intervals leave room for a gain in NDCG@10 of up to {listed(room)}."
         )
     for label, rows in compared.items():
         for sign, word in ((1, "better"), (-1, "worse")):
@@ -125,8 +125,8 @@ def table(label: str, rows: Rows) -> Table:
     ]
     first = rows[0]
     caption = (
-        f"**{label}**: {first['training queries']:,} training queries, {first['test queries']:,} test queries with a "
-        f"relevant document, {first['folds']} fold{'s' if first['folds'] > 1 else ''}."
+        f"**{label}**: {first['training queries']:,} training queries per fold, {first['test queries']:,} test queries "
+        f"in {first['folds']} fold{'s' if first['folds'] > 1 else ''}."
     )
     return Table(caption, shown, FORMATS)
 

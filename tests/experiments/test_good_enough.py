@@ -79,7 +79,7 @@ def test_sentences_name_who_is_clearly_better():
 
 def test_units_not_finished_leave_their_fold_out_for_all():
     found = found_with(lambda one: 0.0)
-    late = f"mq2008 {ALL} 3 RankRLS"
+    late = "mq2008, RankRLS, fold 3, all queries"
     report = bars.report(found | {late: None})
     assert f"1 of {len(found)} units ({late})" in report.claim
     folds = {row["folds"] for row in report.rows if row["data"] == "MQ2008" and "folds" in row}
@@ -111,3 +111,13 @@ def test_quick_run_needs_no_data(tmp_path):
         assert all(f"| {method} |" in page for method in METHODS)
         assert (tmp_path / "x.png").stat().st_size > 5000
     assert {unit.name for unit in bars.units(quick=True)} < found.keys()
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_page_quotes_the_verdict_of_the_results(number):
+    results = (ROOT / "experiments" / "results" / f"good_enough_figure_{number}.md").read_text()
+    page = " ".join((ROOT / "docs" / "good-enough.md").read_text().split())
+    verdict = [line for line in results.splitlines() if line.startswith("- ")]
+    assert verdict
+    for line in verdict:
+        assert line in page
