@@ -139,6 +139,7 @@ def _picture(compared: dict[str, Rows]) -> Any:
         others = [row for row in rows if row["p"] is not None]
         _bars(below, others, "difference", ("difference, low", "difference, high"), colours)
         below.axvline(0, color="black", linewidth=0.8)
+        below.locator_params(axis="x", nbins=5)
         above.set_title(label, fontsize=10)
         above.set_xlabel("NDCG@10", fontsize=9)
         below.set_xlabel("NDCG@10 minus RankSVM's", fontsize=9)

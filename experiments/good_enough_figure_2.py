@@ -3,7 +3,7 @@
 from typing import Any
 
 from experiments import good_enough as shared
-from experiments.good_enough import LABELS, NEEDS, SAMPLE, SIZES, how, missing, points
+from experiments.good_enough import LABELS, NEEDS, SAMPLE, SIZES, how, listed, missing, points
 from experiments.good_enough_methods import BASELINE, METHODS, TREES
 from experiments.pages import Report, Table
 from experiments.pictures import COLOURS, legend_below, panels
@@ -14,8 +14,8 @@ QUICK_NEEDS = ()
 MORE = (
     "Smaller training sets are queries of the training part, drawn at random once per fold, the smaller contained in "
     "the larger. Every method was tuned anew at each size, on the whole validation part, which nobody with ten judged "
-    "queries has: the curves show what training queries add when tuning is no problem. Intervals are not corrected for "
-    "their number."
+    "queries has: the curves show what training queries add when tuning is no problem. A difference is "
+    "called clear if its interval excludes 0, and intervals are not corrected for their number."
 )
 Rows = list[dict[str, Any]]
 
@@ -46,18 +46,20 @@ def verdict(label: str, rows: Rows) -> str:
     first = [curve[0] for curve in curves.values()]
     differences = sorted(row["difference"] for row in first)
     return (
-        f"- {label}: with {first[0]['training queries']} training queries the NDCG@10 of trees minus RankSVM's is "
-        f"{differences[0]:+.3f} to {differences[-1]:+.3f}. With more of them, "
+        f"- {label}: with {first[0]['training queries']:,} training queries the NDCG@10 of trees minus RankSVM's is "
+        f"{differences[0]:+.3f} to {differences[-1]:+.3f}. From there to {rows[-1]['training queries']:,}, "
         f"{'; '.join(overtaking(method, curve) for method, curve in curves.items())}."
     )
 
 
 def overtaking(method: str, curve: Rows) -> str:
-    ahead, clearly, last = first_of(curve, "difference"), first_of(curve, "difference, low"), curve[-1]
-    if ahead is None:
-        return f"{method} does not overtake it ({last['difference']:+.3f} with all {last['training queries']:,})"
-    sure = "never with an interval above 0" if clearly is None else f"with an interval above 0 from {clearly:,} on"
-    return f"{method} is ahead from {ahead:,} on ({sure})"
+    """Clearly: the interval of the difference excludes 0. To overtake is to stay ahead at all larger sizes."""
+    ahead, clearly = first_of(curve, "difference"), first_of(curve, "difference, low")
+    means = "its mean ends below RankSVM's" if ahead is None else f"its mean is above RankSVM's from {ahead:,} on"
+    behind = [f"{row['training queries']:,}" for row in curve if row["difference, high"] < 0]
+    worse = f", and it is clearly behind at {listed(behind)}" if behind else ""
+    when = "never clearly overtakes RankSVM" if clearly is None else f"clearly overtakes RankSVM at {clearly:,}"
+    return f"{method} {when} ({means}{worse})"
 
 
 def first_of(curve: Rows, column: str) -> int | None:

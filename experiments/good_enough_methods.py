@@ -1,7 +1,7 @@
 """The rankers of "Is a linear ranker good enough?", the grid of each, and how a setting is chosen.
 
 Every method tries the same number of settings: all of its grid if that has so many, else as many drawn at random.
-Ensembles of trees are granted more: how many trees they have is chosen beside the budget, by early stopping on the
+Ensembles of trees search more: how many trees they have is chosen beside the budget, by early stopping on the
 validation part.
 """
 
