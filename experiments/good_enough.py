@@ -45,10 +45,10 @@ HOW = (
     "validation parts of two folds, those of trees by convention after two trials on one; test parts played no role. "
     f"The number of trees, at most {MOST_TREES}, was chosen beside this budget by early stopping on the validation "
     f"part ({PATIENCE} rounds): trees searched more than the others, which can help, and can overfit a small "
-    f"validation part. Kernel RankSVM has {LANDMARKS} landmarks; boosted regression is LightGBM's. Features are as published. "
-    "Each query is tested once, in one of the five folds; intervals are 95 % bootstrap intervals over these queries, "
-    "so they do not cover another choice of training queries. A query without a relevant document counts as 0 for "
-    "every method. MQ2007 is a reconstruction of the published set."
+    f"validation part. Kernel RankSVM has {LANDMARKS} landmarks; boosted regression is LightGBM's. Features are as "
+    "published. Each query is tested once, in one of the five folds; intervals are 95 % bootstrap intervals over these "
+    "queries, so they do not cover another choice of training queries. A query without a relevant document counts as "
+    "0 for every method. MQ2007 is a reconstruction of the published set."
 )
 QUICK_HOW = (
     f"A quick run on rankwise's synthetic sample, with {QUICK_BUDGET} settings per method: it shows that the "

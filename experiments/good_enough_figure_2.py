@@ -15,7 +15,8 @@ MORE = (
     "Smaller training sets are queries of the training part, drawn at random once per fold, the smaller contained in "
     "the larger. Every method was tuned anew at each size, on the whole validation part, which nobody with ten judged "
     "queries has: the curves show what training queries add when tuning is no problem. A difference is "
-    "called clear if its interval excludes 0, and intervals are not corrected for their number."
+    "called clear if its interval excludes 0, and intervals are not corrected for their number. A method overtakes for "
+    "good where it is clearly ahead and stays so at all larger sizes."
 )
 Rows = list[dict[str, Any]]
 
@@ -53,13 +54,17 @@ def verdict(label: str, rows: Rows) -> str:
 
 
 def overtaking(method: str, curve: Rows) -> str:
-    """Clearly: the interval of the difference excludes 0. To overtake is to stay ahead at all larger sizes."""
+    """Clearly: the interval of the difference excludes 0. For good: clearly ahead at all larger sizes too."""
     ahead, clearly = first_of(curve, "difference"), first_of(curve, "difference, low")
-    means = "its mean ends below RankSVM's" if ahead is None else f"its mean is above RankSVM's from {ahead:,} on"
-    behind = [f"{row['training queries']:,}" for row in curve if row["difference, high"] < 0]
-    worse = f", and it is clearly behind at {listed(behind)}" if behind else ""
-    when = "never clearly overtakes RankSVM" if clearly is None else f"clearly overtakes RankSVM at {clearly:,}"
-    return f"{method} {when} ({means}{worse})"
+    notes = ["its mean ends below RankSVM's" if ahead is None else f"its mean is above RankSVM's from {ahead:,} on"]
+    for word, sizes in (
+        ("ahead", [row["training queries"] for row in curve if row["difference, low"] > 0]),
+        ("behind", [row["training queries"] for row in curve if row["difference, high"] < 0]),
+    ):
+        if sizes:
+            notes.append(f"it is clearly {word} at {listed([f'{size:,}' for size in sizes])}")
+    when = "does not overtake RankSVM for good" if clearly is None else f"overtakes RankSVM for good at {clearly:,}"
+    return f"{method} {when} ({', '.join(notes)})"
 
 
 def first_of(curve: Rows, column: str) -> int | None:
