@@ -1,10 +1,11 @@
-"""The papers' tables and figures, a module each, made with rankwise's public API only.
+"""The papers' tables and figures, and some of our own, a module each, made with rankwise's public API only.
 
 To add one, write `experiments/PAPER_figure_N.py` or `experiments/PAPER_table_N.py` (PAPER as in `registry.PAPERS`;
 nothing else has to be registered) with
 
     TITLE = "Lee and Lin, figure 4: ..."          what it is, the first line of its page
     NEEDS = ("mq2008",)                           folders of --data without which it is skipped; () for none
+    QUICK_NEEDS = ()                              the same with --quick; NEEDS unless defined
     def units(quick): ...                         -> list[Unit]: the work, in pieces of bounded time
     def report(found): ...                        -> Report, from {unit's name: what it returned}
 

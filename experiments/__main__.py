@@ -54,7 +54,8 @@ def _at_hand(options: argparse.Namespace, console: Console) -> dict[str, ModuleT
     found = {}
     for name in options.names or registry.names():
         module = registry.load(name)
-        missing = [folder for folder in module.NEEDS if not (options.data / folder).is_dir()]
+        needed = getattr(module, "QUICK_NEEDS", module.NEEDS) if options.quick else module.NEEDS
+        missing = [folder for folder in needed if not (options.data / folder).is_dir()]
         if missing:
             needs = f"it needs {', '.join(missing)} in {options.data}"
             console.print(f"{name} is skipped: {needs} (--data; docs/papers.md says where to get them)")

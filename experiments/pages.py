@@ -39,13 +39,17 @@ class Table:
 
 @dataclass(frozen=True)
 class Report:
-    """What came out: `claim` is what the paper says, `why` a sentence or two on why ours differ from its figures."""
+    """What came out: `claim` is what the paper says, `why` a sentence or two on why ours differ from its figures.
+
+    Without a paper, `claim` is what the figures say, and `why` says what `lead` announces.
+    """
 
     claim: str
     rows: Sequence[Row]  # all that was measured, for the CSV
     tables: Sequence[Table]
     why: str
     picture: Any = None  # a matplotlib Figure
+    lead: str = "Why they differ"
 
 
 def columns_of(rows: Sequence[Row]) -> list[str]:
@@ -82,7 +86,7 @@ def page(name: str, title: str, report: Report) -> str:
     for table in report.tables:
         parts += [table.caption, table.markdown()]
     made = f"Made by `python -m experiments {name}` on {machine()}. [Rows]({name}.csv)"
-    parts += [f"Why they differ: {report.why}", made]
+    parts += [f"{report.lead}: {report.why}", made]
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,0 +1,111 @@
+"""The same rankers on fewer and fewer training queries: from where on are trees ahead?"""
+
+from typing import Any
+
+from experiments import good_enough as shared
+from experiments.good_enough import LABELS, NEEDS, SAMPLE, SIZES, how, listed, missing, points
+from experiments.good_enough_methods import BASELINE, METHODS, TREES
+from experiments.pages import Report, Table
+from experiments.pictures import COLOURS, legend_below, panels
+from experiments.units import Unit
+
+TITLE = "Is a linear ranker good enough? Learning curves: where trees overtake"
+QUICK_NEEDS = ()
+MORE = (
+    "Smaller training sets are queries of the training part, drawn at random once per fold, the smaller contained in "
+    "the larger. Every method was tuned anew at each size, on the whole validation part, which nobody with ten judged "
+    "queries has: the curves show what training queries add when tuning is no problem. A difference is "
+    "called clear if its interval excludes 0, and intervals are not corrected for their number. A method overtakes for "
+    "good where it is clearly ahead and stays so at all larger sizes."
+)
+Rows = list[dict[str, Any]]
+
+
+def units(quick: bool) -> list[Unit]:
+    return shared.units((SAMPLE,) if quick else NEEDS, SIZES, quick)
+
+
+def report(found: dict[str, Any]) -> Report:
+    sizes = sorted({size for name in LABELS for size in SIZES[name]})
+    rows = [point.summary() | {"folds": len(point.folds)} for size in sizes for point in points(found, size)]
+    rows.sort(key=lambda row: (list(LABELS.values()).index(row["data"]), row["training queries"]))
+    by_set = {label: [row for row in rows if row["data"] == label] for label in LABELS.values()}
+    by_set = {label: rows for label, rows in by_set.items() if rows}
+    return Report(
+        "\n".join(verdict(label, rows) for label, rows in by_set.items()) + missing(found),
+        rows,
+        [table(label, rows) for label, rows in by_set.items()],
+        f"{how(found)} {MORE}",
+        _picture(by_set) if by_set else None,
+        lead="How it was measured",
+    )
+
+
+def verdict(label: str, rows: Rows) -> str:
+    """How trees begin, and from which size on they are ahead of RankSVM."""
+    curves = {method: [row for row in rows if row["method"] == method] for method in TREES}
+    first = [curve[0] for curve in curves.values()]
+    differences = sorted(row["difference"] for row in first)
+    return (
+        f"- {label}: with {first[0]['training queries']:,} training queries the NDCG@10 of trees minus RankSVM's is "
+        f"{differences[0]:+.3f} to {differences[-1]:+.3f}. From there to {rows[-1]['training queries']:,}, "
+        f"{'; '.join(overtaking(method, curve) for method, curve in curves.items())}."
+    )
+
+
+def overtaking(method: str, curve: Rows) -> str:
+    """Clearly: the interval of the difference excludes 0. For good: clearly ahead at all larger sizes too."""
+    ahead, clearly = first_of(curve, "difference"), first_of(curve, "difference, low")
+    notes = ["its mean ends below RankSVM's" if ahead is None else f"its mean is above RankSVM's from {ahead:,} on"]
+    for word, sizes in (
+        ("ahead", [row["training queries"] for row in curve if row["difference, low"] > 0]),
+        ("behind", [row["training queries"] for row in curve if row["difference, high"] < 0]),
+    ):
+        if sizes:
+            notes.append(f"it is clearly {word} at {listed([f'{size:,}' for size in sizes])}")
+    when = "does not overtake RankSVM for good" if clearly is None else f"overtakes RankSVM for good at {clearly:,}"
+    return f"{method} {when} ({', '.join(notes)})"
+
+
+def first_of(curve: Rows, column: str) -> int | None:
+    """The smallest number of training queries from which on the column stays above 0."""
+    first = None
+    for row in reversed(curve):
+        if row[column] <= 0:
+            break
+        first = row["training queries"]
+    return first
+
+
+def table(label: str, rows: Rows) -> Table:
+    sizes = sorted({row["training queries"] for row in rows})
+    values = {(row["method"], row["training queries"]): row["NDCG@10"] for row in rows}
+    shown = [{"method": method} | {f"{size:,}": values.get((method, size)) for size in sizes} for method in METHODS]
+    return Table(f"**{label}**: NDCG@10 by the number of training queries.", shown, {f"{n:,}": ".4f" for n in sizes})
+
+
+def _picture(by_set: dict[str, Rows]) -> Any:
+    """NDCG@10 above, differences from RankSVM below; a full mark where the interval of the difference excludes 0."""
+    figure, axes = panels(2, len(by_set), sharex="col", sharey="row")
+    for (label, rows), above, below in zip(by_set.items(), *axes, strict=True):
+        for method, colour in zip(METHODS, COLOURS, strict=False):
+            curve = [row for row in rows if row["method"] == method]
+            sizes = [row["training queries"] for row in curve]
+            style = {"color": colour, "linestyle": "--" if method in TREES else "-", "linewidth": 1.4}
+            above.plot(sizes, [row["NDCG@10"] for row in curve], **style, label=method)
+            if method == BASELINE:
+                below.axhline(0, color=colour, linewidth=1.4)
+                continue
+            below.plot(sizes, [row["difference"] for row in curve], **style)
+            sure = [row["difference, low"] > 0 or row["difference, high"] < 0 for row in curve]
+            faces = [colour if one else "white" for one in sure]
+            below.scatter(sizes, [row["difference"] for row in curve], s=18, c=faces, edgecolors=colour, zorder=3)
+        above.set_title(label, fontsize=10)
+        below.set_xscale("log")
+        below.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        below.minorticks_off()
+        below.set_xlabel("training queries", fontsize=9)
+    axes[0, 0].set_ylabel("NDCG@10", fontsize=9)
+    axes[1, 0].set_ylabel("minus RankSVM's", fontsize=9)
+    legend_below(figure, axes, ncols=1 + len(by_set))
+    return figure
