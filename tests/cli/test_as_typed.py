@@ -115,7 +115,7 @@ def test_a_missing_file_with_a_similar_name(files):
     assert "did you mean" not in said("evaluate", files / "model.json", files / "nowhere" / "test.txt")
 
 
-@pytest.mark.parametrize(("words", "completed"), [("rankwise tra", "train"), ("rankwise train --lo", "--loss")])
+@pytest.mark.parametrize(("words", "completed"), [("rankwise tra", "train"), ("rankwise train --los", "--loss")])
 def test_a_shell_completes_commands_and_options(words, completed):
     asked = {"_RANKWISE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
     done = CliRunner().invoke(app, [], env=asked, prog_name="rankwise")
