@@ -73,5 +73,5 @@ def _style(ours: bool) -> dict[str, Any]:
 
 
 def _save(figure: Any, path: Path) -> Path:
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=90)
     return path

@@ -68,7 +68,7 @@ def overtaking(method: str, curve: Rows) -> str:
 
 
 def first_of(curve: Rows, column: str) -> int | None:
-    """The smallest number of training queries from which on the column stays above 0."""
+    """The number of training queries at which the column rises above 0 and then stays there."""
     first = None
     for row in reversed(curve):
         if row[column] <= 0:

@@ -25,7 +25,7 @@ from rankwise.foundation.arrays import Array, Floats, Ints
 
 Seed = int | np.random.Generator | None
 
-SURE = 1e-12  # the smallest probability of no click: a start may say that one is certain where the clicks differ
+SURE = 1e-12  # least probability of no click: with 0, the first guess could make impossible what the log shows
 FEW_REPEATS = 10  # impressions per document and position, below which EM warns
 EM_STEPS = 1000  # each of three
 EM_TOL = 1e-6  # largest relative change of a propensity, compared with position 1, in the last step

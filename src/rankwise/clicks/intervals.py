@@ -24,10 +24,10 @@ def interval(
 ) -> tuple[Floats, Floats]:
     """The ends of the interval of each number of an estimate: its quantiles on units drawn with replacement.
 
-    Resamples of n units vary less than n units do, by the factor sqrt((n - 1) / n), and their quantiles are those of a
-    normal distribution where Student's are due: the quantiles are taken further out by as much. The i-th smallest of m
-    resamples counts as the quantile i / (m + 1), which leaves out as much as it says for every m; NumPy's default,
-    (i - 1) / (m - 1), would turn 95 % into 94 % with 200 resamples, and into 93 % with 100.
+    Resamples of n units vary less than n units do, by the factor sqrt((n - 1) / n). Their quantiles are also those of a
+    normal distribution, where those of Student's are right. Both make intervals too short, so wider quantiles are used.
+    Of m sorted resamples, the i-th is the quantile i / (m + 1). NumPy's default, (i - 1) / (m - 1), makes an interval
+    of 95 % one of 94 % with 200 resamples, and one of 93 % with 100.
 
     estimate   from weights of the lists to some numbers; NaN where the lists do not tell
     positions  the position that each number is about: n is then the number of units that show it

@@ -11,7 +11,8 @@ from rankwise.foundation.arrays import Floats
 
 STEPS = 100
 TOL = 1e-10  # the step is the last one if its model promises no larger decrease, relative to the number of clicks
-LONGEST, SHORTEST = 2.0, 1e-12  # largest change of a logarithm in a step; smallest share of a step
+LONGEST = 2.0  # no step changes a logarithm by more
+SHORTEST = 1e-12  # the search ends if less than this share of a step is left
 TINY = 1e-300
 _BARRIER = 1e-7  # impressions without a click per click, so that rates of 1 are not beyond the reach of Newton's method
 _RIDGE = 1e-10  # relative to the diagonal: without a link between positions their order of magnitude is free
