@@ -14,7 +14,8 @@ PAPERS = {
     "pahikkala": "Pahikkala et al. (2007)",
     "zhang": "Zhang et al. (2015)",
     "clicks": "Joachims et al. (2017), Wang et al. (2018), Agarwal et al. (2019)",
-    "good_enough": "Is a linear ranker good enough?",  # no paper: a question of our own
+    "factorized": "Should I use Factorized RankSVM?",  # no paper: questions of our own, as the next
+    "good_enough": "Is a linear ranker good enough?",
 }
 NAME = re.compile(rf"({'|'.join(PAPERS)})_(figure|table)_(\d+)\w*")
 

@@ -1,5 +1,7 @@
 """Factorized RankSVM: its formulas against listed pairs and differences, its optimum against RankSVM's."""
 
+from itertools import pairwise
+
 import numpy as np
 import oracle
 import pytest
@@ -92,6 +94,48 @@ def test_the_minimum_is_that_of_ranksvm(n_components):
     assert ranker.result_.converged
     assert ranker.result_.value == pytest.approx(plain.result_.value, rel=1e-6)
     np.testing.assert_allclose(ranker.coef_, plain.coef_, atol=1e-3)
+
+
+def factors_of(alphas, y):
+    """For one query, V with a component less than there are labels and the same row minus column sums as `alphas`."""
+    net, labels = alphas.sum(axis=1) - alphas.sum(axis=0), np.unique(y)[::-1]
+    V, total = np.zeros((y.size, labels.size - 1)), 0.0
+    for component, (upper, lower) in enumerate(pairwise(labels)):
+        rows = net[y == upper] + total / np.count_nonzero(y == upper)
+        total = rows.sum()
+        columns = -net[y == lower] if lower == labels[-1] else np.full(sum(y == lower), total / sum(y == lower))
+        V[y == upper, component], V[y == lower, component] = rows / total, columns
+    return V
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 5])
+def test_a_component_less_than_labels_reaches_every_w(n_labels):
+    """So the rank is no restriction on w: any matrix of alphas can be replaced by one of factors."""
+    rng = np.random.default_rng(n_labels)
+    qid, y = np.repeat([0, 1, 2], 15), np.tile(rng.permutation(np.arange(15) % n_labels), 3)
+    X = rng.normal(size=(qid.size, 40))
+    pairs = (qid[:, None] == qid) & (y[:, None] > y)
+    alphas = np.where(pairs, rng.normal(size=pairs.shape), 0.0)
+    V = np.vstack([factors_of(alphas[qid == q][:, qid == q], y[qid == q]) for q in range(3)])
+    assert V.shape[1] == n_labels - 1
+    w = X.T @ (alphas.sum(axis=1) - alphas.sum(axis=0))
+    np.testing.assert_allclose(objective(X, y, qid, 1.0, "hinge").weights(V), w, atol=1e-9)
+
+
+def test_the_first_step_prefers_directions_in_which_documents_vary():
+    """From a random start it is along S Σ d, with d the differences of the pairs and S = Σ d dᵀ; RankSVM's is Σ d."""
+    f = objective(DATA.X, DATA.y, DATA.qid, 1.0, "hinge")
+    V = 1e-6 * np.random.default_rng(0).normal(size=(len(DATA), 3000))  # so many that they are their own mean
+    step = -f.at(V).gradient
+    first = (f.weights(V + step) - f.weights(V - step)) / 2
+    differences = np.array([DATA.X[i] - DATA.X[j] for i, j in oracle.pairs(DATA.y, DATA.qid)])
+    expected = differences.T @ differences @ differences.sum(axis=0)
+    plain = differences.sum(axis=0)
+
+    def cosine(a, b):
+        return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+
+    assert cosine(first, expected) > 0.999 > cosine(first, plain)
 
 
 def test_gradient_descent_takes_the_papers_steps():

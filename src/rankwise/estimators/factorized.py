@@ -2,8 +2,9 @@
 
     minimise over V   ½|w|² + C Σ loss(w·x_i - w·x_j),   w = Σ alpha_ij (x_i - x_j),   sums over all pairs (i, j)
 
-The alphas are not constrained to be positive, and with more than a few queries V reaches every w in the span of the
-pairs. The minimum is therefore that of RankSVM; the rankers differ only if the descent is stopped before it.
+The alphas are not constrained to be positive, and w depends only on their sums per document. One component less than
+there are labels therefore reaches every w in the span of the pairs (docs/factorized.md): the minimum is that of
+RankSVM, and the rankers differ only if the descent is stopped before it.
 """
 
 import warnings
