@@ -40,7 +40,7 @@ HOW = (
     f"factorised descent. Values of the factorised ranker are means over {STARTS} random starts. S^½ is the root of "
     "S = Σ d dᵀ over the training pairs. Intervals are 95 % bootstrap intervals over the seeds; p is that of a "
     "randomisation test over the seeds, corrected by Holm for all comparisons on this page. The settings were laid "
-    "out on three seeds that are not among those shown."
+    "out on other seeds, and not changed after that."
 )
 
 
@@ -174,7 +174,9 @@ def _picture(rows: Rows) -> Any:
             )
         one.axvline(0, color="black", linewidth=0.8)
         one.set_yticks(range(len(names)), names)
-        one.set_title(f"{measure} minus RankSVM's (synthetic)", fontsize=10)
+        one.set_title("synthetic data", fontsize=10)
+        one.set_xlabel(f"{measure} minus RankSVM's", fontsize=9)
+        one.locator_params(axis="x", nbins=5)
     axes[0, 0].invert_yaxis()
     legend_below(figure, axes, ncols=len(rankers))
     return figure
