@@ -142,6 +142,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have finished")
     parser.add_argument("--patience", type=float, default=1.0, help="times the limit of every unit: for a busy machine")
     options = parser.parse_args()
+    if "data" in options.names:
+        parser.error("data must come first: python -m experiments data --data FOLDER")
     for prefix in options.names:
         if not any(name.startswith(prefix) for name in names):
             parser.error(f"{prefix!r} begins none of {', '.join(names)}")

@@ -15,29 +15,28 @@ COLOURS = {FOUND: "green", MISSING: "red"}
 HEAD = """\
 # Data of the experiments
 
-After this page you can put together the data that `make papers` and `python -m experiments` read, and check them:
+After this page you can collect the data that `make papers` and `python -m experiments` read, and check your copies.
 
-`python -m experiments data --data FOLDER` compares a folder with this page, file by file, and exits with status 0 if
-all of it is there. (This page is made by `python -m experiments data --markdown`.)
+None of the data are part of rankwise. Put them into one folder, with one folder per set and each text compressed by xz,
+and pass it by `--data FOLDER` (`make papers DATA=FOLDER`). `python -m experiments data --data FOLDER` compares it with
+this page, file by file, and exits with status 0 if every file was found, and 1 otherwise. (The command with
+`--markdown` makes this page.)
 
-None of the data are part of rankwise. Put them into one folder, a folder per set and text compressed by xz, and pass it
-by `--data FOLDER` (`make papers DATA=FOLDER`). An experiment whose data are missing is skipped, and one sentence says
-what it needs. If your files say something else than ours, experiments run, note it at the top of their pages, and write
-to `build/experiments` instead of `experiments/results`.
-
+An experiment whose data are missing is skipped, with one sentence on what it needs. With values that differ from ours
+an experiment runs, notes it at the top of its page, and writes to `build/experiments`, not to `experiments/results`.
 Without any data, `python -m experiments --quick` runs the experiments that generate their data or can use rankwise's
-synthetic sample; their pages say so in a note at the top.
+synthetic sample, and a note at the top of each page says so.
 """
 NOT_VERIFIED = """\
 *Not verified* means that we could not look it up. The LETOR sets are for research: read Microsoft's agreement, and do
-not pass them on. MQ2007 is the only reconstruction among our copies.
+not pass them on. MQ2007 is the only copy of ours known to be a reconstruction.
 """
 FOLDS = """\
 ## The five folds of a LETOR set
 
-Fold i trains on parts S(i), S(i+1) and S(i+2), validates on S(i+3) and tests on S(i+4), counted from 1 to 5 round and
-round. If you have the folders Fold1 ... Fold5 but no parts, the test files are the parts: S5 is `Fold1/test.txt`, S1 is
-`Fold2/test.txt`, and so on; `xz -c Fold2/test.txt > S1.txt.xz` makes a file of the layout above. Documents (queries):
+Fold i trains on parts S(i), S(i+1) and S(i+2), validates on S(i+3) and tests on S(i+4); after S5 comes S1. If you have
+the folders Fold1 ... Fold5 but no parts, the test files are the parts: S5 is `Fold1/test.txt`, S1 is `Fold2/test.txt`,
+and so on. `xz -c Fold2/test.txt > S1.txt.xz` makes a file of the layout above. Documents (queries) of each fold:
 """
 FILES = """\
 ## Shape and checksum of each file
