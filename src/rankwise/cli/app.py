@@ -335,7 +335,7 @@ def demo(
 ) -> None:
     """Train on the sample data of rankwise, which are synthetic, evaluate, and show what was learnt.
 
-    Example: rankwise demo --save . --to csv
+    Example: rankwise demo --save books --to csv
     """
     from rankwise.cli import demo
 
