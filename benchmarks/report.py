@@ -31,9 +31,14 @@ Every solver runs in a process of its own.
 | gap | (objective - lower bound) / objective, by one evaluator for all solvers |
 | memory | the peak beyond data and imports |
 | cores | processor time divided by time |
-| test ndcg@10 | on queries that were not trained on: fold 1's test part (S5) of MQ2007, MQ2008 and OHSUMED, held-out queries of synthetic data; blank where there are none |
+| test ndcg@10 | on held-out queries, where there are some: for MQ2007, MQ2008 and OHSUMED fold 1's test part (S5) |
 
 Times are compared at the loosest tolerance of each solver that reaches the gap, or else at the nearest to it."""
+CAPTIONS = {
+    "time_against_gap": "Each point is a fit at one tolerance: its hot time, and how far it is from the optimum. "
+    "Further left is faster, further down is more exact; the dotted line is the gap at which times are compared.",
+    "growth": "How the time of one evaluation of the objective grows with the data.",
+}
 
 
 def write(folder: Path, targets: Path = HERE / "targets.toml") -> Path:
@@ -42,9 +47,9 @@ def write(folder: Path, targets: Path = HERE / "targets.toml") -> Path:
     wanted = tomllib.loads(targets.read_text())
     page = (HERE if folder.resolve() == HERE / "results" else folder) / "README.md"
     drawn = [path.relative_to(page.parent) for path in pictures.draw(rows, folder)]
-    text = [HEAD, *(f"![{path.stem.replace('_', ' ')}]({path})" for path in drawn)]
-    text += [_targets(rows, wanted["target"]), *_fits(rows, wanted.get("lee_lin", {})), _measures(rows)]
-    text += [_sweep(folder / sweep.RESULT.name), METHOD, *_machines(rows)]
+    text = [HEAD, _targets(rows, wanted["target"]), *map(_picture, drawn)]
+    text += [*_fits(rows, wanted.get("lee_lin", {})), _measures(rows), _sweep(folder / sweep.RESULT.name)]
+    text += [METHOD, *_machines(rows)]
     page.write_text("\n\n".join(part for part in text if part) + "\n")
     return page
 
@@ -107,6 +112,11 @@ def measured(rows: list[Row], target: Row) -> tuple[float | None, Row | None]:
         return None, None
     ratio = other["value"] / found["value"]
     return (ratio if quantity == "faster" else 1 / ratio), found
+
+
+def _picture(path: Path) -> str:
+    title = path.stem.replace("_", " ")
+    return f"## {title.capitalize()}\n\n{CAPTIONS[path.stem]}\n\n![{title}]({path})"
 
 
 def _machines(rows: list[Row]) -> list[str]:
