@@ -29,7 +29,7 @@ def take(folder: Path) -> None:
             page.screenshot(path=folder / "report-opened.png")
         for name in PAGES:
             with opened(running, SITE / f"{name}.html") as page:
-                page.screenshot(path=folder / f"site-{name.split('/')[0]}.png")
+                page.screenshot(path=folder / f"site-{name.split('/')[0]}.png", animations="disabled")
     print(*sorted(map(str, folder.glob("*.png"))), sep="\n")
 
 
