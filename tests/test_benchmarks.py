@@ -410,7 +410,7 @@ def test_tables_of_several_runs_become_one_page(tmp_path):
     (tmp_path / "two.csv").write_text(table.replace("test_ndcg10", "ndcg10"))  # an older table, of training data
     page = report.write(tmp_path).read_text()
     assert "Measured on M, 2 cores; commit a: one.\n\nMeasured on M, 2 cores; commit b: two." in page
-    one, two = (page.split(f"## {case}: synthetic")[1].split("##")[0] for case in ("one", "two"))
+    one, two = (page.split(f"### {case}\n")[1].split("##")[0] for case in ("one", "two"))
     assert "| 0.75 |" in one
     assert "| 0.75 |" not in two
 

@@ -1,7 +1,6 @@
-"""Pictures: `python -m tests.browser.pictures FOLDER` writes the report, light, dark, opened and phone, as PNG.
-
-And front.png, the report of the README's commands, which is stored as docs/report.png; and three pages of the
-documentation, if `make docs` has built it.
+"""`python -m tests.browser.pictures FOLDER` writes pictures as PNG: the report, light, dark, with a query opened and on a
+phone; three pages of the site, which `make docs` builds; and front.png, the report of the README's commands, which is
+stored as docs/report.png.
 """
 
 import re
@@ -16,7 +15,7 @@ from .chromium import PHONE, WIDE, browser, opened, program, sample
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build" / "docs" / "docs"
-PAGES = ("index", "start", "concepts")
+PAGES = ("index", "concepts", "gallery/index")
 FRONT = (1010, 700)  # the left half of front.png
 OPENED = (860, 700)  # the right half: a query
 
@@ -49,24 +48,26 @@ def beside(path: Path, pictures: list[bytes]) -> None:
 def take(folder: Path) -> None:
     if program() is None:
         sys.exit("there is no Chromium on this machine: install it, for example by apt-get install chromium")
+    if not SITE.is_dir():
+        sys.exit(f"there is no site at {SITE}: build it by make docs")
     folder.mkdir(parents=True, exist_ok=True)
     page_file = folder / "report.html"
     sample().save(page_file)
     with browser() as running:
         for name, size, scheme in (("light", WIDE, "light"), ("dark", WIDE, "dark"), ("phone", PHONE, "light")):
             with opened(running, page_file, size, scheme) as page:
-                page.screenshot(path=folder / f"{name}.png", full_page=True)
+                page.screenshot(path=folder / f"report-{name}.png", full_page=True)
         with opened(running, page_file) as page:
             open_a_query(page)
-            page.screenshot(path=folder / "opened.png")
+            page.screenshot(path=folder / "report-opened.png")
         with TemporaryDirectory() as walk, opened(running, front(Path(walk)), FRONT) as page:
             left = page.screenshot()
             page.set_viewport_size({"width": OPENED[0], "height": OPENED[1]})
             open_a_query(page)
             beside(folder / "front.png", [left, page.screenshot()])
-        for name in PAGES if SITE.is_dir() else ():
+        for name in PAGES:
             with opened(running, SITE / f"{name}.html") as page:
-                page.screenshot(path=folder / f"site-{name}.png")
+                page.screenshot(path=folder / f"site-{name.split('/')[0]}.png", animations="disabled")
     print(*sorted(map(str, folder.glob("*.png"))), sep="\n")
 
 
