@@ -50,9 +50,9 @@ HOW = (
     f"less than the others, and left out on MQ2007 to save time. In the rows named *{CHOSEN}*, the validation part "
     "chooses K, solver and start too; the paper tunes K, C and the learning rate. Gains are means over all test "
     "queries and over the random starts; the lowest and highest start are given beside them. p is that of a "
-    "randomisation test over the test queries, corrected by Holm for all comparisons on this page. The excess is by how "
-    "much the objective of the kept iterate is above its minimum, which is RankSVM's. Seconds are CPU seconds of one "
-    "thread for one fit, and only show the order of magnitude."
+    "randomisation test over the test queries, corrected by Holm for all comparisons on this page. The excess is by "
+    "how much the objective of the kept iterate is above its minimum, which is RankSVM's. Seconds are CPU seconds of "
+    "one thread for one fit, and only show the order of magnitude."
 )
 
 
