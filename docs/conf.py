@@ -27,9 +27,11 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "command_line",
+    "notebooks",
     "plain_docstrings",
 ]
 
+source_suffix = {".rst": "restructuredtext", ".md": "markdown", ".ipynb": "markdown"}
 root_doc = "docs/index"
 include_patterns = [
     "docs/**",
@@ -37,6 +39,7 @@ include_patterns = [
     "CONTRIBUTING.md",
     "SECURITY.md",
     "benchmarks/README.md",
+    "examples/*.ipynb",
     "examples/search/README.md",
     "experiments/results/*.md",
 ]

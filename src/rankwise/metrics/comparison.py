@@ -317,9 +317,9 @@ def _legend(comparison: Comparison) -> list[str]:
     holm = f", corrected by Holm for {others} comparisons" if others > 1 else ""
     alone = ", without the correction," if others > 1 else ""
     lines = [
-        f"+ better, - worse than {comparison.baseline}: p < {procedure.alpha:g} by {test}{holm},",
-        "and 0 outside the interval.",
-        f"{100 * procedure.confidence:g} % intervals: the differences that this test{alone} does not reject.",
+        f"+ better, - worse than {comparison.baseline}: p < {procedure.alpha:g} by {test}{holm}.",
+        f"{100 * procedure.confidence:g} % intervals: the differences that this test{alone} does not reject; "
+        "with a mark, 0 is outside.",
     ]
     for one in (one for one in comparison.measures if one.startswith("judged@")):
         shares = (f"{name} {100 - 100 * it.means[one]:.1f} %" for name, it in comparison.evaluations.items())
