@@ -43,7 +43,7 @@ include_patterns = [
     "examples/search/README.md",
     "experiments/results/*.md",
 ]
-exclude_patterns = [".*", "build", "dist", "src", "tests", "fuzz", "**/__pycache__", "docs/_*"]
+exclude_patterns = [".*", "build", "dist", "src", "tests", "fuzz", "**/__pycache__", "docs/_*", "docs/gallery/*.ipynb"]
 templates_path = [str(ROOT / "docs" / "_templates")]  # autosummary would look in the source folder
 highlight_language = "text"  # formulas and trees are indented blocks; code names its language
 default_role = "code"
