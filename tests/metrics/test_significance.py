@@ -213,3 +213,4 @@ def test_neither_p_nor_the_interval_depends_on_the_scale(scale):
     assert randomization_test(scale * d).p_value == pytest.approx(randomization_test(d).p_value, rel=1e-12)
     for interval in (bootstrap_interval, randomization_interval, t_interval):
         assert np.divide(interval(scale * d), scale) == pytest.approx(interval(d), rel=1e-9)
+    assert t_interval(d, np.full(30, scale)) == pytest.approx(t_interval(d))

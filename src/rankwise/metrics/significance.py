@@ -83,7 +83,7 @@ def randomization_interval(
     >>> from rankwise.metrics import randomization_interval
     >>> low, high = randomization_interval([0.1, 0.2, 0.05, -0.02, 0.1, 0.3])
     >>> round(low, 3), round(high, 3)                                            # p is 0.0625: 0 is inside
-    (-0.02, 0.25)
+    (-0.02, 0.3)
     """
     _check_confidence(confidence)
     d, w = _counted(differences, weights)
@@ -182,7 +182,8 @@ def t_interval(differences: object, weights: object = None, confidence: float = 
     d, w = d[w != 0], w[w != 0]
     if d.size < 2:
         return np.nan, np.nan
-    scale = np.abs(d).max() or 1.0
+    scale = np.abs(d).max() or 1.0  # squares of very large or small numbers do not fit
+    w = w / w.max()
     load = d / scale * w
     (load_variance, shared), (_, weight_variance) = np.cov(load, w) * stdtrit(d.size - 1, (1 + confidence) / 2) ** 2
     n, mean, weight = d.size, load.mean(), w.mean()
@@ -191,7 +192,7 @@ def t_interval(differences: object, weights: object = None, confidence: float = 
     if square <= 0:
         return np.nan, np.nan
     half = math.sqrt(max(middle**2 - square * rest, 0.0))
-    return float(scale * (middle - half) / square), float(scale * (middle + half) / square)
+    return float(scale * ((middle - half) / square)), float(scale * ((middle + half) / square))
 
 
 def bootstrap_interval(
