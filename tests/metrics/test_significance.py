@@ -167,6 +167,13 @@ def test_the_interval_and_the_test_never_disagree_on_skewed_queries(n):
     assert n > 8 or by_bootstrap != by_test  # which is why it is not used
 
 
+def test_a_p_of_exactly_the_limit_does_not_reject():
+    d = np.random.default_rng(0).normal(0.25, 1, 50)
+    p = randomization_test(d, n_resamples=999).p_value
+    assert not excludes_zero(randomization_interval(d, confidence=1 - p, n_resamples=999))
+    assert excludes_zero(randomization_interval(d, confidence=1 - p - 0.0005, n_resamples=999))
+
+
 def test_few_skewed_queries_are_covered_more_often_than_by_the_bootstrap():
     rng = np.random.default_rng(9)
     samples = np.column_stack([skewed(rng, 8) for _ in range(400)])

@@ -56,7 +56,7 @@ def test_rankers_that_only_the_correction_makes_unclear():
 
 
 def test_an_interval_by_chance_on_the_other_side(monkeypatch):
-    """Between 17 and 40 queries p is exact and the interval is drawn."""
+    """Where more than 16 queries count and at most 40 differ, p is exact and the interval drawn."""
     monkeypatch.setattr(Procedure, "p_value", lambda *_: 0.0499)
     ((words, one),) = said(np.random.default_rng(1).normal(0, 0.1, (30, 1)))
     assert not one.mark

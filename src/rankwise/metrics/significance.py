@@ -94,7 +94,7 @@ def randomization_interval(
     else:
         sums, sizes = _drawn_sums((d * w, w), n_resamples, random_state)
     unseen = 0 if is_listed else 1  # the observed signs count too, if they were not drawn
-    k = math.ceil((1 - confidence) * (sums.size + unseen)) - unseen
+    k = math.ceil((1 - confidence) * (sums.size + unseen) - 1e-6) - unseen  # 1 - 0.95 is a little more than 0.05
     if k < 1:
         return np.nan, np.nan
     same, least = ROUNDING / 2 * np.abs(d * w).sum(), ROUNDING * w.sum()  # sums up to these are 0, as in the test
