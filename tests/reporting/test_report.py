@@ -402,6 +402,33 @@ def test_detail_marks_ties_and_moves():
     assert text.count("<abbr title=tied>=</abbr>") == 2
 
 
+def test_scores_that_differ_look_different():
+    """Also with a large offset, of which three digits would all be the same."""
+    data = RankingData(np.zeros((3, 1)), np.array([0.0, 1, 2]), np.zeros(3, int))
+    for scores, shown in (
+        ([1e9 + 2.5, 1e9 + 1, 1e9], ["1.00000000250e+09", "1.00000000100e+09", "1.00000000000e+09"]),
+        ([1000.02, 1000.01, 1000.0], ["1000.0200", "1000.0100", "1000.0000"]),
+        ([1e308, 0, -1e308], ["1.00e+308", "0.00e+00", "−1.00e+308"]),
+    ):
+        text = detail(study_of({"new": np.array(scores)}, data), 0)
+        assert re.findall(r"<td class=n>([^<]+)</td></tr>", text) == shown
+
+
+def test_blank_names_can_be_seen_and_clicked():
+    data = RankingData(np.zeros((4, 1)), np.array([0.0, 1, 0, 1]), np.array(["", "", " ", " "]))
+    page = rankwise.report.html({"new": np.arange(4.0)}, data, procedure=SHORT).html
+    assert [row[0] for row in rows_of(page, "queries")[1:]] == ["“”", "“ ”"]
+
+
+def test_training_data_are_told_at_the_top(svm):
+    twin = RankingData(TEST.X.copy(), TEST.y, TEST.qid, names=TEST.names)
+    for train in (TEST, twin):
+        page = rankwise.report.html(svm, TEST, train=train, resamples=0, procedure=SHORT)
+        assert "40 queries of 40 in the test data have documents of the training data" in page.cautions[0]
+        assert page.html.partition("<nav")[0].count('class="remark"') == 1
+    assert rankwise.report.html(svm, TEST, train=TRAIN, resamples=0, procedure=SHORT).cautions == []
+
+
 def test_what_cannot_be_reported(svm):
     for given, error in (
         ({"data": TEST.X}, "data must be RankingData"),

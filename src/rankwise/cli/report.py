@@ -7,7 +7,7 @@ import typer
 
 from rankwise.cli.compare import Alpha, Baseline, BaselineColumn, Seed, Test
 from rankwise.cli.options import Force, Labels, Measures, Naming, Rankers, Unjudged, naming_columns
-from rankwise.cli.speech import answer, checked, command
+from rankwise.cli.speech import answer, checked, command, say
 
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the page, *.html.")]
 Train = Annotated[
@@ -65,4 +65,6 @@ def report(
     sources = Sources.of(ctx, rankers, data, train or ())
     options = {"measures": measures, "procedure": procedure, "unjudged": unjudged, "resamples": resamples}
     page = write_report(output, [*subjects.values()], judge.table(), learnt, sources, **options)
+    for one in page.cautions:
+        say(f"note: {one}")
     answer(page.verdict, aside=output == "-")

@@ -115,7 +115,8 @@ def detail(study: Study, query: int) -> str:
     for subject, order in zip(rankings, orders, strict=True):
         value = float(study.comparison.evaluations[subject.name].per_query[study.measure][query])
         moved = before if subject is not rankings[0] else None
-        form = form_of(subject.scores[rows])
+        scores = subject.scores[rows]
+        form = form_of(scores, span=float(scores.max()) - float(scores.min()))
         lines = "".join(
             _document(study, subject, order, place, reasons, moved, form) for place, reasons in _top(subject, order)
         )

@@ -136,9 +136,13 @@ class Study:
 
     @cached_property
     def check(self) -> Report:
-        if self.train is None or self.train is self.data:
-            return check(self.data)
-        return check(self.train, self.data)
+        return check(self.data) if self.train is None else check(self.train, self.data)
+
+    @cached_property
+    def cautions(self) -> list[str]:
+        """What to know before the numbers: the remarks, or else that these queries are among the training data."""
+        shared = (one for one in self.check.findings if one.code == "shared-documents")
+        return [*self.remarks] or [f"{one.message} {one.advice}" for one in shared]
 
 
 @dataclass(frozen=True, eq=False)
