@@ -28,9 +28,10 @@ from rankwise import (
     save_model,
 )
 from rankwise.metrics import Procedure
+from rankwise.model_selection import cross_validate
 from rankwise.reporting.features import effects_of
 from rankwise.reporting.queries import detail
-from rankwise.reporting.refits import weights_of
+from rankwise.reporting.refits import learning_curve_of, weights_of
 from rankwise.reporting.studies import Study, by_length, calibration
 from rankwise.reporting.subjects import subjects_of
 
@@ -179,6 +180,7 @@ def test_a_query_shows_its_rankings_and_reasons(page, svm):
             assert re.findall(r"class=grade[^>]*>(\d)<", table) == [f"{TEST.y[i]:g}" for i in order]
         best = rows[np.argmax(svm.predict(TEST.X)[rows])]
         parts = svm.coef_ * (TEST.X[best] - TEST.X[rows].mean(axis=0))
+        assert "e−1" not in tables[1]  # parts that are rounding
         name, part = re.search(r"class=why>(\w+)\xa0(\S+)", tables[1]).groups()
         assert name == TEST.names[np.abs(parts).argmax()]
         assert float(part.replace("−", "-")) == pytest.approx(parts[np.abs(parts).argmax()], rel=0.05)
@@ -391,6 +393,28 @@ def test_weights_have_intervals_by_refits(svm):
     assert found.low[useless] < 0 < found.high[useless]
     assert found.same_sign[TRAIN.names.index("text_match")] == 1
     assert weights_of(study_of({"new": svm}), study.main).refits == 0
+
+
+def test_signs_by_name_are_kept_by_refits():
+    ranker = RankSVM(C=0.01, monotonic_cst={"text_match": -1})
+    study = study_of({"new": ranker.fit(TRAIN)}, train=TRAIN, resamples=12)
+    found = weights_of(study, study.main)
+    at = TRAIN.names.index("text_match")
+    assert found.refits == 12
+    assert found.values[at] == found.low[at] == found.high[at] == 0
+    assert learning_curve_of(study, study.main) is not None
+
+
+def test_the_learning_curve_has_weights_and_groups(svm):
+    rng = np.random.default_rng(0)
+    weight, groups = rng.exponential(size=len(TRAIN)), TRAIN.qid % 6
+    train = RankingData(TRAIN.X, TRAIN.y, TRAIN.qid, names=TRAIN.names, weight=weight, groups=groups)
+    study = study_of({"new": svm}, TEST, train=train)
+    curve = learning_curve_of(study, study.main)
+    besides = {"cv": 3, "measures": study.chosen[:1]}
+    expected = cross_validate(RankSVM(C=0.01), train, **besides).by_fold(study.measure)
+    np.testing.assert_allclose(curve.valid[-1], expected)
+    assert not np.allclose(expected, cross_validate(RankSVM(C=0.01), TRAIN, **besides).by_fold(study.measure))
 
 
 def test_detail_marks_ties_and_moves():
