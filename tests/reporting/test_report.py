@@ -444,6 +444,11 @@ def test_blank_names_can_be_seen_and_clicked():
     assert [row[0] for row in rows_of(page, "queries")[1:]] == ["“”", "“ ”"]
 
 
+def test_rankers_that_do_not_rank_are_told_at_the_top(svm):
+    page = rankwise.report.html({"new": svm, "by query": TEST.qid * 1.0}, TEST, baseline="clicks", procedure=SHORT)
+    assert page.cautions == ["by query does not rank: within every query its scores are equal."]
+
+
 def test_training_data_are_told_at_the_top(svm):
     twin = RankingData(TEST.X.copy(), TEST.y, TEST.qid, names=TEST.names)
     for train in (TEST, twin):

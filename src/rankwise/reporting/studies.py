@@ -140,9 +140,14 @@ class Study:
 
     @cached_property
     def cautions(self) -> list[str]:
-        """What to know before the numbers: the remarks, or else that these queries are among the training data."""
-        shared = (one for one in self.check.findings if one.code == "shared-documents")
-        return [*self.remarks] or [f"{one.message} {one.advice}" for one in shared]
+        """What to know before the numbers: the remarks, or else that these queries are among the training data; and
+        which rankers do not rank.
+        """
+        shared = [f"{one.message} {one.advice}" for one in self.check.findings if one.code == "shared-documents"]
+        first = np.array([rows[0] for rows in self.rows_of_query])[self.queries.codes]
+        constant = (one.name for one in self.subjects if np.array_equal(one.scores, one.scores[first]))
+        tied = [f"{name} does not rank: within every query its scores are equal." for name in constant]
+        return [*(self.remarks or shared), *tied]
 
 
 @dataclass(frozen=True, eq=False)
