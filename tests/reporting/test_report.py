@@ -520,6 +520,7 @@ def test_other_commands_write_it_too(files):
     assert "model was trained on these queries" not in texts["train"]
     assert "model was trained on these queries" in texts["tune"]
     assert re.search(r"svm is .* rls", texts["compare"])
+    assert "standard output has the results" in run("train", train, *model, "--report", "-", code=2).stderr
     refused = run("compare", files / "svm.json", files / "rls.json", "--qrels", test, "--report", "x.html", code=2)
     assert "a report needs the documents" in refused.stderr
     assert (
