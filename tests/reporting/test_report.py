@@ -463,7 +463,8 @@ def test_what_cannot_be_reported(svm):
         ({"data": TEST.X}, "data must be RankingData"),
         ({"data": TEST, "train": TEST.X}, "train must be RankingData"),
         ({"data": TEST.select(slice(0, 0))}, "data has no rows"),
-        ({"data": TEST, "resamples": -1}, "resamples must be 0 or more"),
+        ({"data": TEST, "resamples": -1}, "resamples must be 0, or 10 or more"),
+        ({"data": TEST, "resamples": 9}, "resamples must be 0, or 10 or more"),
         ({"data": TEST, "baseline": "clickz"}, "did you mean 'clicks'"),
     ):
         with pytest.raises((TypeError, ValueError), match=error):

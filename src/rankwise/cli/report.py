@@ -18,7 +18,7 @@ Train = Annotated[
     ),
 ]
 Resamples = Annotated[
-    int, typer.Option(metavar="N", min=0, help="With --train: refits for the intervals of weights; 0 for none.")
+    int, typer.Option(metavar="N", min=0, help="With --train: refits for the intervals of weights, 10 or more; 0 for none.")
 ]
 
 

@@ -10,7 +10,7 @@ from rankwise.data.columns import for_model
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.pairs.queries import Queries
 from rankwise.rankers.models import LinearModel, Model
-from rankwise.reporting.studies import Study
+from rankwise.reporting.studies import LEAST_REFITS, Study
 from rankwise.reporting.subjects import Subject
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from rankwise.model_selection.curves import LearningCurve
 
-LEAST_REFITS = 10  # for an interval
 LEAST_QUERIES = 10  # for a learning curve
 FOLDS = 3
 

@@ -20,6 +20,7 @@ from rankwise.reporting.subjects import Subject
 
 GROUPS = 5  # of queries by their number of documents
 BINS = 10  # of documents by their score
+LEAST_REFITS = 10  # for an interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,10 @@ class Study:
     remarks: Sequence[str] = ()
     source: str = ""
     origin: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.resamples and self.resamples < LEAST_REFITS:
+            raise ValueError(f"resamples must be 0, or {LEAST_REFITS} or more for an interval; got {self.resamples!r}")
 
     @property
     def models(self) -> list[Subject]:
