@@ -329,7 +329,7 @@ def test_odd_data(kind, svm):
     y, qid = ODD[kind]
     data = RankingData(TEST.X[:6], np.array(y, float), np.array(qid), names=TEST.names)
     rankers = {"new": svm, "ties": np.ones(6), "scores": np.arange(6.0)}
-    page = rankwise.report.html(rankers, data, train=data, procedure=SHORT, resamples=2)
+    page = rankwise.report.html(rankers, data, train=data, procedure=SHORT, resamples=10)
     tree = check_whole(page.html)
     assert not {"nan", "inf"} & set(re.findall(r"[a-z]+", " ".join(tree.texts[2:-1]).lower()))
     assert not re.search(r'(points|[xydr]|width)="[^"]*(nan|inf)', page.html)

@@ -18,7 +18,8 @@ Train = Annotated[
     ),
 ]
 Resamples = Annotated[
-    int, typer.Option(metavar="N", min=0, help="With --train: refits for the intervals of weights, 10 or more; 0 for none.")
+    int,
+    typer.Option(metavar="N", min=0, help="With --train: refits for intervals of weights, 10 or more; 0 for none."),
 ]
 
 
