@@ -67,6 +67,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "min_reported_time": 60,  # seconds of the machine that built the page say nothing
     "show_signature": False,
     "capture_repr": (),
     "abort_on_example_error": True,
@@ -81,7 +82,8 @@ html_css_files = ["site.css"]
 html_extra_path = ["_extra"]  # index.html, which leads to docs/index.html
 html_context = {"default_mode": "auto"}  # light or dark, as the reader has it
 html_show_sourcelink = False
-ALONE = ("index", "start", "commands", "extending", "glossary", "citing", "papers")  # pages without pages below them
+# pages without pages below them
+ALONE = ("index", "start", "commands", "extending", "glossary", "citing", "papers", "good-enough")
 html_sidebars = {page: [] for page in (*(f"docs/{name}" for name in ALONE), "benchmarks/README", "C*", "SECURITY")}
 html_copy_source = False
 html_theme_options = {

@@ -30,20 +30,21 @@ def measures(study: Study) -> str:
             for one in comparison.contrasts
         ]
         return table(titles, rows, caption)
-    names = [Column("ranker", True), Column(text(baseline)), Column("mean")]
-    titles = [Column("measure", True), *names, Column("difference"), PICTURE]
-    rows = [_contrast(study, one) for one in comparison.contrasts if one.win_tie_loss is not None]
+    several = len(comparison.others) > 1
+    names = [Column(text(baseline)), Column("mean" if several else text(study.main.name))]
+    titles = [Column("measure", True), *[Column("ranker", True)] * several, *names, Column("difference"), PICTURE]
+    rows = [_contrast(study, one, several) for one in comparison.contrasts if one.win_tie_loss is not None]
     return table([*titles, Column("p"), Column("better / equal / worse")], rows, caption)
 
 
-def _contrast(study: Study, one: Contrast) -> list[str]:
-    """A row: the ranker beside the baseline."""
+def _contrast(study: Study, one: Contrast, named: bool) -> list[str]:
+    """A row: the ranker, by its name if there are several, beside the baseline."""
     ends = [(other.difference, *other.difference_interval) for other in study.comparison.contrasts]
     own = [end for end, other in zip(ends, study.comparison.contrasts, strict=True) if other.measure == one.measure]
     before, difference = study.contrast(study.subjects[0].name, one.measure), number(one.difference, "+.3f")
     return [
         measure_name(one.measure),
-        text(one.ranker),
+        *[text(one.ranker)] * named,
         _with_interval(number(before.mean), before.interval),
         _with_interval(number(one.mean), one.interval),
         _with_interval(f"<b>{difference}</b>" if one.mark else difference, one.difference_interval, "+.3f"),
