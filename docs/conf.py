@@ -27,9 +27,11 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "command_line",
+    "notebooks",
     "plain_docstrings",
 ]
 
+source_suffix = {".rst": "restructuredtext", ".md": "markdown", ".ipynb": "markdown"}
 root_doc = "docs/index"
 include_patterns = [
     "docs/**",
@@ -37,10 +39,11 @@ include_patterns = [
     "CONTRIBUTING.md",
     "SECURITY.md",
     "benchmarks/README.md",
+    "examples/*.ipynb",
     "examples/search/README.md",
     "experiments/results/*.md",
 ]
-exclude_patterns = [".*", "build", "dist", "src", "tests", "fuzz", "**/__pycache__", "docs/_*"]
+exclude_patterns = [".*", "build", "dist", "src", "tests", "fuzz", "**/__pycache__", "docs/_*", "docs/gallery/*.ipynb"]
 templates_path = [str(ROOT / "docs" / "_templates")]  # autosummary would look in the source folder
 highlight_language = "text"  # formulas and trees are indented blocks; code names its language
 default_role = "code"

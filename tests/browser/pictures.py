@@ -1,6 +1,6 @@
-"""`python -m tests.browser.pictures FOLDER` writes pictures as PNG: the report, light, dark, with a query opened and on a
-phone; three pages of the site, which `make docs` builds; and front.png, the report of the README's commands, which is
-stored as docs/report.png.
+"""Pictures as PNG: `python -m tests.browser.pictures FOLDER` writes the report, light, dark, with a query opened and on
+a phone; three pages of the site, which `make docs` builds; and front.png, the report of the README's commands, which
+is stored as docs/report.png.
 """
 
 import re

@@ -60,13 +60,16 @@ def _with_interval(value: str, ends: tuple[float, float], form: str = ".3f") -> 
 
 def _procedure(study: Study) -> str:
     percent = f"{100 * study.procedure.confidence:g} %"
-    resampled = f"{percent} intervals by the bootstrap over queries, {study.procedure.resamples:,} resamples"
+    resampled = f"by the bootstrap over queries, {study.procedure.resamples:,} resamples"
     if not study.comparison.others:
-        return f"{resampled}."
+        return f"{percent} intervals {resampled}."
     test = "randomisation" if study.procedure.test == "randomization" else "t"
     others = len(study.comparison.others)
     holm = f", corrected by Holm for {others} comparisons" if others > 1 else ""
-    return f"{resampled}; p by the paired {test} test{holm}, bold where p &lt; {study.procedure.alpha:g}."
+    return (
+        f"{percent} intervals of means {resampled}; of differences by the paired {test} test: what it does not reject. "
+        f"p by the same test{holm}, bold where p &lt; {study.procedure.alpha:g} and 0 is outside the interval."
+    )
 
 
 def interval_text(ends: tuple[float, float], form: str = ".3f") -> str:
