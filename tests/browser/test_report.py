@@ -107,6 +107,19 @@ def test_a_query_opens_and_closes_by_keyboard(chromium, files):
         assert page.evaluate("document.activeElement.textContent") == name
 
 
+def test_links_stay_in_the_frame_of_a_notebook(chromium, tmp_path):
+    from playwright.sync_api import expect
+
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<!DOCTYPE html><title>notebook</title>{sample()._repr_html_()}")
+    with opened(chromium, notebook) as page:
+        frame = page.frames[1]
+        frame.get_by_role("link", name="Weights").click()
+        expect(frame.locator("#weights-title")).to_be_in_viewport()
+        assert page.said == []
+        assert page.asked == [notebook.as_uri()]
+
+
 def test_hostile_names_stay_text(chromium, files):
     with opened(chromium, files["many"]) as page:
         asked = []

@@ -113,6 +113,7 @@ def test_a_missing_file_with_a_similar_name(files):
     told = said("evaluate", files / "model.json", files / "tets.txt")
     assert f"No such file or directory; did you mean {str(files / 'test.txt')!r}?" in told
     assert "did you mean" not in said("evaluate", files / "model.json", files / "nowhere" / "test.txt")
+    assert "did you mean" not in said("evaluate", files / "model.json", files / "nope.txt")
 
 
 @pytest.mark.parametrize(("words", "completed"), [("rankwise tra", "train"), ("rankwise train --los", "--loss")])

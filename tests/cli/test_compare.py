@@ -305,5 +305,10 @@ def test_data_that_the_model_was_trained_on_are_noticed(files, tmp_path):
     assert note in run("evaluate", model, train).stderr
     assert note in run("compare", model, "--baseline-column", "5", "--data", train).stderr
     assert "trained on" not in run("evaluate", model, test).stderr
+    copy = tmp_path / "copy.txt"
+    copy.write_bytes(train.read_bytes())
+    assert f"trained on {copy}" in run("evaluate", model, copy).stderr
+    told = run("report", model, "--data", copy, "-o", tmp_path / "report.html").stderr
+    assert "note: model was trained on these queries" in told
     train.write_bytes(test.read_bytes())  # other content under the same name
     assert "trained on" not in run("evaluate", model, train).stderr

@@ -91,6 +91,10 @@ def test_learning_curve_by_hand():
     np.testing.assert_allclose(found.valid[-1], whole)
     again = learning_curve(RankSVM(C=0.1), DATA.X, DATA.y, DATA.qid, sizes=[3], cv=FOLDS, n_jobs=2)
     np.testing.assert_array_equal(again.valid[0], found.valid[0])
+    besides = {"sample_weight": np.linspace(0, 5, len(DATA)), "groups": DATA.qid % 4, "cv": 4}
+    weighted = learning_curve(RankSVM(C=0.1), DATA.X, DATA.y, DATA.qid, sizes=[1.0], **besides)
+    whole = cross_validate(RankSVM(C=0.1), DATA.X, DATA.y, DATA.qid, **besides).by_fold("ndcg@10")
+    np.testing.assert_allclose(weighted.valid[0], whole)
 
 
 @pytest.mark.parametrize("sizes", [[], [0], [16], [1.5], [0.01]])

@@ -28,9 +28,10 @@ from rankwise import (
     save_model,
 )
 from rankwise.metrics import Procedure
+from rankwise.model_selection import cross_validate
 from rankwise.reporting.features import effects_of
 from rankwise.reporting.queries import detail
-from rankwise.reporting.refits import weights_of
+from rankwise.reporting.refits import learning_curve_of, weights_of
 from rankwise.reporting.studies import Study, by_length, calibration
 from rankwise.reporting.subjects import subjects_of
 
@@ -180,6 +181,7 @@ def test_a_query_shows_its_rankings_and_reasons(page, svm):
             assert re.findall(r"class=grade[^>]*>(\d)<", table) == [f"{TEST.y[i]:g}" for i in order]
         best = rows[np.argmax(svm.predict(TEST.X)[rows])]
         parts = svm.coef_ * (TEST.X[best] - TEST.X[rows].mean(axis=0))
+        assert "e−1" not in tables[1]  # parts that are rounding
         name, part = re.search(r"class=why>(\w+)\xa0(\S+)", tables[1]).groups()
         assert name == TEST.names[np.abs(parts).argmax()]
         assert float(part.replace("−", "-")) == pytest.approx(parts[np.abs(parts).argmax()], rel=0.05)
@@ -331,7 +333,7 @@ def test_odd_data(kind, svm):
     y, qid = ODD[kind]
     data = RankingData(TEST.X[:6], np.array(y, float), np.array(qid), names=TEST.names)
     rankers = {"new": svm, "ties": np.ones(6), "scores": np.arange(6.0)}
-    page = rankwise.report.html(rankers, data, train=data, procedure=SHORT, resamples=2)
+    page = rankwise.report.html(rankers, data, train=data, procedure=SHORT, resamples=10)
     tree = check_whole(page.html)
     assert not {"nan", "inf"} & set(re.findall(r"[a-z]+", " ".join(tree.texts[2:-1]).lower()))
     assert not re.search(r'(points|[xydr]|width)="[^"]*(nan|inf)', page.html)
@@ -397,6 +399,28 @@ def test_weights_have_intervals_by_refits(svm):
     assert weights_of(study_of({"new": svm}), study.main).refits == 0
 
 
+def test_signs_by_name_are_kept_by_refits():
+    ranker = RankSVM(C=0.01, monotonic_cst={"text_match": -1})
+    study = study_of({"new": ranker.fit(TRAIN)}, train=TRAIN, resamples=12)
+    found = weights_of(study, study.main)
+    at = TRAIN.names.index("text_match")
+    assert found.refits == 12
+    assert found.values[at] == found.low[at] == found.high[at] == 0
+    assert learning_curve_of(study, study.main) is not None
+
+
+def test_the_learning_curve_has_weights_and_groups(svm):
+    rng = np.random.default_rng(0)
+    weight, groups = rng.exponential(size=len(TRAIN)), TRAIN.qid % 6
+    train = RankingData(TRAIN.X, TRAIN.y, TRAIN.qid, names=TRAIN.names, weight=weight, groups=groups)
+    study = study_of({"new": svm}, TEST, train=train)
+    curve = learning_curve_of(study, study.main)
+    besides = {"cv": 3, "measures": study.chosen[:1]}
+    expected = cross_validate(RankSVM(C=0.01), train, **besides).by_fold(study.measure)
+    np.testing.assert_allclose(curve.valid[-1], expected)
+    assert not np.allclose(expected, cross_validate(RankSVM(C=0.01), TRAIN, **besides).by_fold(study.measure))
+
+
 def test_detail_marks_ties_and_moves():
     data = RankingData(np.zeros((3, 1)), np.array([0.0, 1, 2]), np.zeros(3, int), docid=np.array(["a", "b", "c"]))
     study = study_of({"base": np.array([3.0, 2, 1]), "new": np.array([1.0, 1, 2])}, data)
@@ -406,12 +430,45 @@ def test_detail_marks_ties_and_moves():
     assert text.count("<abbr title=tied>=</abbr>") == 2
 
 
+def test_scores_that_differ_look_different():
+    """Also with a large offset, of which three digits would all be the same."""
+    data = RankingData(np.zeros((3, 1)), np.array([0.0, 1, 2]), np.zeros(3, int))
+    for scores, shown in (
+        ([1e9 + 2.5, 1e9 + 1, 1e9], ["1.00000000250e+09", "1.00000000100e+09", "1.00000000000e+09"]),
+        ([1000.02, 1000.01, 1000.0], ["1000.0200", "1000.0100", "1000.0000"]),
+        ([1e308, 0, -1e308], ["1.00e+308", "0.00e+00", "−1.00e+308"]),
+    ):
+        text = detail(study_of({"new": np.array(scores)}, data), 0)
+        assert re.findall(r"<td class=n>([^<]+)</td></tr>", text) == shown
+
+
+def test_blank_names_can_be_seen_and_clicked():
+    data = RankingData(np.zeros((4, 1)), np.array([0.0, 1, 0, 1]), np.array(["", "", " ", " "]))
+    page = rankwise.report.html({"new": np.arange(4.0)}, data, procedure=SHORT).html
+    assert [row[0] for row in rows_of(page, "queries")[1:]] == ["“”", "“ ”"]
+
+
+def test_rankers_that_do_not_rank_are_told_at_the_top(svm):
+    page = rankwise.report.html({"new": svm, "by query": TEST.qid * 1.0}, TEST, baseline="clicks", procedure=SHORT)
+    assert page.cautions == ["by query does not rank: within every query its scores are equal."]
+
+
+def test_training_data_are_told_at_the_top(svm):
+    twin = RankingData(TEST.X.copy(), TEST.y, TEST.qid, names=TEST.names)
+    for train in (TEST, twin):
+        page = rankwise.report.html(svm, TEST, train=train, resamples=0, procedure=SHORT)
+        assert "40 queries of 40 in the test data have documents of the training data" in page.cautions[0]
+        assert page.html.partition("<nav")[0].count('class="remark"') == 1
+    assert rankwise.report.html(svm, TEST, train=TRAIN, resamples=0, procedure=SHORT).cautions == []
+
+
 def test_what_cannot_be_reported(svm):
     for given, error in (
         ({"data": TEST.X}, "data must be RankingData"),
         ({"data": TEST, "train": TEST.X}, "train must be RankingData"),
         ({"data": TEST.select(slice(0, 0))}, "data has no rows"),
-        ({"data": TEST, "resamples": -1}, "resamples must be 0 or more"),
+        ({"data": TEST, "resamples": -1}, "resamples must be 0, or 10 or more"),
+        ({"data": TEST, "resamples": 9}, "resamples must be 0, or 10 or more"),
         ({"data": TEST, "baseline": "clickz"}, "did you mean 'clicks'"),
     ):
         with pytest.raises((TypeError, ValueError), match=error):
@@ -468,6 +525,7 @@ def test_other_commands_write_it_too(files):
     assert "model was trained on these queries" not in texts["train"]
     assert "model was trained on these queries" in texts["tune"]
     assert re.search(r"svm is .* rls", texts["compare"])
+    assert "standard output has the results" in run("train", train, *model, "--report", "-", code=2).stderr
     refused = run("compare", files / "svm.json", files / "rls.json", "--qrels", test, "--report", "x.html", code=2)
     assert "a report needs the documents" in refused.stderr
     assert (

@@ -56,9 +56,22 @@ Output = Annotated[
     str,
     typer.Option("--output", "-o", metavar="FILE", help="Where to write results: *.txt, *.csv, *.json, *.md or *.tex."),
 ]
+
+
+def _no_stdout(report: str | None) -> str | None:
+    if report == "-":
+        raise typer.BadParameter("standard output has the results: give the name of a file")
+    return report
+
+
 ReportOut = Annotated[
     str | None,
-    typer.Option("--report", metavar="FILE", help="Also write a report, one HTML page (docs/reporting.md)."),
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        callback=_no_stdout,
+        help="Also write a report, one HTML page (docs/reporting.md).",
+    ),
 ]
 Qrels = Annotated[
     str | None,

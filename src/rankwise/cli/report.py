@@ -6,7 +6,7 @@ import typer
 
 from rankwise.cli.compare import Alpha, Baseline, BaselineColumn, Seed, Test
 from rankwise.cli.options import Force, Labels, Measures, Naming, Rankers, Unjudged, naming_columns
-from rankwise.cli.speech import answer, command
+from rankwise.cli.speech import answer, command, say
 
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the page, *.html.")]
 Train = Annotated[
@@ -17,7 +17,8 @@ Train = Annotated[
     ),
 ]
 Resamples = Annotated[
-    int, typer.Option(metavar="N", min=0, help="With --train: refits for the intervals of weights; 0 for none.")
+    int,
+    typer.Option(metavar="N", min=0, help="With --train: refits for intervals of weights, 10 or more; 0 for none."),
 ]
 
 
@@ -61,4 +62,6 @@ def report(
     sources = Sources.of(ctx, rankers, data, train or ())
     options = {"measures": measures, "procedure": procedure, "unjudged": unjudged, "resamples": resamples}
     page = write_report(output, [*subjects.values()], judge.table(), learnt, sources, **options)
+    for one in page.cautions:
+        say(f"note: {one}")
     answer(page.verdict, aside=output == "-")

@@ -175,14 +175,12 @@ def file_hash(path: str | Path) -> str | None:
 
 
 def trained_on(model: Model, path: str) -> bool:
-    """Whether the file is one of the data or clicks of the model: it has the same name and the same content."""
+    """Whether the file has the content of one of the data or clicks of the model."""
     if model.run is None:
         return False
-    name, files = Path(path).name, model.run["files"]
-    options = model.run["options"]
+    files, options = model.run["files"], model.run["options"]
     read = [one for key in ("data", "clicks") for one in each(options.get(key, []))]
-    learnt = [one for one in read if Path(one).name == name]
-    hashes = {files[one] for one in learnt if files.get(one) is not None}
+    hashes = {files[one] for one in read if files.get(one) is not None}
     return bool(hashes) and file_hash(path) in hashes
 
 

@@ -150,9 +150,14 @@ def _did_you_mean(error: OSError) -> str:
         return ""
     folder, name = os.path.split(error.filename)
     with suppress(OSError), os.scandir(folder or ".") as entries:
-        near = nearest(name, [entry.name for entry in islice(entries, MANY)])
+        names = [entry.name for entry in islice(entries, MANY)]
+        near = nearest(name, [one for one in names if nearest(_stem(name), [_stem(one)])])  # not by suffix alone
         return "" if near is None else f"; did you mean {os.path.join(folder, near)!r}?"
     return ""
+
+
+def _stem(name: str) -> str:
+    return os.path.splitext(name)[0]
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.threads import share, thread_count
 from rankwise.metrics import Measure, OfQuery, default_measure, parse
 from rankwise.model_selection.splits import Folds, Seed, splits_of
-from rankwise.model_selection.validation import Estimator, fit, judge, rows_of
-from rankwise.pairs.queries import Queries
+from rankwise.model_selection.validation import Estimator, fit, judge, rows_of, some
+from rankwise.pairs.queries import Queries, one_column
 
 SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 
@@ -58,6 +58,8 @@ def learning_curve(
     y: ArrayLike,
     qid: ArrayLike,
     *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     sizes: Iterable[float] = SHARES,
     cv: Folds = 5,
     measure: str | Measure | OfQuery | None = None,
@@ -68,7 +70,7 @@ def learning_curve(
 
     sizes  numbers of queries, or, for floats up to 1, shares of the training queries
     measure  None: the `default_measure` of y
-    cv, n_jobs, estimator : as in `cross_validate`
+    sample_weight, groups, cv, n_jobs, estimator : as in `cross_validate`
 
     Examples
     --------
@@ -81,7 +83,9 @@ def learning_curve(
     """
     X, y, ids = rows_of(X), finite(y, "y"), np.asarray(qid)
     chosen = parse(default_measure(y) if measure is None else measure)
-    splits = splits_of(cv, X, y, ids)
+    weights = None if sample_weight is None else finite(sample_weight, "sample_weight", y.size)
+    parts = None if groups is None else one_column(groups, y.size, "groups")
+    splits = splits_of(cv, X, y, ids, groups=parts)
     codes = Queries(ids, X.shape[0]).codes
     counts = _counts(list(sizes), min(np.unique(codes[train]).size for train, _ in splits))
     random = check_random_state(random_state)
@@ -91,8 +95,10 @@ def learning_curve(
         size, fold = place
         train, valid = splits[fold]
         rows = train[np.isin(codes[train], drawn[fold][: counts[size]])]
-        fitted = fit(estimator, X[rows], y[rows], ids[rows])
-        seen, unseen = (judge(fitted, X[part], y[part], ids[part], [chosen])[chosen] for part in (rows, valid))
+        fitted = fit(estimator, X[rows], y[rows], ids[rows], some(weights, rows), some(parts, rows))
+        seen, unseen = (
+            judge(fitted, X[part], y[part], ids[part], [chosen], some(weights, part))[chosen] for part in (rows, valid)
+        )
         return seen, unseen
 
     places = [(size, fold) for size in range(len(counts)) for fold in range(len(splits))]

@@ -36,7 +36,7 @@ def html(
     measures   None: those that suit the labels; the first one decides
     procedure  how differences are tested
     unjudged   the label of documents whose label is NaN, as in `evaluate`
-    resamples  refits to samples of the training queries; 0: no intervals of weights
+    resamples  refits to samples of the training queries, 10 or more; 0: no intervals of weights
 
     Examples
     --------
@@ -52,8 +52,6 @@ def html(
             raise TypeError(f"{name} must be RankingData, as read_data and from_frame return; got {type(one).__name__}")
         if not len(one):
             raise ValueError(f"{name} has no rows")
-    if resamples < 0:
-        raise ValueError(f"resamples must be 0 or more; got {resamples!r}")
     subjects = with_baseline(subjects_of(rankers, data), baseline, data)
     hashed = {"data": data} if train is None else {"data": data, "training data": train}
     origin = {name: f"blake2b:{content_hash(one)}" for name, one in hashed.items()} | origin_of(subjects)

@@ -11,11 +11,13 @@ from rankwise.foundation.arrays import Floats
 from rankwise.foundation.texts import visible
 
 LONGEST = 200  # characters of a name; longer ones are cut
+DIGITS = 12  # below the first one of a double: differences under it are rounding
 
 
 def text(value: object, most: int = LONGEST) -> str:
-    """A text from data as HTML: escaped, without control characters, cut if it is very long."""
+    """A text from data as HTML: escaped, without control characters, quoted if it is blank, cut if it is very long."""
     shown = visible(str(value))
+    shown = shown if shown.strip() else f"“{shown}”"
     return escape(shown if len(shown) <= most else f"{shown[: most - 1]}…")
 
 
@@ -27,12 +29,22 @@ def number(value: float, form: str = ".3f") -> str:
     return shown.replace("-", "−") if float(shown.replace(",", "")) else shown.lstrip("+-")
 
 
-def form_of(values: Floats, sign: str = "") -> str:
-    """The format in which the largest of the values has three digits, and all have the same number of decimals."""
+def form_of(values: Floats, sign: str = "", span: float | None = None) -> str:
+    """The format in which the largest of the values has three digits, and all have the same number of decimals.
+
+    span  if given and smaller than the largest value, it has the three digits: values that differ by it look different
+    """
     largest = float(np.nanmax(np.abs(values), initial=0.0))
+    power = _power(largest)
+    finest = max(_power(min(span or largest, largest)), power - DIGITS)
     if largest and not 1e-4 <= largest < 1e6:
-        return f"{sign}.2e"
-    return f"{sign}.{max(0, 2 - math.floor(math.log10(largest))) if largest else 2}f"
+        return f"{sign}.{2 + power - finest}e"
+    return f"{sign}.{max(0, 2 - finest)}f"
+
+
+def _power(value: float) -> int:
+    """Of ten, at or below the value; 0 for 0."""
+    return math.floor(math.log10(value)) if value else 0
 
 
 def share(part: float) -> str:

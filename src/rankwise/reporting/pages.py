@@ -33,11 +33,13 @@ class Page:
     """A report: `save(path)` writes it, and a notebook shows it.
 
     verdict     its first sentence
+    cautions    what to know before the numbers: whether the rankers were trained on these queries
     html        the page
     comparison  the numbers behind it
     """
 
     verdict: str
+    cautions: list[str]
     html: str
     comparison: Comparison
 
@@ -84,13 +86,14 @@ def page_of(study: Study) -> Page:
         '<button type="button" class="close">Close</button></header>'
         f'{paragraph(_legend(study), "note")}<div class="content"></div></dialog>'
     )
-    return Page(plain(claim + evidence), _document(plain(claim + evidence), content), study.comparison)
+    said = plain(claim + evidence)
+    return Page(said, study.cautions, _document(said, content), study.comparison)
 
 
 def _heading(study: Study, claim: str, evidence: str) -> str:
     others = [study.contrast(name, study.measure) for name in study.comparison.others[1:]]
     more = "".join(paragraph("".join(verdict(study, one))) for one in others)
-    remarks = "".join(paragraph(text(one), "remark") for one in study.remarks)
+    remarks = "".join(paragraph(text(one, sections.MESSAGE), "remark") for one in study.cautions)
     size = f"{counted(len(study.queries), 'queries')}, {counted(len(study.data), 'documents')}"
     source = f" in {text(study.source)}" if study.source else ""
     title = f'<h1>{claim}<span class="muted">{evidence}</span></h1>'

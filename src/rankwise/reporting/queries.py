@@ -15,6 +15,7 @@ import numpy as np
 from rankwise.explaining.choosing import Candidates
 from rankwise.explaining.contributions import explain
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.metrics.significance import ROUNDING
 from rankwise.reporting.markup import form_of, number, text
 from rankwise.reporting.studies import Study
 from rankwise.reporting.subjects import Subject
@@ -115,7 +116,8 @@ def detail(study: Study, query: int) -> str:
     for subject, order in zip(rankings, orders, strict=True):
         value = float(study.comparison.evaluations[subject.name].per_query[study.measure][query])
         moved = before if subject is not rankings[0] else None
-        form = form_of(subject.scores[rows])
+        scores = subject.scores[rows]
+        form = form_of(scores, span=float(scores.max()) - float(scores.min()))
         lines = "".join(
             _document(study, subject, order, place, reasons, moved, form) for place, reasons in _top(subject, order)
         )
@@ -137,7 +139,9 @@ def _top(subject: Subject, order: Ints) -> list[tuple[int, str]]:
         return [(place, "") for place in range(n)]
     found = explain(subject.formula, Candidates(subject.rows.X[order], np.zeros(order.size, np.int64)), 0)
     at = np.argsort(found.rows)[:n]  # ties may have been ranked in another order
-    return [(place, _reasons(found.names, found.contributions[i])) for place, i in enumerate(at.tolist())]
+    parts = found.contributions
+    parts = np.where(np.abs(parts) > ROUNDING * np.abs(parts).max(initial=0.0), parts, 0.0)
+    return [(place, _reasons(found.names, parts[i])) for place, i in enumerate(at.tolist())]
 
 
 def _reasons(names: Array, parts: Floats) -> str:

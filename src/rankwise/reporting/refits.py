@@ -9,14 +9,15 @@ import numpy as np
 from rankwise.data.columns import for_model
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.pairs.queries import Queries
-from rankwise.rankers.models import LinearModel
-from rankwise.reporting.studies import Study
+from rankwise.rankers.models import LinearModel, Model
+from rankwise.reporting.studies import LEAST_REFITS, Study
 from rankwise.reporting.subjects import Subject
 
 if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
     from rankwise.model_selection.curves import LearningCurve
 
-LEAST_REFITS = 10  # for an interval
 LEAST_QUERIES = 10  # for a learning curve
 FOLDS = 3
 
@@ -60,11 +61,11 @@ def _refits(study: Study, subject: Subject) -> Floats:
     """The weights after training on as many queries, drawn with replacement, one row per sample."""
     from sklearn.base import clone
 
-    from rankwise.model_io.conversion import estimator_of, model_of
+    from rankwise.model_io.conversion import model_of
 
     assert study.train is not None
     assert subject.model is not None
-    train = for_model(study.train, subject.model.columns, "the training data")
+    train, estimator = for_model(study.train, subject.model.columns, "the training data"), _estimator(subject.model)
     queries = Queries(train.qid, len(train))
     rows = np.split(np.argsort(queries.codes, kind="stable"), np.cumsum(queries.sizes)[:-1])
     random, fitted = np.random.default_rng(study.procedure.random_state), []
@@ -76,7 +77,7 @@ def _refits(study: Study, subject: Subject) -> Floats:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                refit = clone(estimator_of(subject.model)).fit(train.X[chosen], train.y[chosen], qid, weight)
+                refit = clone(estimator).fit(train.X[chosen], train.y[chosen], qid, weight)
         except ValueError:  # no query of the sample has two labels
             continue
         model = model_of(refit)
@@ -89,16 +90,31 @@ def learning_curve_of(study: Study, subject: Subject) -> "LearningCurve | None":
     """The first measure by the number of training queries; None without training data, or with too few."""
     if study.train is None or subject.model is None or study.train.n_queries < LEAST_QUERIES:
         return None
-    from rankwise.model_io.conversion import estimator_of
     from rankwise.model_selection import learning_curve
 
     train = for_model(study.train, subject.model.columns, "the training data")
-    estimator, seed = estimator_of(subject.model), study.procedure.random_state
+    estimator, seed = _estimator(subject.model), study.procedure.random_state
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return learning_curve(
-                estimator, train.X, train.y, train.qid, cv=FOLDS, measure=study.chosen[0], random_state=seed
+                estimator,
+                train.X,
+                train.y,
+                train.qid,
+                sample_weight=train.weight,
+                groups=train.groups,
+                cv=FOLDS,
+                measure=study.chosen[0],
+                random_state=seed,
             )
     except ValueError:  # so few judged queries that a part of them has no pair
         return None
+
+
+def _estimator(model: Model) -> "BaseEstimator":
+    """The estimator of a model, to be fitted to plain arrays with the columns of the model."""
+    from rankwise.model_io.conversion import estimator_of
+    from rankwise.model_selection.signs import with_signs_by_place
+
+    return with_signs_by_place(estimator_of(model), model.columns)

@@ -80,6 +80,13 @@
   search.addEventListener("input", filter);
   dialog.querySelector(".close").addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  // in the frame of a notebook a link to a section would open the notebook itself, whose address the frame has as its base
+  if (document.URL === "about:srcdoc") document.addEventListener("click", (event) => {
+    const link = event.target.closest("a");
+    if (!link) return;
+    event.preventDefault();
+    document.getElementById(link.hash.slice(1)).scrollIntoView();
+  });
   document.querySelectorAll("[data-script]").forEach((node) => { node.hidden = false; });
   enhance();
   tell();

@@ -20,6 +20,7 @@ from rankwise.reporting.subjects import Subject
 
 GROUPS = 5  # of queries by their number of documents
 BINS = 10  # of documents by their score
+LEAST_REFITS = 10  # for an interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,10 @@ class Study:
     remarks: Sequence[str] = ()
     source: str = ""
     origin: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.resamples and self.resamples < LEAST_REFITS:
+            raise ValueError(f"resamples must be 0, or {LEAST_REFITS} or more for an interval; got {self.resamples!r}")
 
     @property
     def models(self) -> list[Subject]:
@@ -136,9 +141,18 @@ class Study:
 
     @cached_property
     def check(self) -> Report:
-        if self.train is None or self.train is self.data:
-            return check(self.data)
-        return check(self.train, self.data)
+        return check(self.data) if self.train is None else check(self.train, self.data)
+
+    @cached_property
+    def cautions(self) -> list[str]:
+        """What to know before the numbers: the remarks, or else that these queries are among the training data; and
+        which rankers do not rank.
+        """
+        shared = [f"{one.message} {one.advice}" for one in self.check.findings if one.code == "shared-documents"]
+        first = np.array([rows[0] for rows in self.rows_of_query])[self.queries.codes]
+        constant = (one.name for one in self.subjects if np.array_equal(one.scores, one.scores[first]))
+        tied = [f"{name} does not rank: within every query its scores are equal." for name in constant]
+        return [*(self.remarks or shared), *tied]
 
 
 @dataclass(frozen=True, eq=False)
