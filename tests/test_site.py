@@ -10,6 +10,7 @@ import re
 import runpy
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 
 import commands
@@ -149,7 +150,12 @@ def test_citation():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["cff-version"] == "1.2.0"
     assert citation["version"] == rankwise.__version__
-    assert citation["license"] == "BSD-3-Clause"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert citation["license"] == project["license"]
+    assert citation["authors"] == project["authors"]
+    assert citation["keywords"] == project["keywords"]
+    assert citation["repository-code"] == project["urls"]["Homepage"]
+    assert all(url.startswith(project["urls"]["Homepage"]) for url in project["urls"].values())
     assert all(one["title"] and one["authors"] and one["year"] for one in citation["references"])
     told = " ".join((DOCS / "citing.md").read_text().split())
     assert all(one["title"] in told for one in [citation, *citation["references"]])
