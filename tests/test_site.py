@@ -9,6 +9,7 @@ import inspect
 import re
 import runpy
 import shlex
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -159,6 +160,14 @@ def test_citation():
     assert all(one["title"] and one["authors"] and one["year"] for one in citation["references"])
     told = " ".join((DOCS / "citing.md").read_text().split())
     assert all(one["title"] in told for one in [citation, *citation["references"]])
+
+
+def test_contributors_find_every_target_of_the_makefile():
+    targets = re.findall(r"^([a-z-]+):(?!=)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert targets == [line.split()[0] for line in shown.splitlines()]
+    told = (ROOT / "CONTRIBUTING.md").read_text()
+    assert [name for name in targets if f"`make {name}`" not in told] == []
 
 
 def test_docstrings_as_sphinx_reads_them():
