@@ -14,6 +14,7 @@ from rankwise.objective import losses
 from rankwise.objective.building import build, build_from_pairs
 from rankwise.solvers import SOLVERS as REGISTERED
 from rankwise.solvers import Newton, Smoothing, Start, TrustRegion, cheapest, make_solver
+from rankwise.solvers.conjugate import make_preconditioner
 from rankwise.solvers.equations import scaled_inverse
 from rankwise.solvers.newton import Model
 from rankwise.solvers.span import InSpan
@@ -192,6 +193,14 @@ def test_a_hessian_is_not_written_into():
     solved = scaled_inverse(hessian)(np.array([1.0, 1.0]))
     np.testing.assert_array_equal(hessian, given)
     np.testing.assert_allclose(solved, np.linalg.solve([[1.0, 0.1], [0.1, 4.0]], [1.0, 1.0]), rtol=1e-14)
+
+
+def test_a_long_preconditioner_stays_what_it_is():
+    """NumPy multiplies in place if it takes an array of more than 256 kB for a temporary one."""
+    curved = SimpleNamespace(hessian_diagonal=lambda: np.full(50_000, 2.0))
+    inverse = make_preconditioner("diagonal", objective=None)(curved, 0)
+    for _ in range(2):
+        np.testing.assert_array_equal(inverse(np.full(50_000, 3.0)), 1.5)
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

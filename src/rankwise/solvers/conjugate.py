@@ -3,8 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from operator import mul
 
 import numpy as np
 
@@ -150,7 +148,9 @@ def make_preconditioner(kind: str | None, objective: Function) -> Preconditioner
 
 def _by_diagonal(diagonal: AnyFloats) -> Inverse:
     diagonal = diagonal.clip(1.0, None)  # that of H is not below 1, but an objective may approximate it
-    return Inverse(partial(mul, 1.0 / diagonal), 1.0 / float(diagonal.max()))
+    inverse = 1.0 / diagonal
+    # not by partial(operator.mul, inverse): NumPy would take `inverse` for a temporary array, and multiply in its place
+    return Inverse(lambda v: inverse * v, 1.0 / float(diagonal.max()))
 
 
 def sample_size(n_features: int) -> int:
