@@ -38,7 +38,7 @@ test-slow: $(READY)  ## the tests that take longer
 	$(BIN)/python -m pytest -q -m slow
 
 test-kill: $(READY)  ## workers of a cluster killed in the middle of a fit, 20 times in a row
-	RANKWISE_KILLS=20 $(BIN)/python -m pytest -q -m slow tests/distributed/test_kill.py
+	RANKWISE_KILLS=20 $(BIN)/python -m pytest -q -m slow tests/releaseributed/test_kill.py
 
 test-faults: $(READY)  ## everything that writes, killed and failed at every system call; two writers at once
 	$(BIN)/python -m pytest -q -s tests/faults
@@ -72,10 +72,10 @@ dist: $(DIST)    ## wheel and sdist in build/dist, checked by twine
 	$(BIN)/python -m twine check --strict build/dist/*
 
 test-wheel: dist  ## what wheel and sdist contain; the wheel in an empty environment, with a read-only home and with none
-	$(BIN)/python -m pytest -q tests/dist
+	$(BIN)/python -m pytest -q tests/release
 
 test-pythons: dist  ## the same with every supported Python on this machine; those it does not have are skipped
-	RANKWISE_EVERY_PYTHON=1 $(BIN)/python -m pytest -q tests/dist
+	RANKWISE_EVERY_PYTHON=1 $(BIN)/python -m pytest -q tests/release
 
 OLDEST := build/oldest
 OLDEST_PYTHON ?= python3.11
@@ -83,12 +83,12 @@ OLDEST_PYTHON ?= python3.11
 OLDEST_TESTS ?= tests/cli tests/data tests/estimators tests/exporting tests/metrics tests/model_selection tests/report \
 	tests/reporting tests/serving tests/test_io.py tests/test_rankers.py tests/test_start.py
 
-$(OLDEST)/.ready: pyproject.toml tests/dist/oldest.py
+$(OLDEST)/.ready: pyproject.toml tests/release/oldest.py
 	@$(OLDEST_PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
 		|| { echo "the oldest supported Python is 3.11: make test-oldest OLDEST_PYTHON=/path/to/python3.11" >&2; exit 1; }
 	rm -rf $(OLDEST)
 	$(OLDEST_PYTHON) -m venv $(OLDEST)
-	$(OLDEST_PYTHON) tests/dist/oldest.py test > $(OLDEST)/requirements.txt
+	$(OLDEST_PYTHON) tests/release/oldest.py test > $(OLDEST)/requirements.txt
 	$(OLDEST)/bin/python -m pip install --quiet -r $(OLDEST)/requirements.txt
 	@touch $@
 
