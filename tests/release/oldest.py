@@ -1,4 +1,4 @@
-"""The oldest versions that pyproject.toml allows, as requirements for pip: `python tests/release/oldest.py EXTRA ...`."""
+"""The oldest versions that pyproject.toml allows, as requirements for pip: `python oldest.py EXTRA ...`."""
 
 import re
 import sys
