@@ -57,7 +57,7 @@ test-browser: $(BROWSER)/.ready  ## the report in Chromium, which has to be inst
 		|| { echo "there is no Chromium on this machine: install it, for example by apt-get install chromium" >&2; exit 1; }
 	$(BIN)/python -m pytest -q -m browser tests/browser
 
-pictures: $(BROWSER)/.ready  ## pictures of the report, light, dark, opened and phone, and of the site, under build/browser/pictures
+pictures: $(BROWSER)/.ready docs  ## pictures of the report, light, dark, opened and phone, and of the site, under build/browser/pictures
 	$(BIN)/python -m tests.browser.pictures $(BROWSER)/pictures
 
 DIST := $(VENV)/.dist

@@ -31,7 +31,9 @@ def _figure(panels: int) -> tuple[Any, list[Any]]:
 
 
 def _gaps(rows: list[Row], folder: Path) -> Path | None:
-    """A panel a problem, a line a solver, a point a tolerance."""
+    """One panel per problem, one line per solver, one point per tolerance."""
+    from matplotlib.ticker import LogLocator
+
     known = [row for row in rows if row["phase"] == "hot" and row["gap"] is not None]
     cases = list(dict.fromkeys(row["case"] for row in known))
     if not cases:
@@ -43,6 +45,9 @@ def _gaps(rows: list[Row], folder: Path) -> Path | None:
             times, gaps = [row["value"] for row in points], [max(row["gap"], LEAST_GAP) for row in points]
             axes.loglog(times, gaps, marker="o", markersize=3.5, label=name, **_style(points[0]["ours"]))
         axes.axhline(points[0]["goal"], color="grey", linewidth=0.8, linestyle=":")
+        axes.tick_params(axis="x", which="minor", labelbottom=False)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=7))
+        axes.xaxis.set_major_formatter("{x:g}")
         axes.set(title=case, xlabel="seconds, hot", ylabel="relative gap")
         axes.legend(fontsize=7)
     return _save(figure, folder / "time_against_gap.png")

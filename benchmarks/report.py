@@ -11,18 +11,34 @@ from benchmarks import pictures, sweep
 HERE = Path(__file__).parent
 Row = dict[str, Any]
 NUMBERS = ("tol", "size", "value", "best", "threads", "peak_mb", "extra_mb", "data_mb", "gap", "test_ndcg10", "goal")
-HEAD = """# Speed, by measurement
+HEAD = """# Benchmarks
+
+After this page you know how fast rankwise is beside other libraries, which of its targets are met and which are missed,
+and how to measure it on your own machine."""
+METHOD = """## How it is measured
 
 `make bench` measures everything and writes this page; `make bench-quick` a small version in minutes;
 `python -m benchmarks NAME` a part (`--data DIR` for the real data, `--liblinear PATH` for LIBLINEAR's ranking
 extension, which is then compared in the same run).
 
-Every solver runs in a process of its own: *cold* is its first fit ever, kernels compiled; *warm* the first fit of a new
-process, imports included; *hot* the median of further fits. The *gap* is (objective - lower bound) / objective, by one
-evaluator for all. *Memory* is the peak beyond data and imports, *cores* processor time over time. Times compare at the
-loosest tolerance of each solver that reaches the gap asked for, or else at the one nearest to it. *Test ndcg@10* is
-measured on queries that were not trained on: fold 1's test part (S5) of MQ2007, MQ2008 and OHSUMED, held-out queries of
-synthetic data; it is blank where there are none."""
+Every solver runs in a process of its own.
+
+| word | meaning |
+|---|---|
+| cold | the first fit ever: kernels are compiled |
+| warm | the first fit of a new process, imports included |
+| hot | the median of further fits |
+| gap | (objective - lower bound) / objective, by one evaluator for all solvers |
+| memory | the peak beyond data and imports |
+| cores | processor time divided by time |
+| test ndcg@10 | on held-out queries, where there are some: for MQ2007, MQ2008 and OHSUMED fold 1's test part (S5) |
+
+Times are compared at the loosest tolerance of each solver that reaches the gap, or else at the nearest to it."""
+CAPTIONS = {
+    "time_against_gap": "Each point is a fit at one tolerance: its hot time, and how far it is from the optimum. "
+    "Further left is faster, further down is more exact; the dotted line is the gap at which times are compared.",
+    "growth": "How the time of one evaluation of the objective grows with the data.",
+}
 
 
 def write(folder: Path, targets: Path = HERE / "targets.toml") -> Path:
@@ -31,9 +47,9 @@ def write(folder: Path, targets: Path = HERE / "targets.toml") -> Path:
     wanted = tomllib.loads(targets.read_text())
     page = (HERE if folder.resolve() == HERE / "results" else folder) / "README.md"
     drawn = [path.relative_to(page.parent) for path in pictures.draw(rows, folder)]
-    text = [_head(rows), _targets(rows, wanted["target"]), *_fits(rows, wanted.get("lee_lin", {})), _measures(rows)]
-    text.append(_sweep(folder / sweep.RESULT.name))
-    text += [f"![{path.stem.replace('_', ' ')}]({path})" for path in drawn]
+    text = [HEAD, _targets(rows, wanted["target"]), *map(_picture, drawn)]
+    text += [*_fits(rows, wanted.get("lee_lin", {})), _measures(rows), _sweep(folder / sweep.RESULT.name)]
+    text += [METHOD, *_machines(rows)]
     page.write_text("\n\n".join(part for part in text if part) + "\n")
     return page
 
@@ -98,11 +114,16 @@ def measured(rows: list[Row], target: Row) -> tuple[float | None, Row | None]:
     return (ratio if quantity == "faster" else 1 / ratio), found
 
 
-def _head(rows: list[Row]) -> str:
+def _picture(path: Path) -> str:
+    title = path.stem.replace("_", " ")
+    return f"## {title.capitalize()}\n\n{CAPTIONS[path.stem]}\n\n![{title}]({path})"
+
+
+def _machines(rows: list[Row]) -> list[str]:
     seen: dict[str, dict[str, None]] = {}
     for row in rows:
         seen.setdefault(f"{row['machine']}, {row['cores']} cores; {row['versions']}", {})[row["case"]] = None
-    return "\n\n".join([HEAD, *(f"Measured on {where}: {', '.join(cases)}." for where, cases in seen.items())])
+    return [f"Measured on {where}: {', '.join(cases)}." for where, cases in seen.items()]
 
 
 def _targets(rows: list[Row], targets: list[Row]) -> str:
@@ -164,7 +185,7 @@ def _peer(rows: list[Row], target: Row, row: Row | None) -> tuple[str, str]:
 
 def _fits(rows: list[Row], paper: dict[str, float]) -> list[str]:
     cases = list(dict.fromkeys(row["case"] for row in rows if row["phase"] or row["goal"]))
-    return [_fit(rows, case, paper.get(case)) for case in cases]
+    return ["## Solvers, problem by problem"] * bool(cases) + [_fit(rows, case, paper.get(case)) for case in cases]
 
 
 def _fit(rows: list[Row], case: str, paper: float | None) -> str:
@@ -196,7 +217,7 @@ def _fit(rows: list[Row], case: str, paper: float | None) -> str:
     head = ("solver", "hot, s", "warm, s", "cold, s", "/ ours", "gap", "test ndcg@10", "memory, MB", "cores", "")
     what = next((row["what"] for row in rows if row["case"] == case and row["solver"]), case)
     asked = f", to a gap of {goal:g}" if goal else ""
-    return f"## {case}: {what}{asked}\n\n" + _table(head, lines)
+    return f"### {case}\n\n{what}{asked}:\n\n" + _table(head, lines)
 
 
 def _measures(rows: list[Row]) -> str:

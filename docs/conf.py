@@ -27,9 +27,11 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "command_line",
+    "notebooks",
     "plain_docstrings",
 ]
 
+source_suffix = {".rst": "restructuredtext", ".md": "markdown", ".ipynb": "markdown"}
 root_doc = "docs/index"
 include_patterns = [
     "docs/**",
@@ -37,10 +39,11 @@ include_patterns = [
     "CONTRIBUTING.md",
     "SECURITY.md",
     "benchmarks/README.md",
+    "examples/*.ipynb",
     "examples/search/README.md",
     "experiments/results/*.md",
 ]
-exclude_patterns = [".*", "build", "dist", "src", "tests", "fuzz", "**/__pycache__", "docs/_*"]
+exclude_patterns = [".*", "build", "dist", "src", "tests", "fuzz", "**/__pycache__", "docs/_*", "docs/gallery/*.ipynb"]
 templates_path = [str(ROOT / "docs" / "_templates")]  # autosummary would look in the source folder
 highlight_language = "text"  # formulas and trees are indented blocks; code names its language
 default_role = "code"
@@ -67,6 +70,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "min_reported_time": 60,  # seconds of the machine that built the page say nothing
     "show_signature": False,
     "capture_repr": (),
     "abort_on_example_error": True,
@@ -81,7 +85,8 @@ html_css_files = ["site.css"]
 html_extra_path = ["_extra"]  # index.html, which leads to docs/index.html
 html_context = {"default_mode": "auto"}  # light or dark, as the reader has it
 html_show_sourcelink = False
-ALONE = ("index", "start", "commands", "extending", "glossary", "citing", "papers")  # pages without pages below them
+# pages without pages below them
+ALONE = ("index", "start", "commands", "extending", "glossary", "citing", "papers", "good-enough")
 html_sidebars = {page: [] for page in (*(f"docs/{name}" for name in ALONE), "benchmarks/README", "C*", "SECURITY")}
 html_copy_source = False
 html_theme_options = {

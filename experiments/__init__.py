@@ -4,7 +4,7 @@ To add one, write `experiments/PAPER_figure_N.py` or `experiments/PAPER_table_N.
 nothing else has to be registered) with
 
     TITLE = "Lee and Lin, figure 4: ..."          what it is, the first line of its page
-    NEEDS = ("mq2008",)                           folders of --data without which it is skipped; () for none
+    NEEDS = ("mq2008",)                           sets of sources.toml without which it is skipped; () for none
     QUICK_NEEDS = ()                              the same with --quick; NEEDS unless defined
     def units(quick): ...                         -> list[Unit]: the work, in pieces of bounded time
     def report(found): ...                        -> Report, from {unit's name: what it returned}
@@ -14,5 +14,6 @@ data folder first and returns what JSON can hold. Units run one at a time in a p
 after `limit` seconds: `found` then holds None. What is finished is kept in the cache, keyed by function, options and
 limit, so an interrupted run goes on where it stopped, and tables that ask for the same thing share it. `quick` means
 seconds instead of minutes: fewer or smaller units. The pages come out as results/NAME.csv, NAME.md and, where the
-report has a picture, NAME.png.
+report has a picture, NAME.png. A note at the top of the page says if all data are synthetic (NEEDS is empty), the run
+was a quick one, or the data differ from those in sources.toml.
 """

@@ -1,6 +1,11 @@
-"""Run the experiments named, or all on the data at hand: python -m experiments [NAME ...] --data FOLDER [--quick]"""
+"""Run the experiments named, or all on the data at hand: python -m experiments [NAME ...] --data FOLDER [--quick]
+
+python -m experiments data says which data that are, where they are published, and whether a folder holds them.
+"""
 
 import argparse
+import hashlib
+import shlex
 import signal
 import sys
 from itertools import chain
@@ -10,18 +15,24 @@ from types import ModuleType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from experiments import pages, registry
+from experiments import data_page, pages, registry, sources
+from experiments.sources import DIFFERS, MISSING, Finding
 from experiments.units import Cache, Unit, UnitError, Worker
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "experiments" / "results"
 BUILD = ROOT / "build" / "experiments"  # git ignores build/
+DATA = ROOT.parent / "shared" / "data"
+QUICK = "A quick run: it shows that the experiment works, and is no result."
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["data"]:
+        return data_page.main(sys.argv[2:], DATA)
     options = _arguments()
     console = Console(stderr=True)
-    chosen = _at_hand(options, console)
+    chosen, differing = _at_hand(options, console)
+    _choose_folders(options, differing)
     cache = Cache(options.cache)
     work = {name: module.units(options.quick) for name, module in chosen.items()}
     if options.fresh:
@@ -43,25 +54,67 @@ def main() -> int:
                 console.print(f"{name}: {error}", markup=False)
                 continue
             report = module.report({unit.name: cache.load(unit) if unit in cache else None for unit in work[name]})
-            pages.write(name, module.TITLE, report, options.out)
+            pages.write(name, module.TITLE, report, options.out, _notes(module, options.quick, differing))
             written += 1
     console.print(f"{written} of {len(chosen)} experiments written to {options.out}")
     return 0 if written == len(chosen) > 0 else 1
 
 
-def _at_hand(options: argparse.Namespace, console: Console) -> dict[str, ModuleType]:
-    """The experiments asked for whose data there are."""
-    found = {}
-    for name in options.names or registry.names():
-        module = registry.load(name)
-        needed = getattr(module, "QUICK_NEEDS", module.NEEDS) if options.quick else module.NEEDS
-        missing = [folder for folder in needed if not (options.data / folder).is_dir()]
-        if missing:
-            needs = f"it needs {', '.join(missing)} in {options.data}"
-            console.print(f"{name} is skipped: {needs} (--data; docs/papers.md says where to get them)")
+def _at_hand(options: argparse.Namespace, console: Console) -> tuple[dict[str, ModuleType], list[Finding]]:
+    """The experiments asked for whose data there are, and the files among these data that differ from ours."""
+    wanted = {name: registry.load(name) for name in options.names or registry.names()}
+    needed = dict.fromkeys(chain.from_iterable(_needs(module, options.quick) for module in wanted.values()))
+    findings = {name: sources.check(options.data, sources.datasets()[name]) for name in needed}
+    missing = [name for name, files in findings.items() if any(one.state == MISSING for one in files)]
+    chosen = {}
+    for name, module in wanted.items():
+        lacking = [folder for folder in _needs(module, options.quick) if folder in missing]
+        if lacking:
+            console.print(f"{name} is skipped: it needs {', '.join(lacking)} in {options.data} (--data)", markup=False)
         else:
-            found[name] = module
-    return found
+            chosen[name] = module
+    for name in missing:
+        source = sources.datasets()[name]
+        console.print(f"{name} is published by {source.publisher}: {source.address}", markup=False, soft_wrap=True)
+    used = dict.fromkeys(chain.from_iterable(_needs(module, options.quick) for module in chosen.values()))
+    differing = [one for name in used for one in findings[name] if one.state == DIFFERS]
+    if missing or differing:
+        console.print(
+            f"python -m experiments data --data {shlex.quote(str(options.data))} says what is missing or differs",
+            markup=False,
+            soft_wrap=True,
+        )
+    return chosen, differing
+
+
+def _needs(module: ModuleType, quick: bool) -> tuple[str, ...]:
+    needs: tuple[str, ...] = getattr(module, "QUICK_NEEDS", module.NEEDS) if quick else module.NEEDS
+    return needs
+
+
+def _choose_folders(options: argparse.Namespace, differing: list[Finding]) -> None:
+    """Results on other data neither replace those on ours nor come from their cache."""
+    base, results = BUILD, RESULTS
+    if differing:
+        key = hashlib.sha256(" ".join(sorted(one.sha256 for one in differing)).encode()).hexdigest()[:12]
+        base = BUILD / f"other-data-{key}"
+        results = base / "results"
+    options.out = options.out or (base / "quick" if options.quick else results)
+    options.cache = options.cache or base / "cache"
+
+
+def _notes(module: ModuleType, quick: bool, differing: list[Finding]) -> list[str]:
+    """What a reader has to know before the figures."""
+    needs = _needs(module, quick)
+    notes = [QUICK] if quick else []
+    if not module.NEEDS:
+        notes.append("All data of this page are synthetic.")
+    elif not needs:
+        notes.append(f"The data are rankwise's synthetic sample, in place of {', '.join(module.NEEDS)}.")
+    files = [one.path for one in differing if one.dataset.folder in needs]
+    if files:
+        notes.append(f"The data are not those of the stored results: {', '.join(files)} differ (docs/data.md).")
+    return notes
 
 
 def _work_off(unit: Unit, worker: Worker, cache: Cache, late: set[Path]) -> None:
@@ -80,19 +133,22 @@ def _arguments() -> argparse.Namespace:
         prog="python -m experiments", description=__doc__, epilog=f"NAMES: {', '.join(names)}"
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="a table or figure; a beginning stands for all of it")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the data sets")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder of the data sets")
     parser.add_argument("--quick", action="store_true", help="seconds instead of minutes: fewer and smaller units")
-    parser.add_argument("--out", type=Path, help="where the pages go: experiments/results, with --quick build/")
-    parser.add_argument("--cache", type=Path, default=BUILD / "cache", help="where finished units are kept")
+    parser.add_argument(
+        "--out", type=Path, help="where the pages go: experiments/results, or build/ if quick or other data"
+    )
+    parser.add_argument("--cache", type=Path, help="where finished units are kept")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have finished")
     parser.add_argument("--patience", type=float, default=1.0, help="times the limit of every unit: for a busy machine")
     options = parser.parse_args()
+    if "data" in options.names:
+        parser.error("data must come first: python -m experiments data --data FOLDER")
     for prefix in options.names:
         if not any(name.startswith(prefix) for name in names):
             parser.error(f"{prefix!r} begins none of {', '.join(names)}")
     wanted = options.names
     options.names = [name for name in names if any(name == one or _begins(name, one, names) for one in wanted)]
-    options.out = options.out or (BUILD / "quick" if options.quick else RESULTS)
     return options
 
 

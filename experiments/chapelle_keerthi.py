@@ -1,7 +1,7 @@
 """What the experiments of Chapelle and Keerthi share: their two methods beside ours, and the two data sets.
 
-TD2004 is not to be had: `td2004` has its 75 queries, 989 documents a query, 64 features and 1.5 % of relevant
-documents, all made up.
+TD2004 is not available: `td2004` is synthetic, with its 75 queries, 989 documents per query, 64 features and 1.5 % of
+relevant documents.
 """
 
 from functools import cache
@@ -25,6 +25,7 @@ METHODS: dict[str, dict[str, Any]] = {
 HINGE = {"loss": "hinge"}  # what SVMLight minimises
 MEASURE = "ndcg@10:letor"
 RELEVANT = 0.015
+TD2004 = "TD2004's shape (synthetic)"
 TOL = 1e-4
 
 

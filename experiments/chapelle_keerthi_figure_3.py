@@ -15,7 +15,7 @@ from rankwise import RankingData, RankSVM, evaluate, make_ranking, read_letor
 
 TITLE = "Chapelle and Keerthi, figure 3: training time against n for the AUC"
 NEEDS = ("a9a",)
-DATA = {"text": "made-up text, shaped like CCAT", "a9a": "a9a"}
+DATA = {"text": "CCAT's shape (synthetic)", "a9a": "a9a"}
 SIZES = (1_200, 2_400, 4_800, 9_600, 19_200)
 MOST = {"PRSVM": 4_800, "cutting planes, hinge": 4_800}  # documents, so that no point takes a minute
 CURVES = {**METHODS, "cutting planes, hinge": {"loss": "hinge", "solver": "bmrm"}}  # SVMPerf's way
@@ -69,10 +69,13 @@ def report(found: dict[str, Any]) -> Report:
         "Listing the pairs costs O(n²) in time and memory (none left for n = 19,200), sums by level O(n log n), and "
         "the cutting planes of SVMPerf grow likewise."
     )
-    caption = f"C = {C}; seconds of one core. AUC of rankwise on test documents; no figure: it would take minutes."
+    caption = (
+        f"C = {C}; seconds of one core. AUC of rankwise on test documents; no figure: it would take minutes. a9a is "
+        "real, the text of CCAT's shape is synthetic."
+    )
     why = (
-        "The paper prints no numbers, only a picture. CCAT is not to be had: the text is made up with its numbers of "
-        "words, and harder to rank; a9a is real. The stopping rules are ours: the gradient's norm at most 1e-3 of that "
+        "The paper prints no numbers, only a picture. CCAT is not available: the text is synthetic, with its numbers "
+        "of words, and harder to rank. The stopping rules are ours: the gradient's norm at most 1e-3 of that "
         "at zero, for cutting planes a certified gap of 1e-3 of the objective. These need ever more planes, since C is "
         "the same for ever more pairs: that SVMPerf grows like PRSVM+ did not come out."
     )

@@ -23,6 +23,7 @@ from rankwise import Preferences
 
 TITLE = "Joachims et al.: learning from clicks"
 NEEDS = ("mq2007", "mq2008")
+QUICK_NEEDS = ()
 SEEDS = 2
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 ETAS, NOISES = (0.0, 0.5, 1.0, 1.5, 2.0), (0.1, 0.3)

@@ -15,6 +15,7 @@ from rankwise.clicks import ClickLog, Propensities
 
 TITLE = "Learning from clicks: when the assumption fails"
 NEEDS = ("mq2007", "mq2008")
+QUICK_NEEDS = ()
 SEEDS = 2
 N_CLICKS, ETA, NOISE = 100_000, 1.0, 0.1
 TRUST = 0.5  # at position 1, the probability of a click on an irrelevant document that is seen, besides the noise

@@ -16,7 +16,7 @@ from experiments import datasets
 from rankwise import RankingData, RankSVM, evaluate, load_sample
 from rankwise.clicks import ClickLog, Propensities, click_data, harvested_bias, simulate_clicks
 
-DATA = {"mq2007": "MQ2007", "mq2008": "MQ2008", "sample": "sample"}
+DATA = {"mq2007": "MQ2007", "mq2008": "MQ2008", "sample": "sample (synthetic)"}
 RANKERS, SHARE = 3, 0.01
 STRENGTHS = [10.0**k for k in range(-1, 5)]
 MEASURE = "ndcg@10"

@@ -42,29 +42,31 @@ def report(found: dict[str, Any]) -> Report:
 
 
 def verdict(label: str, rows: Rows) -> str:
-    """How trees begin, and from which size on they are ahead of RankSVM."""
+    """Whether trees overtake RankSVM, where they are clearly ahead or behind, and how they begin."""
     curves = {method: [row for row in rows if row["method"] == method] for method in TREES}
     first = [curve[0] for curve in curves.values()]
     differences = sorted(row["difference"] for row in first)
-    return (
-        f"- {label}: with {first[0]['training queries']:,} training queries the NDCG@10 of trees minus RankSVM's is "
-        f"{differences[0]:+.3f} to {differences[-1]:+.3f}. From there to {rows[-1]['training queries']:,}, "
-        f"{'; '.join(overtaking(method, curve) for method, curve in curves.items())}."
-    )
+    since = {method: first_of(curve, "difference, low") for method, curve in curves.items()}
+    overtake = "; ".join(f"{method} overtakes RankSVM for good at {size:,}" for method, size in since.items() if size)
+    clear = "; ".join(filter(None, (clearly(method, curve) for method, curve in curves.items())))
+    sentences = [
+        f"from {first[0]['training queries']:,} to {rows[-1]['training queries']:,} training queries, "
+        + (overtake or "no ensemble of trees overtakes RankSVM for good"),
+        clear[:1].upper() + clear[1:] or "No difference is clear",
+        f"With {first[0]['training queries']:,}, the NDCG@10 of trees minus RankSVM's is {differences[0]:+.3f} to "
+        f"{differences[-1]:+.3f}",
+    ]
+    return f"- {label}: {'. '.join(sentences)}."
 
 
-def overtaking(method: str, curve: Rows) -> str:
-    """Clearly: the interval of the difference excludes 0. For good: clearly ahead at all larger sizes too."""
-    ahead, clearly = first_of(curve, "difference"), first_of(curve, "difference, low")
-    notes = ["its mean ends below RankSVM's" if ahead is None else f"its mean is above RankSVM's from {ahead:,} on"]
-    for word, sizes in (
-        ("ahead", [row["training queries"] for row in curve if row["difference, low"] > 0]),
-        ("behind", [row["training queries"] for row in curve if row["difference, high"] < 0]),
-    ):
-        if sizes:
-            notes.append(f"it is clearly {word} at {listed([f'{size:,}' for size in sizes])}")
-    when = "does not overtake RankSVM for good" if clearly is None else f"overtakes RankSVM for good at {clearly:,}"
-    return f"{method} {when} ({', '.join(notes)})"
+def clearly(method: str, curve: Rows) -> str:
+    """Where the interval of the difference excludes 0."""
+    sizes = {
+        "ahead": [f"{row['training queries']:,}" for row in curve if row["difference, low"] > 0],
+        "behind": [f"{row['training queries']:,}" for row in curve if row["difference, high"] < 0],
+    }
+    said = [f"clearly {word} at {listed(where)}" for word, where in sizes.items() if where]
+    return f"{method} is {' and '.join(said)}" if said else ""
 
 
 def first_of(curve: Rows, column: str) -> int | None:

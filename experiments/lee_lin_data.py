@@ -1,6 +1,7 @@
-"""Lee and Lin's data sets. MQ2007 and MQ2008 are the real ones, fold 1. The others are not to be had: synthetic data
-with their number of features, levels and documents a query take their place, of a share of their queries, with noise
-chosen so that linear RankSVM comes out near the paper's pairwise accuracy. Names of synthetic sets end in an asterisk.
+"""Lee and Lin's data sets. MQ2007 and MQ2008 are the real ones, fold 1. The others are not available: synthetic
+data with their number of features, levels and documents per query take their place, of a share of their queries, with
+noise chosen so that linear RankSVM comes out near the paper's pairwise accuracy. Names of synthetic sets end in an
+asterisk.
 """
 
 from collections.abc import Iterable

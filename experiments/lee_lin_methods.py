@@ -65,7 +65,7 @@ def rows_of(case: Case, found: dict[str, Any]) -> Iterable[dict[str, Any]]:
     for label, one in paths.items():
         C = case.l1 if METHODS[label].loss == "hinge" else case.l2
         columns = one | {"relative function value": relative(one["value"], best[label]).tolist()}
-        del columns["gradient"]
+        del columns["gradient"], columns["converged"]
         for values in zip(*columns.values(), strict=True):
             yield {"data": case.name, "log2 C": C, "method": label} | dict(zip(columns, values, strict=True))
 

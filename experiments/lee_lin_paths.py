@@ -20,10 +20,14 @@ from experiments.units import Unit
 from rankwise import RankingData, evaluate
 from rankwise.objective import losses
 from rankwise.objective.building import Pairing, build
-from rankwise.solvers import Step, make_solver, needs_of
+from rankwise.solvers import Result, Step, make_solver, needs_of
 
 MOST_POINTS = 40  # at which test measures are computed
 PATIENCE = 4  # seconds by the clock for one of the process's own
+LATE = (
+    "`> 2.5`: the time limit ended the run after 2.5 s, before it was known to be there; the time that it takes is "
+    "longer, and not known."
+)
 
 
 @dataclass(frozen=True)
@@ -82,16 +86,20 @@ class Seen:
 
 def path(
     data: Path, name: str, exponent: float, seconds: float, quick: bool, measured: bool = False, **method: Any
-) -> dict[str, list[float]]:
-    """Columns seconds, value, gradient (norm, as a share of that at zero), and the test measures where wanted."""
+) -> dict[str, list[Any]]:
+    """Columns seconds, value, gradient (norm, as a share of that at zero), converged (at the last step, unless the time
+    was up before), and the test measures where wanted.
+    """
     train, _, test = load(data, name, quick)
     C = scaled(exponent, name, train)
     _run(train.select(slice(200)), C, 1.0, **method)  # compile
-    watched, history = _run(train, C, seconds, **method)
+    watched, result = _run(train, C, seconds, **method)
+    history = result.history
     columns = {
         "seconds": watched.seconds,
         "value": [step.value for step in history],
         "gradient": [step.gradient_norm / history[0].gradient_norm for step in history],
+        "converged": [*(len(history) - 1) * [False], result.converged],
     }
     if not measured:
         return columns
@@ -104,7 +112,7 @@ def path(
 
 def _run(
     train: RankingData, C: float, seconds: float, *, solver: str, scheme: str, loss: str, tol: float
-) -> tuple[Watched, list[Step]]:
+) -> tuple[Watched, Result]:
     kind = losses.parse(loss)
     watched = Watched(build(train.X, train.y, train.qid, loss=kind, C=C, pairing=Pairing(scheme), n_jobs=1))
 
@@ -115,8 +123,7 @@ def _run(
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         stopping = "gradient" if "smooth loss" in needs_of(solver) else "gap"
-        result = make_solver(solver, kind, train.X, tol=tol, stopping=stopping)(watched, None, over)
-    return watched, result.history
+        return watched, make_solver(solver, kind, train.X, tol=tol, stopping=stopping)(watched, None, over)
 
 
 def relative(values: list[float], optimum: float) -> Any:
@@ -125,10 +132,16 @@ def relative(values: list[float], optimum: float) -> Any:
     return np.where(gap > 1e-12, gap, np.nan)
 
 
-def seconds_to(found: dict[str, list[float]], optimum: float, gap: float) -> str:
-    """When the relative function value first was below `gap`."""
+def seconds_to(found: dict[str, list[Any]], optimum: float, gap: float) -> str:
+    """When the relative function value first was below `gap`.
+
+    The optimum is the least value of all runs. If it is that of this very step, and the run was stopped there, the
+    step may still be far from the real one.
+    """
     below = np.flatnonzero(np.abs(np.array(found["value"]) / optimum - 1) <= gap)
-    return f"{found['seconds'][below[0]]:.2f}" if below.size else f"> {found['seconds'][-1]:.2g}"
+    if below.size and (found["value"][below[0]] > optimum or found["converged"][-1]):
+        return f"{found['seconds'][below[0]]:.2f}"
+    return f"> {found['seconds'][-1]:.2g}"
 
 
 def stopping_value(found: dict[str, list[float]], tol: float = 1e-3) -> float | None:

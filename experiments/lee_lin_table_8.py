@@ -35,5 +35,5 @@ def report(found: dict[str, Any]) -> Report:
         claim="The paper samples two click-through sets of millions of rows down to what random forests can do.",
         rows=rows,
         tables=[Table("Training sets. Both are synthetic, of the samples' shape.", rows, formats)],
-        why="the data are made up: of every strip of columns each row has one entry, so the number stored is whole.",
+        why="the data are synthetic: of every strip of columns each row has one entry, so the number stored is whole.",
     )

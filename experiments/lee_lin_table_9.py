@@ -16,7 +16,7 @@ TITLE = "Lee and Lin, table 9: RankSVM and random forests on sparse data"
 NEEDS = ()
 LINEAR = "linear RankSVM"
 TREES = 40
-MADE_UP = (
+SYNTHETIC = (
     "Both sets are synthetic, with noise chosen so that RankSVM is near the paper's pairwise accuracy: that it agrees "
     "is no finding."
 )
@@ -62,7 +62,7 @@ def report(found: dict[str, Any]) -> Report:
         claim="The paper: on sparse data random forests take thousands of times longer than linear RankSVM (C = 1) "
         "and rank no better to speak of.",
         rows=rows,
-        tables=[Table("Training seconds and test measures. " + MADE_UP, rows, FORMATS)],
-        why="the data are made up, with labels from a linear function of the features, so the forest's accuracy says "
+        tables=[Table("Training seconds and test measures. " + SYNTHETIC, rows, FORMATS)],
+        why="the data are synthetic, with labels from a linear function of the features, so the forest's accuracy says "
         "little; its cost does. scikit-learn's forests know sparse features, RT-Rank's did not.",
     )

@@ -56,8 +56,8 @@ def columns_of(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(column for row in rows for column in row))
 
 
-def write(name: str, title: str, report: Report, folder: Path) -> None:
-    """NAME.csv, NAME.png and NAME.md into the folder."""
+def write(name: str, title: str, report: Report, folder: Path, notes: Sequence[str] = ()) -> None:
+    """NAME.csv, NAME.png and NAME.md into the folder; the notes come first on the page."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = io.StringIO()
     writer = csv.DictWriter(rows, columns_of(report.rows), lineterminator="\n")
@@ -66,7 +66,7 @@ def write(name: str, title: str, report: Report, folder: Path) -> None:
     write_whole(folder / f"{name}.csv", rows.getvalue().encode())
     if report.picture is not None:
         write_whole(folder / f"{name}.png", png(report.picture))
-    write_whole(folder / f"{name}.md", page(name, title, report).encode())
+    write_whole(folder / f"{name}.md", page(name, title, report, notes).encode())
 
 
 def png(figure: Any) -> bytes:
@@ -79,8 +79,8 @@ def png(figure: Any) -> bytes:
     return small.getvalue()
 
 
-def page(name: str, title: str, report: Report) -> str:
-    parts = [f"# {title}", report.claim]
+def page(name: str, title: str, report: Report, notes: Sequence[str] = ()) -> str:
+    parts = [f"# {title}", *(f"**Note:** {note}" for note in notes), report.claim]
     if report.picture is not None:
         parts.append(f"![{title}]({name}.png)")
     for table in report.tables:

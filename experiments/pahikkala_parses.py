@@ -1,4 +1,4 @@
-"""Parses of made-up sentences as graphs, and a Weisfeiler-Lehman kernel to compare them.
+"""Parses of synthetic sentences as graphs, and a Weisfeiler-Lehman kernel to compare them.
 
 A parse is a graph: words with their classes, each linked to its head. A small grammar links the words, and a bad parse
 has some of them linked at random; its goodness is the share of links that are right.

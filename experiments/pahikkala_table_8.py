@@ -65,13 +65,13 @@ def report(found: dict[str, Any]) -> Report:
     ]
     caption = (
         f"Kendall's tau-b, the mean over {SENTENCES - TRAIN - CHOOSE} test sentences of {PARSES} parses each: the "
-        f"mean, the least and the most of {len(found)} corpora."
+        f"mean, the least and the most of {len(found)} synthetic corpora."
     )
     claim = (
         "RankRLS, regressing differences within a sentence, beats the regression of the scores: 0.500 against 0.444."
     )
     why = (
-        "BioInfer is not to be had: sentences and parses are made up, so the two columns have only their order in "
+        "BioInfer is not available: sentences and parses are synthetic, so the two columns have only their order in "
         "common. The kernel is Weisfeiler-Lehman's, not the paper's walks, and one held-out set stands for its "
         "ten-fold cross-validation. Sentences differ in how hard they are, which misleads the regression of scores."
     )

@@ -28,6 +28,12 @@ def load(name: str) -> ModuleType:
     return import_module(f"experiments.{name}")
 
 
+def paper_of(name: str) -> str:
+    match = NAME.fullmatch(name)
+    assert match is not None, name
+    return PAPERS[match[1]]
+
+
 def _place(match: re.Match[str]) -> tuple[int, str, int]:
     paper, kind, number = match.groups()
     return list(PAPERS).index(paper), kind, int(number)

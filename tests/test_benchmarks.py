@@ -306,7 +306,7 @@ def test_targets_name_what_there_is():
         assert target.get("quantity", "seconds") in ("seconds", "faster", "slower", "memory", "value")
 
 
-OURS = {"solver": "rankwise RankSVM", "ours": True, "goal": 1e-6, "what": "made up, C = 1", "unit": "s"}
+OURS = {"solver": "rankwise RankSVM", "ours": True, "goal": 1e-6, "what": "synthetic, C = 1", "unit": "s"}
 PEER = OURS | {"solver": "a peer", "ours": False}
 HOT = {"phase": "hot", "threads": 1.5, "extra_mb": 30.0, "data_mb": 100.0}
 CANNED = [
@@ -410,7 +410,7 @@ def test_tables_of_several_runs_become_one_page(tmp_path):
     (tmp_path / "two.csv").write_text(table.replace("test_ndcg10", "ndcg10"))  # an older table, of training data
     page = report.write(tmp_path).read_text()
     assert "Measured on M, 2 cores; commit a: one.\n\nMeasured on M, 2 cores; commit b: two." in page
-    one, two = (page.split(f"## {case}: made up")[1].split("##")[0] for case in ("one", "two"))
+    one, two = (page.split(f"### {case}\n")[1].split("##")[0] for case in ("one", "two"))
     assert "| 0.75 |" in one
     assert "| 0.75 |" not in two
 

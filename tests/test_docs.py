@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 RANKWISE = shlex.join(commands.RANKWISE)
 SHELL = re.compile(r"```sh\n(.*?)```", re.DOTALL)
+QUOTE = re.compile(r"(?:^> .*\n)+", re.MULTILINE)  # printed by a command of the page
 FILE = re.compile(r"```\w+ (\w+\.\w+)\n(.*?)```", re.DOTALL)  # ```csv ratings.csv: a file that the page shows
 ENDLESS = "rankwise serve "  # tests/serving/test_page.py runs it, and asks what its page asks
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -42,13 +43,15 @@ def test_python_examples(page, tmp_path, monkeypatch):
 def test_shell_examples(page, tmp_path, monkeypatch):
     """Every line that calls rankwise or an example, in order, in a folder with train.txt, vali.txt and test.txt.
 
-    A shell runs those with pipes. The others run in this process, where all that they import is there already.
+    A shell runs those with pipes. The others run in this process, where all that they import is there already. What the
+    page quotes, one of them has printed.
     """
     monkeypatch.chdir(tmp_path)
     lines = "\n".join(SHELL.findall(page.read_text())).replace("\\\n", " ").splitlines()
     if not any("demo --save" in line for line in lines):  # which makes them, and replaces none
         demo.save(".", force=False)
     write_files(page)
+    printed = ""
     for line in lines:
         command = line.split("   #")[0]
         if line.startswith("python examples/search/"):
@@ -62,4 +65,6 @@ def test_shell_examples(page, tmp_path, monkeypatch):
             done = subprocess.run(command, shell=True, capture_output=True, text=True)
             assert done.returncode == 0, f"{line}\n{done.stderr}"
         else:
-            commands.run(*shlex.split(command)[1:])
+            printed += commands.run(*shlex.split(command)[1:]).stdout
+    for quote in QUOTE.findall(page.read_text()):
+        assert quote.replace("> ", "").replace("\n", " ").strip() in printed

@@ -4,15 +4,12 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from commands import obey_modes, run, write_sample
-from numba import njit
 
 import rankwise
-from rankwise.foundation.compiling import NOTICE, clock, told_of_compiling
 
 
 def modules_after(code: str) -> set[str]:
@@ -152,37 +149,6 @@ import rankwise
 assert rankwise.Preferences([1, 0]).active([0.0, 0.0]).n_pairs == 1
 """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).returncode == 0
-
-
-def test_compiling_is_told_once_and_left_out_of_times():
-    def double(x):
-        return 2 * x
-
-    told = []
-    with told_of_compiling(told.append):
-        njit(double)(1)
-        assert not told  # a kernel of others
-        double.__module__ = "rankwise.doubling"
-        compiled = njit(double)
-        began = time.perf_counter(), clock()
-        assert (compiled(1), compiled(2.5), compiled(3)) == (2, 5.0, 6)
-        took, counted = time.perf_counter() - began[0], clock() - began[1]
-    assert told == [NOTICE]
-    assert counted < took / 2
-    njit(double)(1j)
-    assert told == [NOTICE]
-
-
-def test_the_command_tells_of_compiling_on_stderr():
-    code = """
-import rankwise.cli.app
-from rankwise.cli import main
-from rankwise.foundation import compiling
-rankwise.cli.app.app = lambda: [compiling.begin(), compiling.end(), compiling.begin(), compiling.end()]
-main()
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("", f"rankwise: {NOTICE}\n")
 
 
 DOUBLING = "from rankwise.foundation.jit import kernel\n@kernel\ndef double(x): return 2 * x\n"  # compiled in no time

@@ -1,4 +1,4 @@
-"""Made-up data of the shapes that the targets name, by `rankwise.make_ranking`."""
+"""Synthetic data of the shapes that the targets name, by `rankwise.make_ranking`."""
 
 from dataclasses import dataclass
 from pathlib import Path

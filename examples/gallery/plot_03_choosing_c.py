@@ -2,8 +2,8 @@
 How much regularisation?
 ========================
 
-C weighs the pairs against the length of w. ``RankSVMCV`` tries a grid of values on folds of whole queries and stops
-early, when larger values are clearly worse.
+C weighs the pairs against the length of w. ``RankSVMCV`` tries a grid of values on folds of whole queries. It
+stops when larger values are clearly worse; here it tries all of them, for the picture.
 """
 
 from rankwise import RankSVMCV, load_sample

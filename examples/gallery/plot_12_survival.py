@@ -2,7 +2,7 @@
 How do I rank by time if some times are censored?
 =================================================
 
-Some observations end before the event: of those we only know that they lasted *at least* so long. A pair can be
+Some observations end before the event: of those we only know that they lasted *at least* that long. A pair can be
 compared if its shorter time is that of an event. These pairs are what a concordance index counts, and ``fit`` takes
 them as a list.
 """

@@ -44,7 +44,7 @@ def opened(running, file: Path, size: tuple[int, int] = WIDE, scheme: str = "lig
     page.on("console", lambda message: page.said.append(message.text))
     page.on("pageerror", lambda error: page.said.append(str(error)))
     page.on("request", lambda request: page.asked.append(request.url))
-    page.goto(file.as_uri())
+    page.goto(file.resolve().as_uri())
     yield page
     context.close()
 

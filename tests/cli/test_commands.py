@@ -101,6 +101,11 @@ def test_demo_files(tmp_path):
     assert "no folder" in run("demo", "--save", tmp_path / "no" / "where", code=1).stderr
     run("demo", "--save", tmp_path / "new")
     assert (tmp_path / "new" / "names.txt").exists()
+    (tmp_path / "test.csv").write_text("mine")
+    assert "test.csv exists" in run("demo", "--save", tmp_path, "--to", "csv", code=1).stderr
+    assert not (tmp_path / "train.csv").exists()
+    assert "give --save FOLDER" in run("demo", "--to", "csv", code=2).stderr
+    assert "Did you mean 'csv'" in run("demo", "--save", tmp_path, "--to", "cvs", code=2).stderr
 
 
 def test_demo_tells_a_story():

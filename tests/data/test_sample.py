@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_svmlight_file
 
-from rankwise import RankSVM, evaluate, load_sample, read_letor
+from rankwise import RankSVM, evaluate, load_sample, read_data, read_letor
 from rankwise.cli import demo
 from rankwise.data.synthetic import SAMPLE_FEATURES, SAMPLE_FILE
 
@@ -57,8 +57,14 @@ def test_splits_part_the_queries(tmp_path):
     assert_array_equal(np.vstack([part.X for part in parts.values()]), load_sample().X)
     assert len(parts["test"].comments) == len(parts["test"])
     demo.save(str(tmp_path), force=False)
+    assert (tmp_path / "names.txt").read_text().split() == list(SAMPLE_FEATURES)
+    demo.save(str(tmp_path), force=False, to="csv")
     for split, part in parts.items():
-        assert_array_equal(read_letor(tmp_path / f"{split}.txt", dense=True).X, part.X)
+        text = read_letor(tmp_path / f"{split}.txt", dense=True, comments=True)
+        for saved in (text, read_data(tmp_path / f"{split}.csv")):
+            for mine, its in ((saved.X, part.X), (saved.y, part.y), (saved.qid, part.qid), (saved.docid, part.docid)):
+                assert_array_equal(mine, its)
+        assert saved.names == SAMPLE_FEATURES
     with pytest.raises(ValueError, match="split must be one of 'train', 'vali', 'test', None; got 'valid'"):
         load_sample("valid")
 

@@ -1,6 +1,7 @@
 """The frame of the experiments: bounded units, a cache that resumes, pages that say what came out."""
 
 import csv
+import lzma
 import time
 from types import SimpleNamespace
 
@@ -71,13 +72,16 @@ def _silent(units, seen):
 def run(tmp_path, monkeypatch):
     """run(units, *arguments): the command with one experiment of these units; its exit code and what report saw."""
     (tmp_path / "data" / "mq2008").mkdir(parents=True)
+    for part in range(1, 6):  # files that only differ from the published ones: the units read none of them
+        (tmp_path / "data" / "mq2008" / f"S{part}.txt.xz").write_bytes(lzma.compress(b"1 qid:1 1:1\n"))
 
-    def call(units, *arguments, data="data", module=_module):
+    apart = ("--out", str(tmp_path / "out"), "--cache", str(tmp_path / "cache"))
+
+    def call(units, *arguments, data="data", module=_module, places=apart):
         seen = []
         monkeypatch.setattr(registry, "names", lambda: ["lee_lin_table_1"])
         monkeypatch.setattr(registry, "load", lambda name: module(units, seen))
-        options = ["--data", str(tmp_path / data), "--out", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")]
-        monkeypatch.setattr("sys.argv", ["experiments", *arguments, *options])
+        monkeypatch.setattr("sys.argv", ["experiments", *arguments, "--data", str(tmp_path / data), *places])
         return command.main(), seen
 
     return call
@@ -122,7 +126,44 @@ def test_missing_data_is_skipped_and_said(run, capsys):
     code, seen = run([Unit("one", double, {"number": 1})], data="elsewhere")
     assert code == 1
     assert not seen
-    assert "lee_lin_table_1 is skipped: it needs mq2008 in" in " ".join(capsys.readouterr().err.split())
+    told = " ".join(capsys.readouterr().err.split())
+    assert "lee_lin_table_1 is skipped: it needs mq2008 in" in told
+    assert "mq2008 is published by LETOR 4.0, Microsoft Research: https://www.microsoft.com/" in told
+
+
+def test_other_data_are_noted_and_kept_apart(run, tmp_path, monkeypatch):
+    """The fixture's files differ from ours, and differ again once one of them is written anew."""
+    monkeypatch.setattr(Worker, "run", lambda self, unit: double(tmp_path, **unit.options))
+    monkeypatch.setattr(command, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(command, "RESULTS", tmp_path / "results")
+    units = [Unit("one", double, {"number": 1})]
+    assert run(units, places=())[0] == 0
+    (first,) = (tmp_path / "build").iterdir()
+    page = (first / "results" / "lee_lin_table_1.md").read_text()
+    assert page.startswith("# A table\n\n**Note:** The data are not those of the stored results: mq2008/S1.txt.xz, ")
+    (tmp_path / "data" / "mq2008" / "S1.txt.xz").write_bytes(lzma.compress(b"2 qid:1 1:1\n"))
+    run(units, "--quick", places=())
+    (second,) = set((tmp_path / "build").iterdir()) - {first}
+    assert {one.name for one in second.iterdir()} == {"cache", "quick"}
+    assert "\n\n**Note:** A quick run" in (second / "quick" / "lee_lin_table_1.md").read_text()
+    assert not (tmp_path / "results").exists()
+
+
+def test_pages_on_synthetic_data_say_so(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(Worker, "run", lambda self, unit: {"twice": 0})
+    monkeypatch.setattr(command, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(command, "RESULTS", tmp_path / "results")
+    units = [Unit("one", double, {"number": 1})]
+    run(units, places=(), module=_silent)
+    page = (tmp_path / "results" / "lee_lin_table_1.md").read_text()
+    assert page.startswith("# A table\n\n**Note:** All data of this page are synthetic.\n\n")
+
+    def on_the_sample(units, seen):
+        return SimpleNamespace(**vars(_silent(units, seen)) | {"NEEDS": ("mq2008",), "QUICK_NEEDS": ()})
+
+    run(units, "--quick", data="elsewhere", places=(), module=on_the_sample)
+    page = (tmp_path / "build" / "quick" / "lee_lin_table_1.md").read_text()
+    assert "**Note:** The data are rankwise's synthetic sample, in place of mq2008." in page
 
 
 def test_late_units_are_none_and_tried_again_next_time(run, monkeypatch):

@@ -82,8 +82,12 @@ def test_path_ends_where_the_estimator_does(label, tol):
 
 def test_when_a_path_is_how_far():
     found = {"seconds": [1.0, 2.0, 3.5], "value": [12.0, 10.1, 10.0], "gradient": [1.0, 1e-2, 1e-3]}
-    assert seconds_to(found, 10.0, 0.02) == "2.00"
-    assert seconds_to(found, 9.0, 0.02) == "> 3.5"
+    ended, stopped = (found | {"converged": [False, False, at_last]} for at_last in (True, False))
+    assert seconds_to(stopped, 10.0, 0.02) == "2.00"
+    assert seconds_to(stopped, 9.0, 0.02) == "> 3.5"
+    assert seconds_to(ended, 10.0, 1e-3) == "3.50"
+    assert seconds_to(stopped, 10.0, 1e-3) == "> 3.5"  # its own last value is no optimum
+    assert seconds_to(stopped, 9.999, 1e-3) == "3.50"  # another run's is
     assert stopping_value(found) == 10.0
     assert stopping_value(found, tol=1e-4) is None
     gaps = relative(found["value"], 10.0)
@@ -116,7 +120,7 @@ def test_selection_takes_the_best_of_the_validation_set():
 @pytest.mark.parametrize("name", [one for one in registry.names() if one.startswith("lee_lin_figure")])
 def test_figures_are_drawn_from_paths_and_without_late_ones(name):
     module = registry.load(name)
-    columns = {"seconds": [0.1, 0.2], "value": [3.0, 2.0], "gradient": [1.0, 1e-4]}
+    columns = {"seconds": [0.1, 0.2], "value": [3.0, 2.0], "gradient": [1.0, 1e-4], "converged": [False, True]}
     measures = {one: [0.5, 0.7] for one in (PAIRS, "mean-ndcg:letor", "ndcg@10:yahoo")}
     units = module.units(quick=False)
     found = {unit.name: columns | (measures if unit.options.get("measured") else {}) for unit in units}

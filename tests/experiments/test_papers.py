@@ -23,7 +23,7 @@ from rankwise.clicks import ClickLog
 
 TENTHS = {f"{energy}, {among}": [1] * 10 for energy in zhang_figure_1.ENERGIES for among in zhang_figure_1.AMONG}
 TAU = {"tau": 0.5, "depth": 1, "alpha": 1.0}
-MADE_UP = [  # what a unit could have returned
+OUTCOMES = [  # what a unit could have returned
     (chapelle_keerthi_figure_1, lambda unit: {"seconds": 1.0, "ndcg": 0.4}),
     (chapelle_keerthi_figure_3, lambda unit: {"seconds": 1.0, "auc": 0.9}),
     (chapelle_keerthi_table_3_and_4, lambda unit: {"seconds": 1.0, "ndcg": 0.4}),
@@ -39,7 +39,7 @@ MADE_UP = [  # what a unit could have returned
 
 
 @pytest.mark.parametrize("quick", [True, False])
-@pytest.mark.parametrize(("module", "outcome"), MADE_UP, ids=lambda one: getattr(one, "__name__", ""))
+@pytest.mark.parametrize(("module", "outcome"), OUTCOMES, ids=lambda one: getattr(one, "__name__", ""))
 def test_pages_stand_whatever_was_finished(module, outcome, quick, tmp_path):
     units = module.units(quick)
     found = {unit.name: outcome(unit) for unit in units}

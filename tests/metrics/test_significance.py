@@ -12,7 +12,9 @@ from rankwise.metrics import (
     bootstrap_interval,
     holm,
     paired_t_test,
+    randomization_interval,
     randomization_test,
+    t_interval,
     win_tie_loss,
 )
 from rankwise.metrics import significance as module
@@ -127,6 +129,70 @@ def test_the_bootstrap_covers_as_often_as_it_says():
     assert np.mean((low <= 1) & (high >= 1)) == pytest.approx(0.9, abs=0.03)
 
 
+def skewed(rng, n, mean=0.0):
+    """Differences of n queries, few of them large, as two good rankers have them."""
+    return mean + 0.05 * (rng.exponential(size=n) - 1) * rng.choice([1, 4], n, p=[0.9, 0.1])
+
+
+def excludes_zero(ends):
+    return ends[0] > 0 or ends[1] < 0
+
+
+@given(small, st.lists(st.integers(0, 3), min_size=9, max_size=9), st.sampled_from([0.5, 0.8, 0.95]))
+def test_the_interval_is_what_the_test_does_not_reject(d, w, confidence):
+    d, w = np.array(d) / 10, np.array(w[: len(d)], float)
+    low, high = randomization_interval(d, w, confidence)
+    limit = 1 - confidence - 1e-12
+    if np.isnan(low):
+        assert randomization_test(d + 5.0, w).p_value >= limit or not w.any()
+        return
+    for inside in (low, high, (low + high) / 2):
+        assert randomization_test(d - inside, w).p_value >= limit
+    for outside in (low - 1e-6, high + 1e-6):
+        assert randomization_test(d - outside, w).p_value < limit
+    assert excludes_zero((low, high)) == (randomization_test(d, w).p_value < limit)
+
+
+@pytest.mark.parametrize("n", [8, 60])  # all sets of queries; the same sets at random as in the test
+def test_the_interval_and_the_test_never_disagree_on_skewed_queries(n):
+    rng = np.random.default_rng(n)
+    by_test, by_bootstrap = [], []
+    for _ in range(60):
+        d = np.where(rng.random(n) < 0.2, 0.0, skewed(rng, n, 2.0 * 0.07 / np.sqrt(n)))
+        by_test.append(randomization_test(d, n_resamples=5000).p_value < 0.05)
+        assert excludes_zero(randomization_interval(d, n_resamples=5000)) == by_test[-1]
+        assert excludes_zero(t_interval(d)) == (paired_t_test(d) < 0.05)
+        by_bootstrap.append(excludes_zero(bootstrap_interval(d, n_resamples=1000)))
+    assert 5 < sum(by_test) < 55
+    assert n > 8 or by_bootstrap != by_test  # which is why it is not used
+
+
+def test_a_p_of_exactly_the_limit_does_not_reject():
+    d = np.random.default_rng(0).normal(0.25, 1, 50)
+    p = randomization_test(d, n_resamples=999).p_value
+    assert not excludes_zero(randomization_interval(d, confidence=1 - p, n_resamples=999))
+    assert excludes_zero(randomization_interval(d, confidence=1 - p - 0.0005, n_resamples=999))
+
+
+def test_few_skewed_queries_are_covered_more_often_than_by_the_bootstrap():
+    rng = np.random.default_rng(9)
+    samples = np.column_stack([skewed(rng, 8) for _ in range(400)])
+    low, high = bootstrap_interval(samples, n_resamples=1000)
+    ends = [randomization_interval(one) for one in samples.T]
+    covered = np.mean([low <= 0 <= high for low, high in ends])
+    assert covered > np.mean((low <= 0) & (high >= 0)) + 0.02
+
+
+def test_t_interval_against_scipy_and_with_weights():
+    d = np.random.default_rng(3).normal(0.3, size=25)
+    assert t_interval(d, confidence=0.9) == pytest.approx(tuple(stats.ttest_1samp(d, 0).confidence_interval(0.9)))
+    assert t_interval(d, np.full(25, 7.0)) == pytest.approx(t_interval(d))
+    weights = np.arange(25.0)
+    for end in t_interval(d, weights):
+        assert paired_t_test(d - end, weights) == pytest.approx(0.05)
+    assert np.isnan(t_interval([1.0])).all()
+
+
 def test_holm_by_hand():
     # sorted: 0.005·4 = 0.02, 0.01·3 = 0.03, 0.03·2 = 0.06, then 0.04·1 = 0.04 may not fall below 0.06
     np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
@@ -152,4 +218,6 @@ def test_neither_p_nor_the_interval_depends_on_the_scale(scale):
     d = np.random.default_rng(0).normal(0.3, size=30)
     assert paired_t_test(scale * d) == pytest.approx(paired_t_test(d), rel=1e-12)
     assert randomization_test(scale * d).p_value == pytest.approx(randomization_test(d).p_value, rel=1e-12)
-    assert np.divide(bootstrap_interval(scale * d), scale) == pytest.approx(bootstrap_interval(d), rel=1e-9)
+    for interval in (bootstrap_interval, randomization_interval, t_interval):
+        assert np.divide(interval(scale * d), scale) == pytest.approx(interval(d), rel=1e-9)
+    assert t_interval(d, np.full(30, scale)) == pytest.approx(t_interval(d))

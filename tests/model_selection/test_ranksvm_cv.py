@@ -258,7 +258,7 @@ def test_a_path_is_that_of_a_ranksvm(ranker):
     ],
 )
 def test_a_choice_at_the_end_of_the_grid_is_told(monkeypatch, Cs, words):
-    """The scores are made up, so that the choice is known: the nearer to 0.001 the better."""
+    """The test gives the scores, so that the choice is known: the nearer to 0.001 the better."""
     score_by(monkeypatch, lambda fold, C: -abs(np.log10(C) + 3))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -127,11 +127,12 @@ def test_the_numbers_are_those_of_compare(page, svm):
     )
     assert page.verdict == f"{said}; {one.wins} queries better, {one.losses} worse."
     assert f"<title>{page.verdict.replace('<', '&lt;')}</title>" in page.html
-    _, *rows = rows_of(page.html, "measures")
+    head, *rows = rows_of(page.html, "measures")
+    assert head[:4] == ["measure", "clicks", "new", "difference"]
     assert [row[0] for row in rows] == ["NDCG@10", "MAP", "pairwise-accuracy"]
     for row, measure in zip(rows, measures, strict=True):
         before, after = (found.evaluations[name][measure] for name in ("clicks", "new"))
-        assert [row[i].split()[0] for i in (2, 3, 4)] == [
+        assert [row[i].split()[0] for i in (1, 2, 3)] == [
             f"{before:.3f}",
             f"{after:.3f}",
             f"{after - before:+.3f}",
@@ -213,6 +214,9 @@ def test_scores_and_strangers_have_no_weights():
     stranger = LinearRegression().fit(TRAIN.X, TRAIN.y)
     rankers = {"regression": stranger, "scores": TEST.X[:, 0], "cheapest": "-price"}
     page = rankwise.report.html(rankers, TEST, baseline="cheapest", procedure=SHORT)
+    head, *rows = rows_of(page.html, "measures")
+    assert head[1:4] == ["ranker", "cheapest", "mean"]
+    assert {row[1] for row in rows} == rankers.keys() - {"cheapest"}
     tree = check_whole(page.html)
     assert [one["id"] for one in tree.all("section")] == [
         "measures",

@@ -39,8 +39,9 @@ from rankwise.cli.plot import plot
 from rankwise.cli.report import report as write_report
 from rankwise.cli.serve import serve
 from rankwise.cli.settings import AllowChanges, Config, Like
-from rankwise.cli.speech import answer, command, say, shown_plainly
+from rankwise.cli.speech import answer, chosen, command, say, shown_plainly
 from rankwise.cli.tune import tune
+from rankwise.data.formats import DEFAULT, format_names
 
 
 class Commands(TyperGroup):
@@ -327,12 +328,21 @@ def demo(
         str | None,
         typer.Option(metavar="FOLDER", help="Write train.txt, vali.txt, test.txt and names.txt, the sample, to it."),
     ] = None,
+    to: Annotated[
+        str | None, typer.Option(metavar="FORMAT", help=f"With --save: {', '.join(format_names(on_disk=False))}.")
+    ] = None,
     force: Force = False,
 ) -> None:
-    """Train on the sample data of rankwise, evaluate, and show what was learnt."""
+    """Train on the sample data of rankwise, which are synthetic, evaluate, and show what was learnt.
+
+    Example: rankwise demo --save books --to csv
+    """
     from rankwise.cli import demo
 
-    if save is None:
-        demo.run()
+    written = chosen("to", to, format_names(on_disk=False))
+    if save is not None:
+        demo.save(save, force, written or DEFAULT)
+    elif written is not None:
+        raise typer.BadParameter("only --save writes files: give --save FOLDER", param_hint="--to")
     else:
-        demo.save(save, force)
+        demo.run()

@@ -1,7 +1,6 @@
 """`rankwise train --dask`: training on the workers of a cluster, which read the files themselves."""
 
 import logging
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -18,6 +17,7 @@ from rankwise.cli.speech import checked, doing
 from rankwise.cli.work import Outcome, Training, follow, show_outcome
 from rankwise.data.columns import ModelColumns
 from rankwise.data.records import LABEL, QUERY
+from rankwise.foundation.compiling import clock
 from rankwise.metrics import default_measures
 from rankwise.model_io.conversion import model_of
 from rankwise.model_selection.signs import with_signs_by_place
@@ -52,11 +52,11 @@ def train(request: Training, where: str, as_json: bool) -> None:
     with connected(where) as client:
         ranker = estimator(**local.get_params())
         ranker.client = client
-        began = time.perf_counter()
+        began = clock()
         with doing("training") as progress:
             follow(ranker, progress)
             ranker.fit(request.data, *columns)
-        seconds = time.perf_counter() - began
+        seconds = clock() - began
         known = replace(ranker.columns_, names=names_for(ranker.columns_, request.names))
         model = model_of(ranker.to_local(), known.names, known.first_index)
         request.write(model)

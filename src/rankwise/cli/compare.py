@@ -1,7 +1,7 @@
 """`rankwise compare`: rankers side by side on the same queries, with significant differences marked."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,9 @@ from rankwise.cli.options import (
     naming_columns,
 )
 from rankwise.cli.speech import checked, command, doing
+
+if TYPE_CHECKING:
+    from rankwise.metrics import Procedure
 
 Baseline = Annotated[
     str | None, typer.Option(metavar="NAME", help="The ranker to compare the others with; the first if not given.")
@@ -88,9 +91,7 @@ def compare(
     from rankwise.cli.targets import check_distinct, check_target
 
     chosen = chosen_form(form, output, json=as_json, markdown=markdown, latex=latex)
-    procedure = metrics.Procedure(random_state=seed)
-    procedure = checked("--test", lambda given: replace(procedure, test=given), test)
-    procedure = checked("--alpha", lambda given: replace(procedure, alpha=given), alpha)
+    procedure = chosen_procedure(test, alpha, seed)
     parse_measures(measure)  # wrong ones are reported before anything is read
     judge = Judge(data, qrels, unjudged, unretrieved_last, columns, comments=report is not None)
     files, reference = with_reference(rankers, baseline, baseline_column)
@@ -124,6 +125,15 @@ def compare(
         write_report(report, [*subjects.values()], judge.table(), None, sources, **options)
     if per_query != "-" or output != "-":
         deliver(comparison.to_form(chosen), output)
+
+
+def chosen_procedure(test: str, alpha: float, seed: int) -> "Procedure":
+    """How differences are tested; a wrong option is reported by its name."""
+    from rankwise.metrics import Procedure
+
+    procedure = Procedure(random_state=seed)
+    procedure = checked("--test", lambda given: replace(procedure, test=given), test)
+    return checked("--alpha", lambda given: replace(procedure, alpha=given), alpha)
 
 
 def with_reference(rankers: list[str], baseline: str | None, column: str | None) -> tuple[dict[str, str], str]:

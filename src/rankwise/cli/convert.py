@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -13,6 +12,7 @@ import typer
 from rankwise.cli.options import Force, Jobs, Naming, naming_columns
 from rankwise.cli.speech import checked, command, counted, doing, say, stop_here
 from rankwise.data.formats import Format, OnDisk, format_names, format_of, get_format, sources_of, suffixes_shown
+from rankwise.foundation.compiling import clock
 
 if TYPE_CHECKING:
     from rankwise.data.chunks import ChunkedData
@@ -46,7 +46,7 @@ def convert(
     *sources, target = files
     written = checked("--to", lambda name: get_format(name) if name else format_of(target, writing=True), to)
     _check(sources, target, written, force)
-    began = time.perf_counter()
+    began = clock()
     options = asdict(columns) | {"n_jobs": jobs, "dtype": "float32" if float32 else None}
     options["format"] = sources_of(sources, columns.format)[1].name
     data: RankingData | ChunkedData
@@ -56,7 +56,7 @@ def convert(
         data = _as_whole(sources, target, written, options)
     shape = ((len(data), "documents"), (data.n_queries, "queries"), (data.n_features, "features"))
     size = ", ".join(counted(n, what) for n, what in shape)
-    say(f"{size} written to {'standard output' if target == '-' else target} in {time.perf_counter() - began:.1f} s")
+    say(f"{size} written to {'standard output' if target == '-' else target} in {clock() - began:.1f} s")
 
 
 def _check(sources: list[str], target: str, written: Format, force: bool) -> None:
@@ -118,7 +118,7 @@ def _progress(tell: Callable[[str], None]) -> Callable[[int, int | None], None]:
         if total is None:
             tell(f"{done:,} documents")
             return
-        known_since.append(time.perf_counter())
+        known_since.append(clock())
         left = (known_since[-1] - known_since[0]) * (total - done) / done
         tell(f"{done:,} of {total:,} documents, {left:.0f} s left")
 

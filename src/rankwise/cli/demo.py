@@ -1,6 +1,7 @@
 """`rankwise demo`: a bookshop's search, ranked by a model that learns from every preference pair."""
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,9 @@ from rankwise import metrics
 from rankwise.cli.speech import answer, counted, doing, table
 from rankwise.cli.targets import check_target
 from rankwise.cli.work import weight_table
+from rankwise.data.formats import DEFAULT, get_format, write_data
 from rankwise.data.records import RankingData
 from rankwise.data.synthetic import SAMPLE_FEATURES, SPLITS, load_sample
-from rankwise.data.text_writer import write_letor
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.compiling import clock
 from rankwise.foundation.outputs import written_beside
@@ -21,27 +22,41 @@ from rankwise.rankers.training import Training
 
 MEASURES = ["ndcg@10", "map", "pairwise-accuracy"]
 SHOWN = 5
+NEXT = """
+Next, with these data as CSV files, or with your own:
+
+  rankwise demo --save . --to csv
+  rankwise tune train.csv vali.csv --folds 5 -o tuned.json
+  rankwise report tuned.json --data test.csv --baseline-column text_match -o report.html"""
 
 
-def save(folder: str, force: bool) -> None:
-    """The sample as ranking files: 60 queries to train on, 20 to choose by, 40 to test on; and its features' names."""
-    parts = {split: load_sample(split) for split in SPLITS}
+def save(folder: str, force: bool, to: str = DEFAULT) -> None:
+    """The sample in this format: 60 queries to train on, 20 to choose by, 40 to test on.
+
+    LETOR text numbers its features, so their names get a file of their own.
+    """
+    written = get_format(to)
+    written.check_installed()
+    paths = {split: str(Path(folder) / f"{split}{written.suffixes[0]}") for split in SPLITS}
+    names = str(Path(folder) / "names.txt")
     with suppress(OSError):  # the check below says what is wrong
         Path(folder).mkdir(exist_ok=True)
-    for name in (*parts, "names"):
-        check_target(str(Path(folder) / f"{name}.txt"), [], force)
-    for name, part in parts.items():
-        write_letor(Path(folder) / f"{name}.txt", part)
-        answer(f"{Path(folder) / name}.txt: {counted(len(part), 'documents')}, {counted(part.n_queries, 'queries')}")
-    with written_beside(Path(folder) / "names.txt") as file:
-        file.writelines(f"{name}\n".encode() for name in SAMPLE_FEATURES)
-    answer(f"{Path(folder) / 'names'}.txt: {counted(len(SAMPLE_FEATURES), 'names')} of features")
+    for path in (*paths.values(), *([names] if written.is_indexed else [])):
+        check_target(path, [], force)
+    for split, path in paths.items():
+        part = replace(load_sample(split), comments=None)  # which say what docid does
+        write_data(path, part)
+        answer(f"{path}: {counted(len(part), 'documents')}, {counted(part.n_queries, 'queries')}")
+    if written.is_indexed:
+        with written_beside(names) as file:
+            file.writelines(f"{name}\n".encode() for name in SAMPLE_FEATURES)
+        answer(f"{names}: {counted(len(SAMPLE_FEATURES), 'names')} of features")
 
 
 def run() -> None:
     train, test = load_sample("train"), load_sample("test")
     pairs = Preferences(train.y, train.qid).active(np.zeros(len(train))).n_pairs
-    answer(f"A bookshop's search: {train.n_queries} queries to learn from, {test.n_queries} to test on,")
+    answer(f"A bookshop's search (synthetic): {train.n_queries} queries to learn from, {test.n_queries} to test on,")
     answer(f"{len(train):,} judged books, {train.n_features} features, {pairs:,} preference pairs.\n")
     began = clock()
     with doing("training"):
@@ -53,7 +68,7 @@ def run() -> None:
     answer("\nWhat it has learnt:\n")
     answer(weight_table(model.coef, list(model.columns.names or ())))
     answer("\n" + _one_query(test, scores))
-    answer("\nOn your own data:  rankwise train train.txt -o model.json --valid vali.txt")
+    answer(NEXT)
 
 
 def _comparison(test: RankingData, scores: Floats) -> str:

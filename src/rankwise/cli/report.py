@@ -1,13 +1,12 @@
 """`rankwise report`: one HTML page about models on test data."""
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from rankwise.cli.compare import Alpha, Baseline, BaselineColumn, Seed, Test
 from rankwise.cli.options import Force, Labels, Measures, Naming, Rankers, Unjudged, naming_columns
-from rankwise.cli.speech import answer, checked, command
+from rankwise.cli.speech import answer, command
 
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the page, *.html.")]
 Train = Annotated[
@@ -45,15 +44,12 @@ def report(
 
     Example: rankwise report model.json --data test.csv --train train.csv --baseline-column bm25 -o report.html
     """
-    from rankwise import metrics
-    from rankwise.cli.compare import with_reference
+    from rankwise.cli.compare import chosen_procedure, with_reference
     from rankwise.cli.inputs import parse_measures, read_data
     from rankwise.cli.judging import Judge
     from rankwise.cli.reports import Sources, check_report, write_report
 
-    procedure = metrics.Procedure(random_state=seed)
-    procedure = checked("--test", lambda given: replace(procedure, test=given), test)
-    procedure = checked("--alpha", lambda given: replace(procedure, alpha=given), alpha)
+    procedure = chosen_procedure(test, alpha, seed)
     measures = parse_measures(measure) or None
     if data is None:
         raise typer.BadParameter("give the file with the labels, --data DATA", param_hint="--data")

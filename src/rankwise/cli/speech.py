@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,8 +16,10 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
+from rankwise.foundation.compiling import clock
 from rankwise.foundation.names import nearest, spelled
 from rankwise.foundation.strict_json import Json
+from rankwise.foundation.terminal import is_terminal, shown
 from rankwise.foundation.texts import counted as counted
 from rankwise.foundation.texts import table as table
 from rankwise.foundation.texts import visible
@@ -208,12 +209,13 @@ def chosen(name: str, given: str | None, known: Iterable[str]) -> str | None:
 @contextmanager
 def doing(what: str) -> Iterator[Report]:
     """Show what is being done in a line on stderr, which the yielded function updates; only at a terminal."""
-    if not sys.stderr.isatty():
+    if not is_terminal():
         yield lambda _: None
         return
     from rich.console import Console
     from rich.text import Text  # a str would be read as markup
 
-    began = time.perf_counter()
-    with Console(stderr=True).status(Text(visible(what))) as status:
-        yield lambda text: status.update(Text(visible(f"{what}: {text} ({time.perf_counter() - began:.1f} s)")))
+    began = clock()
+    status = Console(stderr=True).status(Text(visible(what)))
+    with shown(status):
+        yield lambda text: status.update(Text(visible(f"{what}: {text} ({clock() - began:.1f} s)")))

@@ -99,9 +99,11 @@ def make_ranking(
 
 
 def load_sample(split: str | None = None) -> RankingData:
-    """The whole sample, or its part "train" (queries 1 to 60), "vali" (61 to 80) or "test" (81 to 120).
+    """The synthetic sample, a bookshop's search: all of it, or its part "train" (queries 1 to 60), "vali" (61 to 80) or
+    "test" (81 to 120).
 
-    The columns of X have names, SAMPLE_FEATURES; the comments name the books, as in `docid = book-64`.
+    The columns of X have names, SAMPLE_FEATURES; `docid` and the comments name the books. `rankwise demo` trains on the
+    same parts, and `rankwise demo --save FOLDER` writes them to files.
 
     Examples
     --------

@@ -4,7 +4,6 @@ With flow(V) = below(V) - above(V) on the graph of all pairs, w = Xᵀz where z_
 the gradient is a flow(V) - flow(a V): O(l (K log k + n)) per evaluation.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ import numpy as np
 from scipy import optimize
 
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.compiling import clock
 from rankwise.objective.losses import Loss
 from rankwise.objective.risks import PairwiseRisk
 from rankwise.objective.rows import Rows
@@ -61,7 +61,7 @@ class Progress:
     """The history, the best point by validation, and the stopping rule."""
 
     def __init__(self, tol: float, validate: Callable[[Floats], float] | None, patience: int) -> None:
-        self.began = time.perf_counter()
+        self.began = clock()
         self.tol, self.validate, self.patience = tol, validate, patience
         self.history: list[Step] = []
         self.best_score, self.best_at = -np.inf, 0
@@ -85,7 +85,7 @@ class Progress:
         else:
             self.point = point
         norm = float(np.linalg.norm(point.gradient))
-        self.history.append(Step(n, point.value, norm, time.perf_counter() - self.began, detail))
+        self.history.append(Step(n, point.value, norm, clock() - self.began, detail))
         before = self.history[max(0, n - WINDOW)].value
         if norm == 0 or (n >= WINDOW and before - point.value <= self.tol * abs(before)):
             self.converged = True

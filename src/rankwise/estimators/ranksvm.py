@@ -60,7 +60,7 @@ class RankSVM(Ranker):
     ----------
     C : float or "auto", default="auto"
         Weight of the sum over the pairs. "auto" is 30 divided by the number of pairs, which suits data of any size
-        (docs/rankers.md compares it with tuned values); with normalize_pairs="query" it is 30. To tune it, try 2^-15
+        (docs/selection.md compares it with tuned values); with normalize_pairs="query" it is 30. To tune it, try 2^-15
         to 2^10; the more pairs, the smaller a good C.
     loss : str or Loss, default="squared_hinge"
         "squared_hinge": max(0, 1 - margin)²; "hinge"; "huber:h": the hinge with its corner rounded over the width h;

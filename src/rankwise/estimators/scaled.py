@@ -28,7 +28,7 @@ from rankwise.preprocessing import make_scaler
 
 
 class ScaledRanker(ScoringRanker):
-    """ranker(scaler(X)).
+    """A scaler and a ranker in one: ranker(scaler(X)).
 
     Parameters
     ----------

@@ -5,7 +5,15 @@ from rankwise.metrics.contrasts import compare
 from rankwise.metrics.defaults import default_measure, default_measures
 from rankwise.metrics.evaluation import Evaluation, evaluate
 from rankwise.metrics.measures import DIALECTS, FAMILIES, Measure, OfQuery, parse, parse_all, register_measure
-from rankwise.metrics.significance import bootstrap_interval, holm, paired_t_test, randomization_test, win_tie_loss
+from rankwise.metrics.significance import (
+    bootstrap_interval,
+    holm,
+    paired_t_test,
+    randomization_interval,
+    randomization_test,
+    t_interval,
+    win_tie_loss,
+)
 
 __all__ = [
     "DIALECTS",
@@ -25,7 +33,9 @@ __all__ = [
     "paired_t_test",
     "parse",
     "parse_all",
+    "randomization_interval",
     "randomization_test",
     "register_measure",
+    "t_interval",
     "win_tie_loss",
 ]

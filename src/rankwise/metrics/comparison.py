@@ -13,7 +13,14 @@ from rankwise.foundation.tabular import Columns, Table, Tabular, plain_list
 from rankwise.foundation.texts import LATEX, MARKDOWN, PLAIN, Markup, Rows, counted, decimals
 from rankwise.metrics.evaluation import Evaluation
 from rankwise.metrics.measures import Measure, OfQuery
-from rankwise.metrics.significance import ROUNDING, bootstrap_interval, paired_t_test, randomization_test
+from rankwise.metrics.significance import (
+    ROUNDING,
+    bootstrap_interval,
+    paired_t_test,
+    randomization_interval,
+    randomization_test,
+    t_interval,
+)
 
 TESTS = ("randomization", "t")
 LEAST_SHOWN = 0.0001  # p values below this are shown as <0.0001
@@ -21,7 +28,10 @@ LEAST_SHOWN = 0.0001  # p values below this are shown as <0.0001
 
 @dataclass(frozen=True)
 class Procedure:
-    """How differences are tested: the test, the significance level, the intervals, and the random numbers.
+    """How differences are tested: the test, the significance level, and the random numbers.
+
+    The interval of a difference is what the test does not reject at the level alpha, so that the two agree. Means have
+    intervals by the bootstrap.
 
     Examples
     --------
@@ -35,26 +45,36 @@ class Procedure:
 
     test: str = "randomization"
     alpha: float = 0.05
-    confidence: float = 0.95
     sign_flips: int = 100_000
     resamples: int = 10_000
     random_state: int = 0
 
     def __post_init__(self) -> None:
         one_of("test", self.test, TESTS)
-        for name in ("alpha", "confidence"):
-            if not 0 < getattr(self, name) < 1:
-                raise ValueError(f"{name} must be between 0 and 1; got {getattr(self, name)!r}")
+        if not 0 < self.alpha < 1:
+            raise ValueError(f"alpha must be between 0 and 1; got {self.alpha!r}")
         for name in ("sign_flips", "resamples"):
             if getattr(self, name) < 100:
                 raise ValueError(f"{name} must be at least 100; got {getattr(self, name)!r}")
+
+    @property
+    def confidence(self) -> float:
+        """Of all intervals: 1 - alpha."""
+        return 1.0 - self.alpha
 
     def p_value(self, differences: Floats, weights: Floats | None) -> float:
         if self.test == "t":
             return paired_t_test(differences, weights)
         return randomization_test(differences, weights, self.sign_flips, self.random_state).p_value
 
+    def interval(self, differences: Floats, weights: Floats | None) -> tuple[float, float]:
+        """Of the mean difference: what the test does not reject."""
+        if self.test == "t":
+            return t_interval(differences, weights, self.confidence)
+        return randomization_interval(differences, weights, self.confidence, self.sign_flips, self.random_state)
+
     def intervals(self, values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """Of the mean of each column, by the bootstrap over queries."""
         ends: tuple[Floats, Floats] = bootstrap_interval(
             values, weights, self.confidence, self.resamples, self.random_state
         )
@@ -85,7 +105,13 @@ class Contrast:
     p_value: float = math.nan
     p_adjusted: float = math.nan
     win_tie_loss: tuple[int, int, int] | None = None
-    mark: str = ""  # + significantly better than the baseline, - significantly worse
+    mark: str = ""  # + significantly better than the baseline, - significantly worse: by p_adjusted and the interval
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether 0 is outside the interval of the difference, which is not corrected for several rankers."""
+        low, high = self.difference_interval
+        return low > 0 or high < 0
 
     @property
     def wins(self) -> int:
@@ -193,7 +219,7 @@ class Comparison(Tabular):
         return {
             "baseline": self.baseline,
             "queries": int(self.query_ids.size),
-            "procedure": dict(vars(self.procedure)),
+            "procedure": {**vars(self.procedure), "confidence": self.procedure.confidence},
             "contrasts": [{key: _plain(value) for key, value in vars(one).items()} for one in self.contrasts],
             "worst": {
                 "measure": self.measures[0],
@@ -289,9 +315,11 @@ def _legend(comparison: Comparison) -> list[str]:
     test = "the paired randomisation test" if procedure.test == "randomization" else "the paired t test"
     others = len(comparison.others)
     holm = f", corrected by Holm for {others} comparisons" if others > 1 else ""
+    alone = ", without the correction," if others > 1 else ""
     lines = [
         f"+ better, - worse than {comparison.baseline}: p < {procedure.alpha:g} by {test}{holm}.",
-        f"Intervals by the bootstrap over queries, {procedure.resamples:,} resamples.",
+        f"{100 * procedure.confidence:g} % intervals: the differences that this test{alone} does not reject; "
+        "with a mark, 0 is outside.",
     ]
     for one in (one for one in comparison.measures if one.startswith("judged@")):
         shares = (f"{name} {100 - 100 * it.means[one]:.1f} %" for name, it in comparison.evaluations.items())

@@ -102,9 +102,8 @@ def _contrasts(measure: str, evaluations: dict[str, Evaluation], baseline: str, 
     reference = names.index(baseline)
     weights = evaluations[baseline].weights.get(measure)
     differences = values - values[:, [reference]]
-    both = np.hstack((values, differences))
-    loads = np.ones(both.shape) if weights is None else np.repeat(weights[:, None], both.shape[1], axis=1)
-    low, high = procedure.intervals(both, loads)
+    loads = np.ones(values.shape) if weights is None else np.repeat(weights[:, None], values.shape[1], axis=1)
+    low, high = procedure.intervals(values, loads)
     others = [i for i in range(len(names)) if i != reference]
     p_values = {i: procedure.p_value(differences[:, i], weights) for i in others}
     adjusted = dict(zip(others, holm(list(p_values.values())), strict=True))
@@ -113,12 +112,13 @@ def _contrasts(measure: str, evaluations: dict[str, Evaluation], baseline: str, 
         counted = int(np.count_nonzero(~np.isnan(values[:, i])))
         one = Contrast(name, measure, evaluations[name].means[measure], (float(low[i]), float(high[i])), counted)
         if i != reference:
-            d, ends = differences[:, i], (float(low[len(names) + i]), float(high[len(names) + i]))
+            d = differences[:, i]
             shared = ~np.isnan(d)
             mean = float(np.average(d[shared], weights=loads[shared, i])) if shared.any() else math.nan
-            mark = ("+" if mean > 0 else "-") if adjusted[i] < procedure.alpha else ""
-            one = replace(one, difference=mean, difference_interval=ends, mark=mark, win_tie_loss=win_tie_loss(d))
-            one = replace(one, p_value=p_values[i], p_adjusted=float(adjusted[i]))
+            one = replace(one, difference=mean, difference_interval=procedure.interval(d, weights))
+            one = replace(one, p_value=p_values[i], p_adjusted=float(adjusted[i]), win_tie_loss=win_tie_loss(d))
+            if one.p_adjusted < procedure.alpha and one.excludes_zero:
+                one = replace(one, mark="+" if mean > 0 else "-")
         contrasts.append(one)
     return contrasts
 

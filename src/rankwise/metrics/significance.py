@@ -6,9 +6,17 @@ which is 1 unless the mean of the measure is weighted.
     paired t       the t distribution for the mean of w_q d_q over its standard error
     bootstrap      the mean over queries drawn with replacement: Efron's BCa interval
 
+The interval of a difference holds every θ that the test does not reject when θ is subtracted from all d_q. So the two
+agree: 0 is outside the 95 % interval if and only if p < 0.05. (The bootstrap can disagree with either test where
+queries are few and their differences skewed, and is then too narrow.) For the randomisation test no θ has to be tried.
+Changing the signs of the queries in a set S gives a sum at least as large as the observed one if and only if the mean
+of d_q - θ over S is not positive, that is if θ is at least the mean of d_q over S. So the ends are quantiles of the
+means over random sets of queries: Hartigan's typical values (1969).
+
 A query whose value is NaN does not count. All tests are two-sided.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +25,7 @@ from numpy.typing import ArrayLike
 from rankwise.foundation.arrays import Array, Floats
 
 EXACT = 40  # up to this many queries with a difference, all choices of signs are counted
+LISTED = 16  # up to this many queries, the interval is of the means over all sets of queries
 TOGETHER = 12  # signs that are drawn by one random number; the table of their sums fits into the cache
 ROUNDING = 1e-12  # sums that differ by at most this share of Σ|d| are equal
 BLOCK = 1 << 21  # drawn queries in memory at a time
@@ -46,24 +55,77 @@ def randomization_test(
     d, w = _counted(differences, weights)
     if not d.size:
         return Randomization(np.nan, True)
-    d = (d * w)[d * w != 0]
+    d = (d * w)[w > 0]
     reached = abs(d.sum()) - ROUNDING * np.abs(d).sum()
-    if d.size <= EXACT:
-        halves = (np.sort(_signed_sums(half)) for half in (d[::2], d[1::2]))
+    if np.count_nonzero(d) <= EXACT:
+        different = d[d != 0]
+        halves = (np.sort(2 * _subset_sums(half) - half.sum()) for half in (different[::2], different[1::2]))
         return Randomization(_share_reaching(reached, *halves), True)
-    rng = np.random.default_rng(random_state)
-    sums = np.zeros(n_resamples)
-    for start in range(0, d.size, TOGETHER):
-        table = _signed_sums(d[start : start + TOGETHER])
-        sums += table[rng.integers(table.size, size=n_resamples, dtype=np.uint16)]
-    return Randomization((np.count_nonzero(np.abs(sums) >= reached) + 1.0) / (n_resamples + 1.0), False)
+    (sums,) = _drawn_sums((d,), n_resamples, random_state)
+    far = np.count_nonzero(np.abs(d.sum() - 2 * sums) >= reached)
+    return Randomization((far + 1.0) / (n_resamples + 1.0), False)
 
 
-def _signed_sums(d: Floats) -> Floats:
-    """Σ ± d for each of the 2^n choices of signs."""
+def randomization_interval(
+    differences: object,
+    weights: object = None,
+    confidence: float = 0.95,
+    n_resamples: int = 100_000,
+    random_state: int = 0,
+) -> tuple[float, float]:
+    """The interval (low, high) of the mean difference by the paired randomisation test: what it does not reject.
+
+    With up to 16 queries all sets of queries are used, with more `n_resamples` random ones. NaN if the queries are so
+    few that the test can reject nothing: 5 or fewer for an interval of 95 %.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import randomization_interval
+    >>> low, high = randomization_interval([0.1, 0.2, 0.05, -0.02, 0.1, 0.3])
+    >>> round(low, 3), round(high, 3)                                            # p is 0.0625: 0 is inside
+    (-0.02, 0.3)
+    """
+    _check_confidence(confidence)
+    d, w = _counted(differences, weights)
+    d, w = d[w > 0], w[w > 0]
+    is_listed = d.size <= LISTED
+    if is_listed:
+        sums, sizes = _subset_sums(d * w), _subset_sums(w)
+    else:
+        sums, sizes = _drawn_sums((d * w, w), n_resamples, random_state)
+    unseen = 0 if is_listed else 1  # the observed signs count too, if they were not drawn
+    k = math.ceil((1 - confidence) * (sums.size + unseen) - 1e-6) - unseen  # 1 - 0.95 is a little more than 0.05
+    if k < 1:
+        return np.nan, np.nan
+    same, least = ROUNDING / 2 * np.abs(d * w).sum(), ROUNDING * w.sum()  # sums up to these are 0, as in the test
+    sets = ((sums, sizes), ((d * w).sum() - sums, w.sum() - sizes))  # each set and the queries outside of it
+    means = [
+        np.divide(np.where(np.abs(some) <= same, 0.0, some), size, out=np.full(size.size, np.nan), where=size > least)
+        for some, size in sets
+    ]
+    is_part = ~np.isnan(means[0] + means[1])  # neither no query nor all of them
+    low = np.partition(np.where(is_part, np.fmin(*means), -np.inf), k - 1)[k - 1]
+    high = np.partition(np.where(is_part, np.fmax(*means), np.inf), -k)[-k]
+    return (float(low), float(high)) if np.isfinite(low) else (np.nan, np.nan)
+
+
+def _subset_sums(d: Floats) -> Floats:
+    """Σ d over each of the 2^n sets of queries."""
     sums = np.zeros(1)
     for one in d:
-        sums = np.concatenate((sums - one, sums + one))
+        sums = np.concatenate((sums, sums + one))
+    return sums
+
+
+def _drawn_sums(columns: tuple[Floats, ...], n_resamples: int, random_state: int) -> list[Floats]:
+    """Σ of each column over random sets of queries, each of which is in a set with probability ½."""
+    rng = np.random.default_rng(random_state)
+    sums = [np.zeros(n_resamples) for _ in columns]
+    for start in range(0, columns[0].size, TOGETHER):
+        tables = [_subset_sums(one[start : start + TOGETHER]) for one in columns]
+        drawn = rng.integers(tables[0].size, size=n_resamples, dtype=np.uint16)
+        for total, table in zip(sums, tables, strict=True):
+            total += table[drawn]
     return sums
 
 
@@ -101,6 +163,38 @@ def paired_t_test(differences: object, weights: object = None) -> float:
     return float(2 * stdtr(d.size - 1, -abs(t)))
 
 
+def t_interval(differences: object, weights: object = None, confidence: float = 0.95) -> tuple[float, float]:
+    """The interval (low, high) of the mean difference by Student's paired test; NaN for fewer than two queries.
+
+    With weights it is Fieller's interval of a ratio of two means, and NaN if one large weight leaves it without ends.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import t_interval
+    >>> low, high = t_interval([0.1, 0.2, 0.05, -0.02, 0.1, 0.3])
+    >>> round(low, 3), round(high, 3)
+    (0.003, 0.24)
+    """
+    from scipy.special import stdtrit
+
+    _check_confidence(confidence)
+    d, w = _counted(differences, weights)
+    d, w = d[w != 0], w[w != 0]
+    if d.size < 2:
+        return np.nan, np.nan
+    scale = np.abs(d).max() or 1.0  # squares of very large or small numbers do not fit
+    w = w / w.max()
+    load = d / scale * w
+    (load_variance, shared), (_, weight_variance) = np.cov(load, w) * stdtrit(d.size - 1, (1 + confidence) / 2) ** 2
+    n, mean, weight = d.size, load.mean(), w.mean()
+    # the θ with n (mean - θ weight)² ≤ t² times the variance of load - θ w
+    square, middle, rest = n * weight**2 - weight_variance, n * mean * weight - shared, n * mean**2 - load_variance
+    if square <= 0:
+        return np.nan, np.nan
+    half = math.sqrt(max(middle**2 - square * rest, 0.0))
+    return float(scale * ((middle - half) / square)), float(scale * ((middle + half) / square))
+
+
 def bootstrap_interval(
     values: object,
     weights: object = None,
@@ -120,8 +214,7 @@ def bootstrap_interval(
     >>> 0 < low < 0.12 < high
     True
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}")
+    _check_confidence(confidence)
     v = np.asarray(values, dtype=np.float64)
     if not v.size:
         return np.nan, np.nan
@@ -205,6 +298,11 @@ def win_tie_loss(differences: object) -> tuple[int, int, int]:
     d, _ = _counted(differences, None)
     wins, losses = np.count_nonzero(d > ROUNDING), np.count_nonzero(d < -ROUNDING)
     return int(wins), int(d.size - wins - losses), int(losses)
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}")
 
 
 def _counted(differences: object, weights: object) -> tuple[Floats, Array]:

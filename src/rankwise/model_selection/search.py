@@ -4,7 +4,6 @@ All folds advance together, from the strongest regularisation to the weakest. So
 each strength, and the path ends when the measure is clearly past its best.
 """
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,6 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.compiling import clock
 from rankwise.foundation.threads import share, thread_count
 from rankwise.model_selection.choice import means_and_errors, passed_its_best
 
@@ -156,10 +156,10 @@ class _Path:
                 continue
             if self.rest is None or self.reached != i:
                 self.rest = self._from(i)
-            began = time.perf_counter()
+            began = clock()
             judged = next(self.rest)
             self.reached = i + 1
-            self.note(Cell(self.k, place, float(self.strengths[place]), judged, time.perf_counter() - began))
+            self.note(Cell(self.k, place, float(self.strengths[place]), judged, clock() - began))
         if not held:
             self.rest = None
 

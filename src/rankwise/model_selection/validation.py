@@ -1,6 +1,5 @@
 """cross_validate: any measures on folds of whole queries, per fold and per query; qid is always passed."""
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -16,6 +15,7 @@ from rankwise.data.frame import from_frame
 from rankwise.data.records import RankingData
 from rankwise.data.repeated import RepeatedRows, SharedData
 from rankwise.foundation.arrays import Array, Floats, Ints, finite
+from rankwise.foundation.compiling import clock
 from rankwise.foundation.devices import HostMatrix, SparseMatrix
 from rankwise.foundation.strict_json import Json
 from rankwise.foundation.tabular import Columns, Tabular
@@ -167,12 +167,12 @@ def cross_validate(
 
     def judged(split: Split) -> Fold:
         train, valid = split
-        began = time.perf_counter()
+        began = clock()
         fitted = fit(estimator, *part(train), _some(weights, train), _some(parts, train))
-        fit_seconds = time.perf_counter() - began
+        fit_seconds = clock() - began
         evaluation = judge(fitted, *part(valid), chosen, _some(weights, valid))
         queries = 1 if ids is None else len(Queries(ids[train], train.size))
-        return Fold(evaluation, queries, fit_seconds, time.perf_counter() - began - fit_seconds)
+        return Fold(evaluation, queries, fit_seconds, clock() - began - fit_seconds)
 
     folds = share(judged, splits_of(cv, rows, labels, ids, groups=parts), thread_count(n_jobs))
     return CrossValidation(folds, [str(one) for one in chosen])

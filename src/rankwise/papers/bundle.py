@@ -5,7 +5,6 @@ gap between them is the certificate. With a line search (Franc and Sonnenburg) t
 the ray towards the model's minimiser, and the next plane is tangent near it, which takes far fewer planes.
 """
 
-import time
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Protocol
@@ -14,6 +13,7 @@ import numpy as np
 from scipy import optimize
 
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.compiling import clock
 from rankwise.foundation.functions import Expansion, Function, Ray, Searchable
 from rankwise.solvers.base import (
     CORNER,
@@ -55,7 +55,7 @@ class Bundle:
         self, objective: Lined, start: Floats | Start | None = None, callback: Callback | None = None
     ) -> Result:
         require(objective, "bundle", "along")
-        began = time.perf_counter()
+        began = clock()
         first = point_of(objective, start)
         with may_overflow():
             best = touched = objective.at(first)
@@ -75,7 +75,7 @@ class Bundle:
             done = within(self.tol, gap, rounding, best.value, value_at_zero)
             norm = float(np.linalg.norm(best.gradient))
             detail = f"{len(planes.heights)} planes, relative gap {share:.2g}"
-            step = Step(len(history), best.value, norm, time.perf_counter() - began, detail)
+            step = Step(len(history), best.value, norm, clock() - began, detail)
             history.append(step)
             stopped = callback is not None and bool(callback(step))
             if done:

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -83,7 +82,7 @@ class RankSVMOptions:
         solver = self.solver_for(X)
         self.penalty(X.shape[1])  # what is wrong with it is an error before anything is built
         queries = Queries(qid, X.shape[0])
-        with told_of_compiling(partial(print, file=sys.stderr) if self.verbose else None):
+        with told_of_compiling("" if self.verbose else None):
             objective = self.objective(X, y, queries, sample_weight, query_weight)
             with naming_nan(X):
                 fitted = self.solve(solver, objective, start, callback)

@@ -30,20 +30,21 @@ def measures(study: Study) -> str:
             for one in comparison.contrasts
         ]
         return table(titles, rows, caption)
-    names = [Column("ranker", True), Column(text(baseline)), Column("mean")]
-    titles = [Column("measure", True), *names, Column("difference"), PICTURE]
-    rows = [_contrast(study, one) for one in comparison.contrasts if one.win_tie_loss is not None]
+    several = len(comparison.others) > 1
+    names = [Column(text(baseline)), Column("mean" if several else text(study.main.name))]
+    titles = [Column("measure", True), *[Column("ranker", True)] * several, *names, Column("difference"), PICTURE]
+    rows = [_contrast(study, one, several) for one in comparison.contrasts if one.win_tie_loss is not None]
     return table([*titles, Column("p"), Column("better / equal / worse")], rows, caption)
 
 
-def _contrast(study: Study, one: Contrast) -> list[str]:
-    """A row: the ranker beside the baseline."""
+def _contrast(study: Study, one: Contrast, named: bool) -> list[str]:
+    """A row: the ranker, by its name if there are several, beside the baseline."""
     ends = [(other.difference, *other.difference_interval) for other in study.comparison.contrasts]
     own = [end for end, other in zip(ends, study.comparison.contrasts, strict=True) if other.measure == one.measure]
     before, difference = study.contrast(study.subjects[0].name, one.measure), number(one.difference, "+.3f")
     return [
         measure_name(one.measure),
-        text(one.ranker),
+        *[text(one.ranker)] * named,
         _with_interval(number(before.mean), before.interval),
         _with_interval(number(one.mean), one.interval),
         _with_interval(f"<b>{difference}</b>" if one.mark else difference, one.difference_interval, "+.3f"),
@@ -59,13 +60,16 @@ def _with_interval(value: str, ends: tuple[float, float], form: str = ".3f") -> 
 
 def _procedure(study: Study) -> str:
     percent = f"{100 * study.procedure.confidence:g} %"
-    resampled = f"{percent} intervals by the bootstrap over queries, {study.procedure.resamples:,} resamples"
+    resampled = f"by the bootstrap over queries, {study.procedure.resamples:,} resamples"
     if not study.comparison.others:
-        return f"{resampled}."
+        return f"{percent} intervals {resampled}."
     test = "randomisation" if study.procedure.test == "randomization" else "t"
     others = len(study.comparison.others)
     holm = f", corrected by Holm for {others} comparisons" if others > 1 else ""
-    return f"{resampled}; p by the paired {test} test{holm}, bold where p &lt; {study.procedure.alpha:g}."
+    return (
+        f"{percent} intervals of means {resampled}; of differences by the paired {test} test: what it does not reject. "
+        f"p by the same test{holm}, bold where p &lt; {study.procedure.alpha:g} and 0 is outside the interval."
+    )
 
 
 def interval_text(ends: tuple[float, float], form: str = ".3f") -> str:

@@ -45,9 +45,24 @@ def verdict(study: Study, one: Contrast) -> tuple[str, str]:
     tested = f", {chance(one.p_adjusted)}; {counts}."
     if not one.mark:
         claim = f"{name} is not clearly different from {baseline}"
-        return claim, f": {number(d, '+.3f')} {measure}{_interval(study, ends)}{tested}"
+        return claim, f": {number(d, '+.3f')} {measure}{_interval(study, ends)}{tested}{_doubt(study, one)}"
     claim = f"{name} is {'better' if d > 0 else 'worse'} than {baseline} by {number(abs(d))} {measure}"
     return claim, _interval(study, ends if d > 0 else (-ends[1], -ends[0])) + tested
+
+
+def _doubt(study: Study, one: Contrast) -> str:
+    """Why a difference is not clear, where its interval does not show that: a sentence after a space, or nothing."""
+    alpha, others = study.procedure.alpha, len(study.comparison.others)
+    if one.difference_interval[0] != one.difference_interval[0]:
+        return f" With {counted(one.queries, 'queries')} no difference could be clear."
+    if one.p_value < alpha and one.excludes_zero:
+        return (
+            f" On its own it would be different ({chance(one.p_value)}), but one of {others} rankers may look so by "
+            "chance: p is corrected for that, the interval is not."
+        )
+    if one.p_value < alpha or one.excludes_zero:
+        return f" The test and the interval disagree, because p is so close to {alpha:g}: more queries are needed."
+    return ""
 
 
 def gains(study: Study) -> str:

@@ -15,8 +15,10 @@ from rankwise.solvers.smoothing import Smoothing
 from rankwise.solvers.span import InSpan
 from rankwise.solvers.trust_region import TrustRegion
 
-PER_VALUE, PER_ROW = 0.4, 45.0  # relative times: of a Hessian product per stored value and per row,
-PER_SQUARE = 0.06  # and of the Hessian per row and pair of features
+PER_VALUE, PER_ROW = 0.4, 45.0  # times in ns: of a Hessian product per stored value and per row,
+PER_FEATURE, PER_PRODUCT = 10.0, 25e3  # of what conjugate gradients do besides, per feature and in all,
+PER_SQUARE = 0.06  # of the Hessian per row and pair of features,
+PER_SPAN = 0.2  # and of finding the span of the rows, per feature and pair of rows
 FEW = 5  # the Hessian is formed at once if it takes as long as this many products
 STEPS = 2  # else when products have taken as long as this many Hessians
 PRODUCTS = 30  # a sample's Hessian is a preconditioner if forming it takes as long as at most this many products
@@ -24,7 +26,7 @@ MATRICES = 3  # d × d matrices that a factorisation holds at a time
 WORTH_SAMPLING = 8  # a sample pays if there are at least this many times its rows
 FEWER = 1.5  # the span of the rows is an alternative if there are this many times as many features
 MOST_SPANNED = 2e7  # most numbers of a dense copy of X
-AT_ONCE = 300  # the hinge is solved in the span if finding it takes as long as at most this many products
+AT_ONCE = 500  # the hinge is solved in the span if finding it takes as long as at most this many products
 
 
 def cheapest(n_rows: int, n_features: int, n_stored: int) -> Newton | TrustRegion:
@@ -40,7 +42,7 @@ def cheapest(n_rows: int, n_features: int, n_stored: int) -> Newton | TrustRegio
     >>> type(cheapest(1_000, 20, 20_000)).__name__, type(cheapest(1_000_000, 20, 20_000_000)).__name__
     ('Newton', 'TrustRegion')
     """
-    product = PER_VALUE * n_stored + PER_ROW * n_rows
+    product = _product_time(n_rows, n_features, n_stored)
     sample = sample_size(n_features)
     if n_rows >= WORTH_SAMPLING * sample and _hessian_time(sample, n_features) <= PRODUCTS * product:
         return TrustRegion(precondition="sampled")
@@ -49,7 +51,7 @@ def cheapest(n_rows: int, n_features: int, n_stored: int) -> Newton | TrustRegio
 
 def newton(n_rows: int, n_features: int, n_stored: int) -> Newton:
     """Newton's method, with conjugate gradients or not."""
-    products = _hessian_time(n_rows, n_features) / max(PER_VALUE * n_stored + PER_ROW * n_rows, 1.0)
+    products = _hessian_time(n_rows, n_features) / _product_time(n_rows, n_features, n_stored)
     if products <= FEW:
         return Newton()
     patience = int(STEPS * products) if _hessians_fit(n_features) else None
@@ -58,6 +60,10 @@ def newton(n_rows: int, n_features: int, n_stored: int) -> Newton:
 
 def _hessians_fit(n_features: int) -> bool:
     return MATRICES * 8 * n_features**2 <= memory_at_hand() / 2
+
+
+def _product_time(n_rows: int, n_features: int, n_stored: int) -> float:
+    return PER_VALUE * n_stored + PER_ROW * n_rows + PER_FEATURE * n_features + PER_PRODUCT
 
 
 def _hessian_time(n_rows: int, n_features: int) -> float:
@@ -117,9 +123,9 @@ def _few_rows(X: Features) -> bool:
 
 
 def _span_products(X: Features) -> int:
-    """How many Hessian products take as long as finding the span of the rows, which takes 2 n² d operations."""
-    n_rows, n_features = int(X.shape[0]), int(X.shape[1])
-    return int(2 * PER_SQUARE * n_rows**2 * n_features / (PER_VALUE * stored(X) + PER_ROW * n_rows))
+    """How many Hessian products take as long as finding the span of the rows."""
+    n_rows, n_features, n_stored = _sizes(X)
+    return int(PER_SPAN * n_rows**2 * n_features / _product_time(n_rows, n_features, n_stored))
 
 
 def _in_memory(X: Features) -> bool:

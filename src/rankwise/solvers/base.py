@@ -5,12 +5,12 @@ f(w) - min f. If the columns of X differ in scale, this bound is far too large; 
 w predicts, ½ ∇f·H⁻¹∇f, is then a better estimate of the gap. Solvers stop by either; `Result` reports both.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
+from rankwise.foundation.compiling import clock
 from rankwise.foundation.devices import (
     AnyFloats,
     SparseMatrix,
@@ -203,7 +203,7 @@ class Journal:
         """Record a step; False if the run is over."""
         norm = length_of(current.gradient)
         self.estimate = estimate
-        step = Step(len(self.history), current.value, norm, time.perf_counter() - self.began, detail)
+        step = Step(len(self.history), current.value, norm, clock() - self.began, detail)
         self.history.append(step)
         if current.value < self.least[0] or norm < self.least[1]:
             self.least, self.progress = (min(current.value, self.least[0]), min(norm, self.least[1])), step.iteration

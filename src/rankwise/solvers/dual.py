@@ -8,7 +8,6 @@ left out until the others have converged (shrinking). The gap between f(w) and t
 all pairs, so it certifies the result.
 """
 
-import time
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -16,6 +15,7 @@ import numpy as np
 import scipy
 
 from rankwise.foundation.arrays import Floats, Ints
+from rankwise.foundation.compiling import clock
 from rankwise.foundation.devices import SparseMatrix, length_of
 from rankwise.foundation.functions import Expansion
 from rankwise.foundation.memory import memory_at_hand
@@ -78,7 +78,7 @@ class DualCoordinateAscent:
     ) -> Result:
         require(objective, "dual", "rows", "risk", "C")
         ascent = Ascent(objective, np.random.default_rng(self.random_state))
-        began, settled = time.perf_counter(), 0
+        began, settled = clock(), 0
         current, at_zero = begun(objective, None)
         journal = Journal(began, at_zero, 0.0, callback, stalls=False)  # tol 0: only the gap below ends the run
         while True:

@@ -5,7 +5,6 @@ Near separability few pairs are active and they change at every step. A trust re
 only a few of them, while a line search can cross many; this is why "auto" prefers it on all but large data.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,6 +12,7 @@ from typing import ClassVar, Protocol, Self, cast
 
 import numpy as np
 
+from rankwise.foundation.compiling import clock
 from rankwise.foundation.devices import AnyFloats, inner
 from rankwise.foundation.functions import Expansion, Function
 from rankwise.foundation.names import one_of
@@ -91,7 +91,7 @@ class Newton:
     def __call__(
         self, objective: Function, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result:
-        began = time.perf_counter()
+        began = clock()
         current, at_zero = begun(objective, start)
         journal = Journal(began, at_zero, self.tol, callback, self.stopping)
         require(current, "newton", "hessian_matrix" if self.inner == "cholesky" else "hessian")

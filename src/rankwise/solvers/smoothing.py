@@ -9,12 +9,12 @@ correct it. The slopes of the Huber loss are dual feasible for the hinge, which 
 The ray from 0 through w has better points: a longer w satisfies pairs that are just unsatisfied in the rounded corner.
 """
 
-import time
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
+from rankwise.foundation.compiling import clock
 from rankwise.foundation.devices import AnyFloats, inner, length_of
 from rankwise.objective import losses
 from rankwise.objective.objective import Objective, ObjectiveExpansion, hinge_gap, hinge_slack
@@ -121,7 +121,7 @@ class _Run:
         self, objective: Objective, options: Smoothing, callback: Callback | None, start: AnyFloats | Start | None
     ) -> None:
         self.objective, self.options, self.callback = objective, options, callback
-        self.began = time.perf_counter()
+        self.began = clock()
         self.point = origin(objective)
         self.norms = start.at_zero if isinstance(start, Start) else begun(objective, None)[1]
         self.at_zero = self.norms[1]
@@ -288,7 +288,7 @@ class _Run:
     def _written(self, width: float, rounded: bool) -> bool:
         tol, share = self.options.tol, relative(self.estimate, self.scale(self.estimate))
         detail = f"width {width:.2g}, relative gap {share:.2g}"
-        step = Step(self.iterations, self.value, self.norm, time.perf_counter() - self.began, detail)
+        step = Step(self.iterations, self.value, self.norm, clock() - self.began, detail)
         self.history.append(step)
         stopped = self.detour.stopped or (self.callback is not None and bool(self.callback(step)))
         if self.certified:  # rounding is bounded separately, as in the other solvers

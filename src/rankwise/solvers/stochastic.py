@@ -10,13 +10,13 @@ The rates make steps independent of the units of features. Î· decreases like 1/â
 the average of the iterates, the t-th with weight t.
 """
 
-import time
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
 from rankwise.foundation.arrays import Floats
+from rankwise.foundation.compiling import clock
 from rankwise.foundation.functions import Expansion
 from rankwise.foundation.names import one_of
 from rankwise.objective.objective import Objective, hinge_slack
@@ -85,7 +85,7 @@ class Stochastic:
         self, objective: Objective, start: Floats | Start | None = None, callback: Callback | None = None
     ) -> Result:
         require(objective, "sgd", "rows", "pairwise", "loss", "C")
-        began, kind = time.perf_counter(), _kind(self.over)
+        began, kind = clock(), _kind(self.over)
         current, at_zero = begun(objective, start)
         journal = Journal(began, at_zero, self.tol, callback, stalls=False)
         goes_on = journal.goes_on(current)

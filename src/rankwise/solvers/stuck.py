@@ -4,13 +4,13 @@ First they take a *detour*: they solve the problem for smaller C first. Then a *
 enough to list them: ascent in the dual, which works best near separability.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import Field, replace
 from typing import Any, ClassVar, Protocol, TypeGuard
 
 import numpy as np
 
+from rankwise.foundation.compiling import clock
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import E, Expandable, Function, Scalable
 from rankwise.objective.objective import Objective
@@ -88,7 +88,7 @@ class Detour:
         if run.callback is None:
             return False
         iteration = run.history[-1].iteration if run.history else 0
-        seconds = time.perf_counter() - run.began
+        seconds = clock() - run.began
         step = replace(step, iteration=iteration, seconds=seconds, detail=f"smaller C, {step.detail}")
         self.stopped = bool(run.callback(step))
         return self.stopped

@@ -4,12 +4,12 @@ constants).
 """
 
 import math
-import time
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from rankwise.foundation.compiling import clock
 from rankwise.foundation.devices import AnyFloats, inner, length_of
 from rankwise.foundation.functions import Function
 from rankwise.solvers.base import (
@@ -65,7 +65,7 @@ class TrustRegion:
     def __call__(
         self, objective: Function, start: AnyFloats | Start | None = None, callback: Callback | None = None
     ) -> Result:
-        began = time.perf_counter()
+        began = clock()
         preconditioner = make_preconditioner(self.precondition, objective)
         if isinstance(preconditioner, Sample) and is_cold(start):
             start = Newton(SAMPLE_TOLERANCE)(preconditioner.objective).point
