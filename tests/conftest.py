@@ -1,6 +1,8 @@
-"""Fixtures: the real data that lie beside a checkout, where they do."""
+"""Fixtures: the real data that lie beside a checkout, where they do; at the end, what was skipped and why."""
 
 import os
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,18 @@ settings.register_profile("rankwise", deadline=None, max_examples=60, derandomiz
 settings.load_profile("rankwise")
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+NOT_IMPORTED = re.compile(r"could not import '(\w+).*", re.DOTALL)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """One line per reason for which tests were skipped, the most frequent first."""
+    reasons = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        reasons[NOT_IMPORTED.sub(r"\1 is not installed", reason)] += 1
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count} skipped: {reason}")
 
 
 @pytest.fixture

@@ -9,7 +9,9 @@ import inspect
 import re
 import runpy
 import shlex
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import commands
@@ -149,10 +151,23 @@ def test_citation():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["cff-version"] == "1.2.0"
     assert citation["version"] == rankwise.__version__
-    assert citation["license"] == "BSD-3-Clause"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert citation["license"] == project["license"]
+    assert citation["authors"] == project["authors"]
+    assert citation["keywords"] == project["keywords"]
+    assert citation["repository-code"] == project["urls"]["Homepage"]
+    assert all(url.startswith(project["urls"]["Homepage"]) for url in project["urls"].values())
     assert all(one["title"] and one["authors"] and one["year"] for one in citation["references"])
     told = " ".join((DOCS / "citing.md").read_text().split())
     assert all(one["title"] in told for one in [citation, *citation["references"]])
+
+
+def test_contributors_find_every_target_of_the_makefile():
+    targets = re.findall(r"^([a-z-]+):(?!=)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert targets == [line.split()[0] for line in shown.splitlines()]
+    told = (ROOT / "CONTRIBUTING.md").read_text()
+    assert [name for name in targets if f"`make {name}`" not in told] == []
 
 
 def test_docstrings_as_sphinx_reads_them():

@@ -12,7 +12,7 @@ PROJECT = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml")
 
 
 def names_of(requirements):
-    return tuple(one.partition(">")[0].partition("[")[0] for one in requirements)
+    return tuple(one.partition(">")[0] for one in requirements)
 
 
 def test_it_looks_for_what_the_project_requires():

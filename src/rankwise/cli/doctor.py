@@ -2,8 +2,10 @@
 
 import os
 import platform
+import re
+import shlex
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -15,15 +17,15 @@ from rankwise.cli.options import Json
 from rankwise.cli.speech import answer, answer_json, command, doing
 
 REQUIRED = ("numpy", "scipy", "scikit-learn", "numba", "threadpoolctl", "typer", "rich")
-EXTRAS = {  # what `pip install ".[NAME]"` brings
+EXTRAS = {  # what pip installs for each extra
     "plot": ("matplotlib",),
     "parquet": ("pyarrow",),
     "zstd": ("zstandard",),
     "onnx": ("onnx", "onnxruntime"),
     "serve": ("starlette", "uvicorn"),
-    "dask": ("dask", "distributed"),
+    "dask": ("dask[dataframe]", "distributed"),
     "torch": ("torch",),
-    "cupy": ("cupy",),
+    "cupy": ("cupy-cuda12x",),
 }
 FAILED = 1  # exit code
 C, TOL, AGREE = 0.01, 1e-6, 1e-9  # of the self-test
@@ -64,9 +66,11 @@ def findings() -> Iterator[Finding]:
     yield Finding("Python", f"{platform.python_version()} on {platform.platform()}")
     for name in REQUIRED:
         yield Finding(name, _version(name) or "missing", None if _version(name) else False)
+    distributions = packages_distributions()  # CuPy and onnxruntime have one per kind of GPU
     for extra, names in EXTRAS.items():
-        versions = [f"{name} {_version(name)}" for name in names if _version(name)]
-        yield Finding(f"extra {extra}", ", ".join(versions) or f'not installed: pip install ".[{extra}]"')
+        modules = [re.split(r"\[|-", name)[0] for name in names]
+        versions = [f"{module} {version(distributions[module][0])}" for module in modules if module in distributions]
+        yield Finding(f"extra {extra}", ", ".join(versions) or f"not installed: pip install {shlex.join(names)}")
     yield _threads()
     yield _memory()
     yield _gpu()
@@ -139,6 +143,7 @@ def _cache() -> Finding:
 
     folder = getattr(getattr(sweep, "stats", None), "cache_path", None)
     if folder is None:
-        return Finding("kernel cache", "none: kernels are compiled anew in every process", False)
+        cure = "set NUMBA_CACHE_DIR to a folder that you may write to"
+        return Finding("kernel cache", f"none: kernels are compiled anew in every process; {cure}", False)
     works = os.access(folder, os.W_OK) and Path(folder).is_dir()
     return Finding("kernel cache", str(folder), works)

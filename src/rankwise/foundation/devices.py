@@ -153,7 +153,8 @@ def check_device(device: str | None) -> None:
     try:
         _MOVES[library](np.zeros(1), place)
     except ImportError as error:
-        raise ValueError(f"device {device!r} needs {library}: pip install {library}") from error
+        package = {"cupy": "cupy-cuda12x"}.get(library, library)  # CuPy has one per version of CUDA
+        raise ValueError(f"device {device!r} needs {library}: pip install {package}") from error
     except (RuntimeError, AssertionError, ValueError) as error:  # as torch and CuPy have it
         reason = str(error).partition("\n")[0]
         raise ValueError(f"device {device!r} cannot be used: {reason}") from error
