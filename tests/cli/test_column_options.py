@@ -207,6 +207,49 @@ def test_what_is_wrong_is_told_with_its_cure(shop, files, tmp_path, file, option
     assert re.search(words, told), told
 
 
+TEXTS = "--ignore query,sku,title (ignore=['query', 'sku', 'title'] in Python)"
+
+
+@pytest.mark.parametrize("file", ["shop.csv", "shop.jsonl", "shop.parquet"])
+def test_one_message_names_all_columns_of_text(shop, tmp_path, file):
+    told = run("train", shop / file, "-o", tmp_path / "m.json", "--label", "grade", "--qid", "", code=1).stderr
+    assert f"leave out all 3 such columns by {TEXTS}, or name one that holds document ids by --doc NAME" in told
+
+
+def test_a_quoted_cell_is_shown_as_it_reads(shop, tmp_path):
+    told = run("train", shop / "shop.csv", "-o", tmp_path / "m.json", *NAMES, code=1).stderr
+    assert """line 2, column 'title': found '5" pot, no. 0', expected a finite number""" in told
+
+
+def test_missing_cells_and_decimal_commas_are_no_texts(tmp_path):
+    path = tmp_path / "german.csv"
+    path.write_text("label;qid;name;stars;price\n1;1;tea;NA;2,50\n0;1;mug;4.5;3,00\n")
+    read = partial(run, "convert", path, tmp_path / "o.csv", "--missing", 0, code=1)
+    assert "leave it out by --ignore name (" in read().stderr
+    told = read("--ignore", "name").stderr
+    assert "'price': found '2,50', expected a number with a decimal point: a decimal comma is not read" in told
+
+
+@pytest.mark.parametrize("file", ["shop.csv", "shop.jsonl", "shop.parquet"])
+def test_rankers_are_judged_whatever_texts_the_data_have(shop, tmp_path, file):
+    data, model, scores = shop / file, shop / "model.json", tmp_path / "scores.txt"
+    plain = [model, "--data", shop / "shop.csv", *NAMES, "--ignore", "title", "--baseline-column=-trust", "--json"]
+    expected = run("compare", *plain).stdout
+    assert run("compare", model, "--data", data, *NAMES, "--baseline-column=-trust", "--json").stdout == expected
+    run("predict", model, data, "-o", scores, *NAMES)
+    run("evaluate", scores, data, *NAMES)
+    told = run("compare", model, "--data", data, *NAMES, "--baseline-column=-title", code=1).stderr
+    assert "column 'title' holds text, which gives no scores: give a column of numbers" in told
+    told = run("evaluate", scores, data, *NAMES, "--features", "title", code=1).stderr
+    assert "leave it out by --ignore title" in told
+
+
+def test_a_report_on_a_table_with_texts(shop, tmp_path):
+    data = ["--data", shop / "shop.csv", "--train", shop / "shop.csv", "--resamples", 0]
+    run("report", shop / "model.json", *data, *NAMES, "--baseline-column", "clicks", "-o", tmp_path / "page.html")
+    assert (tmp_path / "page.html").exists()
+
+
 def test_a_flag_of_its_own_stays_the_command_s(shop):
     """As --doc in a command that takes documents: the others name columns all the same."""
     got = []

@@ -49,6 +49,8 @@ def test_columns_by_name_and_by_pattern(source):
     assert read(source, **NAMES | {"docid": None, "weight": None}, ignore=["url", "w"]).docid is None
     with pytest.raises(ValueError, match="'url' is among the features: it cannot be docid too"):
         read(source, **NAMES, features=["url", "c"])
+    with pytest.raises(TypeError, match="frame is a text or a path, 'shop"):
+        from_frame("shop.csv")
     with pytest.raises(TypeError, match="features must be a list of names, got the text 'c'"):
         read(source, **NAMES, features="c")
 

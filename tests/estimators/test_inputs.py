@@ -32,6 +32,7 @@ NAMED = RankingData(DATA.X, DATA.y, DATA.qid, DATA.comments, 1, NAMES)
 TURNED = RankingData(np.ascontiguousarray(DATA.X[:, ::-1]), DATA.y, DATA.qid, DATA.comments, 1, NAMES[::-1])
 WEIGHTS = np.random.default_rng(0).uniform(0.5, 2.0, len(DATA))
 FRAME = pd.DataFrame(DATA.X, columns=NAMES).assign(grade=DATA.y, query=DATA.qid, weight=WEIGHTS, comment="text")
+WITH_GAP = FRAME.assign(**{NAMES[1]: np.nan, "weight": np.nan})
 RANKERS = [
     RankSVM(C=0.1),
     RankSVMCV([0.01, 0.1], cv=2),
@@ -197,6 +198,9 @@ def test_equal_scores_are_ranked_in_the_order_of_their_rows():
         (lambda: RankSVM().fit(FRAME, "grade", "grade"), "y='grade', qid='grade': no two can be one column"),
         (lambda: RankSVM().fit(DATA.X, "grade", "query"), "y is the name 'grade', and X has no named columns"),
         (lambda: RankSVM().fit(FRAME, "label", "query"), "y is 'label', and X has no such column: it has feature 0"),
+        (lambda: RankSVM().fit(FRAME, "Grade", "query"), "y is 'Grade', .*: did you mean 'grade'"),
+        (lambda: RankSVM().fit(NAMED).predict(WITH_GAP), f"missing values in the column '{NAMES[1]}': fill them, by"),
+        (lambda: KernelRankRLS().fit(NAMED).predict(WITH_GAP), f"missing values in the column '{NAMES[1]}': fill them"),
         (lambda: RankSVM().fit(NAMED).predict(RankingData(DATA.X[:, :5], DATA.y, DATA.qid)), "the data has .*features"),
         (lambda: RankSVM().fit(NAMED).rank(NAMED, documents=[1]), "documents must hold one id for each of the"),
         (lambda: RankSVM().fit(NAMED).rank(FRAME, qid="qid"), "X has no column 'qid'"),

@@ -2,7 +2,7 @@
 
 import codecs
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from rankwise.cli.speech import checked, doing, say
 from rankwise.data import formats
 from rankwise.data.columns import Known, for_model, same_columns, unknown
 from rankwise.data.formats import Format
+from rankwise.data.header import TextColumnsError
 from rankwise.data.records import RankingData
 from rankwise.data.repeated import SharedData
 from rankwise.data.streams import name_of
@@ -64,6 +65,22 @@ def read_data(
         note_zeros(first_unused(data), known, name)
     note_ignored(unknown(data, known), name)
     return for_model(data, known, name)
+
+
+def read_judged(
+    source: str | Sequence[str], columns: Naming, wanted: Collection[str] = (), **options: Any
+) -> RankingData:
+    """Ranking data to judge rankers on, without columns of text; an error if one of these is `wanted` as a ranker."""
+    try:
+        return read_data(source, None, columns, **options)
+    except TextColumnsError as error:
+        if columns.features is not None or source == "-":
+            raise
+        if unordered := [name for name in error.names if name in wanted]:
+            cure = "give a column of numbers, such as days in place of a date"
+            raise ValueError(f"{source}: column {unordered[0]!r} holds text, which gives no scores: {cure}") from None
+        numeric = replace(columns, ignore=(*columns.ignore, *error.names))
+        return read_judged(source, numeric, wanted, **options)
 
 
 def read_features(

@@ -18,13 +18,14 @@ from rankwise.cli.inputs import (
     left_on_disk,
     parse_measures,
     read_data,
+    read_judged,
     read_scores,
 )
 from rankwise.cli.options import Naming
 from rankwise.cli.runs import trained_on
 from rankwise.cli.speech import say
 from rankwise.data import formats
-from rankwise.data.column_scores import column_scores
+from rankwise.data.column_scores import column_scores, spellings
 from rankwise.data.columns import Known
 from rankwise.data.document_ids import document_ids
 from rankwise.data.records import RankingData
@@ -69,8 +70,9 @@ class Judge:
         check_order(ranker, self.data)
         if is_column(ranker):
             self._needs_data(ranker, "a column")
-            table = self._data()
-            return Scored(table.y, column_scores(table, ranker.removeprefix(COLUMN), str(self.data)), table.qid)
+            spelled = ranker.removeprefix(COLUMN)
+            table = self._data(column=spelled)
+            return Scored(table.y, column_scores(table, spelled, str(self.data)), table.qid)
         if ranker == "-":
             if "-" in (self.data, self.qrels):
                 raise typer.BadParameter("scores and data cannot both come from stdin: give one of them as a file")
@@ -99,7 +101,7 @@ class Judge:
         return Subject.of_model(name, model, self._data(known=model.columns))
 
     def table(self) -> RankingData:
-        """The data with all their columns."""
+        """The data with all their columns of numbers."""
         return self._data()
 
     def measures(self, names: list[str] | None, *scored: Scored) -> list[Measure]:
@@ -131,13 +133,18 @@ class Judge:
         if self.data is None:
             raise typer.BadParameter(f"{ranker} is {what}, and only a TREC run can be evaluated by --qrels: give DATA")
 
-    def _data(self, known: Known | None = None, comments: bool = False) -> RankingData:
+    def _data(self, known: Known | None = None, comments: bool = False, column: str = "") -> RankingData:
+        """The data for a model, or those with all columns of numbers, of which `column` must be one."""
         comments = comments or self.comments
         if (known, comments) not in self._read:
             if self.data == "-" and self._read:
                 raise typer.BadParameter("these rankers need the data more than once: give a file in place of stdin")
             options = {"comments": comments, "unjudged": self.unjudged is not None}
-            self._read[known, comments] = read_data(str(self.data), known, self.columns, **options)
+            if known is None:
+                data = read_judged(str(self.data), self.columns, spellings(column), **options)
+            else:
+                data = read_data(str(self.data), known, self.columns, **options)
+            self._read[known, comments] = data
         return self._read[known, comments]
 
 

@@ -46,7 +46,7 @@ def report(
     Example: rankwise report model.json --data test.csv --train train.csv --baseline-column bm25 -o report.html
     """
     from rankwise.cli.compare import chosen_procedure, with_reference
-    from rankwise.cli.inputs import parse_measures, read_data
+    from rankwise.cli.inputs import parse_measures, read_judged
     from rankwise.cli.judging import Judge
     from rankwise.cli.reports import Sources, check_report, write_report
 
@@ -58,7 +58,7 @@ def report(
     check_report(output, [*files.values(), data, *(train or [])], force)
     judge = Judge(data, None, unjudged, False, columns, comments=True)
     subjects = {name: judge.subject(name, files[name]) for name in (reference, *files)}
-    learnt = read_data(train, columns=columns, comments=True) if train else None
+    learnt = read_judged(train, columns, comments=True) if train else None
     sources = Sources.of(ctx, rankers, data, train or ())
     options = {"measures": measures, "procedure": procedure, "unjudged": unjudged, "resamples": resamples}
     page = write_report(output, [*subjects.values()], judge.table(), learnt, sources, **options)

@@ -15,16 +15,17 @@ def column_scores(data: RankingData, spelled: str, where: str) -> Floats:
     spelled  the name of a column; or a number, 25 or f25, if the features have no names
     where    names the data in messages
     """
-    place = place_of(data, spelled)
-    sign = 1.0
-    if place is None and spelled.startswith("-"):
-        place, sign = place_of(data, spelled[1:]), -1.0
-    elif place is None and spelled.endswith(ASCENDING):
-        place, sign = place_of(data, spelled.removesuffix(ASCENDING)), -1.0
-    if place is None:
-        name = spelled.removeprefix("-").removesuffix(ASCENDING)
-        raise ValueError(no_column(data, name, where, spelled))
+    places = {name: place for name in spellings(spelled) if (place := place_of(data, name)) is not None}
+    if not places:
+        raise ValueError(no_column(data, spelled.removeprefix("-").removesuffix(ASCENDING), where, spelled))
+    name, place = next(iter(places.items()))
+    sign = 1.0 if name == spelled else -1.0
     column = data.X[:, [place]]
     dense = column if isinstance(column, np.ndarray) else column.toarray()
     scores: Floats = sign * dense.ravel().astype(np.float64)
     return scores
+
+
+def spellings(spelled: str) -> list[str]:
+    """The names that may be meant, the likeliest first: a column may itself be called -price."""
+    return list(dict.fromkeys([spelled, spelled.removeprefix("-"), spelled.removesuffix(ASCENDING)]))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FILL_IN = "missing=0.0 in Python, or --missing 0, puts 0 for a missing feature"
 _NAMES_SHOWN = 4  # names of features in a message
-_COLUMNS_SHOWN = 8  # and if one of them is to be chosen
+_COLUMNS_SHOWN = 20  # and if one of them is to be chosen
 
 
 @dataclass(frozen=True)

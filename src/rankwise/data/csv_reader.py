@@ -4,6 +4,7 @@ A stream is read in pieces of whole rows, and the chunks of a piece in parallel.
 """
 
 import csv
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -38,16 +39,18 @@ from rankwise.data.csv_kernels import (
     fill,
 )
 from rankwise.data.csv_rows import restored, whole_rows
-from rankwise.data.header import Columns, find_columns, no_numbers
+from rankwise.data.header import Columns, TextColumnsError, find_columns
 from rankwise.data.reading_kernels import byte_runs
 from rankwise.data.records import RankingData
 from rankwise.data.streams import Chunk, Source, name_of, opened, streamed
-from rankwise.foundation.arrays import Array, is_rounded_integer
+from rankwise.foundation.arrays import Array, is_rounded_integer, read_number
 from rankwise.foundation.texts import visible
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import id_array
 
 _SEPARATORS = ",;\t"
+_DECIMAL_COMMA = re.compile(rb"[+-]?[0-9.]*,[0-9]+")
+_MISSING = (b"", b"na", b"nan", b"null", b"none")  # as csv_kernels finds them
 _SHOWN = 40  # bytes of a cell that a message shows
 _EXPECTED = {
     MISSING: f"a number ({FILL_IN})",
@@ -205,17 +208,43 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
     if kind == CELLS:
         n_cells = _count_cells(line.decode(errors="replace"), separator)
         return ValueError(f"{where}: found {n_cells} cells, expected {len(layout.header)}, as in the header")
-    cell = line[chunk.offset + place - begin :].split(separator.encode())[0].strip()[:_SHOWN]
+    cell = _first_cell(line[chunk.offset + place - begin :], separator.encode())
+    found = f"{where}, column {layout.header[column]!r}: found {cell.decode(errors='backslashreplace')!r}"
     what = {layout.columns.label: "label", layout.columns.weight: "weight"}.get(column)
     if kind == TOO_LARGE:
         is_single = layout.rules.largest < largest_number(np.float64) and what is None
         expected = f"a number that {'float32' if is_single else 'float64'} can hold"
+    elif what is not None and kind in (NUMBER, MISSING):
+        expected = f"a {what}: a finite number"
+    elif kind == NUMBER and _DECIMAL_COMMA.fullmatch(cell):
+        expected = "a number with a decimal point: a decimal comma is not read"
+    elif kind == NUMBER:
+        return TextColumnsError(f"{found}, expected a finite number", _text_columns(line, column, layout))
     else:
-        expected = _EXPECTED.get(kind, f"a finite number: {no_numbers(layout.header[column])}")
-        if what is not None and kind in (NUMBER, MISSING):
-            expected = f"a {what}: a finite number"
-    found_text = cell.decode(errors="backslashreplace")
-    return ValueError(f"{where}, column {layout.header[column]!r}: found {found_text!r}, expected {expected}")
+        expected = _EXPECTED[kind]
+    return ValueError(f"{found}, expected {expected}")
+
+
+def _first_cell(line: bytes, separator: bytes) -> bytes:
+    """The beginning of a line's first cell, without its quotes if they are closed."""
+    quoted = re.match(rb'"((?:[^"]|"")*)"', line)
+    cell = quoted[1].replace(b'""', b'"') if quoted else line.split(separator)[0]
+    return cell.strip()[:_SHOWN]
+
+
+def _text_columns(line: bytes, column: int, layout: _Layout) -> list[str]:
+    """The features that are texts in a row in which that of `column` is one, so that one message names them all."""
+    try:
+        cells = _cells(line.decode(errors="replace").rstrip("\r\n"), chr(layout.rules.separator))
+    except csv.Error:  # a cell longer than the module allows
+        cells = []
+    texts = {i for i, cell in enumerate(cells) if _is_text(cell.strip().encode())}
+    return [layout.header[i] for i in sorted(layout.columns.features) if i == column or i in texts]
+
+
+def _is_text(cell: bytes) -> bool:
+    is_number = not np.isnan(read_number(cell)) or _DECIMAL_COMMA.fullmatch(cell)
+    return not is_number and cell.lower() not in _MISSING
 
 
 def _count_cells(line: str, separator: str) -> int:

@@ -73,6 +73,8 @@ def from_frame(
     >>> from_frame(frame, label="grade", qid="query")
     RankingData(2 rows, 1 feature, 1 query, dense float64)
     """
+    if isinstance(frame, str | Path):
+        raise TypeError(f"frame is a text or a path, {str(frame)!r}: read files by rankwise.read_data")
     reading = Reading(
         label=label,
         qid=qid,

@@ -20,7 +20,7 @@ _WHAT = {
     "features": "a feature",
     "ignore": "what to leave out",
 }
-_COLUMNS_SHOWN = 8  # names of a table's columns in a message
+_COLUMNS_SHOWN = 20  # names of a table's columns in a message
 _LONGEST = 60  # characters of a column's name in a message
 
 
@@ -38,13 +38,20 @@ class Columns:
     first_index: int
 
 
-def no_numbers(name: str) -> str:
-    """What to do about a column that is taken as a feature and holds no numbers."""
-    ignored = quote(f'"{name}"' if "," in name else name)  # as a shell and a list of names take it
-    return (
-        f"leave it out by --ignore {ignored} (ignore=[{name!r}] in Python), or, if it holds document ids, name it by "
-        f"--doc {quote(name)} (docid={name!r})"
-    )
+class TextColumnsError(ValueError):
+    """Columns, `names`, are taken as features and hold no numbers; `fault` says where that was found."""
+
+    def __init__(self, fault: str, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        ignored = quote(",".join(f'"{one}"' if "," in one else one for one in names))  # as --ignore takes names
+        left_out = f"by --ignore {ignored} (ignore={[*names]!r} in Python)"
+        if len(names) == 1:
+            document = f"--doc {quote(names[0])} (docid={names[0]!r})"
+            cure = f"leave it out {left_out}, or, if it holds document ids, name it by {document}"
+        else:
+            document = "one that holds document ids by --doc NAME (docid=NAME)"
+            cure = f"leave out all {len(names)} such columns {left_out}, or name {document}"
+        super().__init__(f"{fault}: {cure}")
 
 
 def check_once(header: Sequence[str], where: str) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise.data.columns import FILL_IN, Reading
-from rankwise.data.header import find_columns, no_numbers
+from rankwise.data.header import TextColumnsError, find_columns
 from rankwise.data.records import ATTRIBUTES, INDICES, VALUES, RankingData
 from rankwise.foundation.arrays import Array, Floats, exact
 from rankwise.foundation.strict_json import Rule, check_object, is_count, is_list_of, is_text, parse_json
@@ -121,6 +121,10 @@ def _refuse_missing(missing: Array | None, table: Table, i: int, where: str, wha
 
 def _dense(table: Table, features: Sequence[int], reading: Reading, where: str) -> Array:
     columns = [table.numbers(i) for i in features]
+    if texts := [i for i, one in zip(features, columns, strict=True) if not one.is_numeric]:
+        names = [table.header[i] for i in texts]
+        kind = columns[features.index(texts[0])].kind
+        raise TextColumnsError(f"{where}, column {names[0]!r} holds {kind}, expected numbers", names)
     single = bool(columns) and all(one.values.dtype in (np.float32, np.float16) for one in columns)
     X = np.empty((table.n_rows, len(features)), np.float32 if single else np.float64)
     filled = [_filled(one, reading.filler, table, i, where, X.dtype) for i, one in zip(features, columns, strict=True)]
@@ -164,7 +168,7 @@ def _filled(column: Numbers, missing: float | None, table: Table, i: int, where:
     """
     where = f"{where}, column {table.header[i]!r}"
     if not column.is_numeric:
-        raise ValueError(f"{where} holds {column.kind}, expected numbers: {no_numbers(table.header[i])}")
+        raise TextColumnsError(f"{where} holds {column.kind}, expected numbers", [table.header[i]])
     if column.missing is not None and missing is None:
         raise ValueError(f"{where}: {table.place(_first(column.missing))} has no number: {FILL_IN}")
     numbers: Array = np.asarray(column.values, dtype)

@@ -91,7 +91,7 @@ class Ranker(ScoringRanker):
         if self._is_plain(X):
             return linear_scores(X, self.coef_)
         check_is_fitted(self)
-        with rows_to_score(self, X) as rows:
+        with rows_to_score(self, X) as rows, curable(rows):
             check_columns(self, rows)
             return self._scores_of_rows(rows)
 

@@ -21,7 +21,8 @@ from rankwise.data.records import COMMENT, DOCUMENT, WEIGHT, RankingData
 from rankwise.data.repeated import SharedData
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import AnyFloats, Numbers, SparseMatrix, is_device_array, to_host
-from rankwise.foundation.names import QUERY_IDS, by_number
+from rankwise.foundation.names import QUERY_IDS, by_number, nearest
+from rankwise.foundation.texts import first_few
 from rankwise.objective.stored import Features, Source
 from rankwise.pairs.queries import QueryIds
 
@@ -89,7 +90,9 @@ def documents(X: Data, y: Column = None, qid: Ids = None, sample_weight: Column 
         if known is None:
             raise ValueError(f"{argument} is the name {name!r}, and X has no named columns: give a DataFrame as X")
         if name not in known:
-            raise ValueError(f"{argument} is {name!r}, and X has no such column: it has {', '.join(known[:8])}")
+            near = nearest(name, known)
+            cure = f"it has {first_few(known, 20, str)}" if near is None else f"did you mean {near!r}?"
+            raise ValueError(f"{argument} is {name!r}, and X has no such column: {cure}")
     if len(set(named.values())) < len(named):
         raise ValueError(f"{', '.join(f'{key}={name!r}' for key, name in named.items())}: no two can be one column")
     places = {name: place for place, name in enumerate(known or ())}
@@ -250,7 +253,7 @@ def _check_stored_columns(ranker: BaseEstimator, X: Elsewhere, known: Array | No
 
 @contextmanager
 def curable(X: Data) -> Iterator[None]:
-    """What scikit-learn says of texts and missing values in the rows of a fit, with the column and the cure."""
+    """What scikit-learn says of texts and missing values in rows, with the column and the cure."""
     try:
         yield
     except ValueError as error:

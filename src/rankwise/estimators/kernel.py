@@ -100,7 +100,7 @@ class KernelRanker(Ranker):
         Kernel values are computed block by block, so their matrix is never held in memory as a whole.
         """
         check_is_fitted(self)
-        with rows_to_score(self, X) as rows:
+        with rows_to_score(self, X) as rows, curable(rows):
             check_columns(self, rows)
             return self._scores_of_rows(rows)
 

@@ -21,7 +21,7 @@ Row: TypeAlias = Mapping[str, object]  # the cells of a row by column
 
 DEEPEST = 100  # levels of lists and objects in JSON: a log may hold the documents themselves
 _SEPARATORS = ",\t;"
-_COLUMNS_SHOWN = 8
+_COLUMNS_SHOWN = 20
 
 QUERY = ("query", "query_text", "user_query", "keywords", "query_id", "qid")  # usual names of columns
 DOCUMENT = ("docid", "doc_id", "doc", "document_id", "document", "id")
