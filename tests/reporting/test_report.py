@@ -508,6 +508,8 @@ def test_the_command_says_the_verdict_of_compare(files):
     assert (
         "exists and is not a rankwise report" in run("report", files / "svm.json", *data, "-o", target, code=1).stderr
     )
+    told = run("report", files / "svm.json", *data, "-o", files / "page.pdf", code=1).stderr
+    assert "page.pdf: a report is an HTML page: give a name that ends in .html" in told
     assert run("report", files / "svm.json", *data, "-o", "-").stdout.startswith("<!DOCTYPE html>")
 
 

@@ -13,6 +13,7 @@ from rankwise.cli.speech import doing, say
 from rankwise.cli.targets import check_target
 from rankwise.data.columns import for_model
 from rankwise.data.records import RankingData
+from rankwise.foundation.outputs import is_special
 from rankwise.metrics import Measure
 from rankwise.model_io.origins import words
 from rankwise.rankers.models import Model
@@ -25,6 +26,8 @@ from rankwise.reporting.subjects import Subject
 def check_report(target: str, reads: Sequence[str | None], force: bool) -> None:
     """Raise an error before any work if the report cannot be written; a report may replace a report."""
     check_target(target, reads, force, is_page, "rankwise report")
+    if target != "-" and not is_special(target) and Path(target).suffix.lower() not in ("", ".html", ".htm"):
+        raise ValueError(f"{target}: a report is an HTML page: give a name that ends in .html")
 
 
 @dataclass(frozen=True)
