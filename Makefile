@@ -25,6 +25,7 @@ $(READY): $(CORE)
 
 demo: $(CORE)    ## train on the embedded sample, evaluate, show the model
 	$(BIN)/rankwise demo
+	@echo "('. $(BIN)/activate' puts rankwise on the path)"
 
 test: lint       ## lint, types, tests
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow and not browser and not dist"

@@ -216,6 +216,13 @@ def test_one_message_names_all_columns_of_text(shop, tmp_path, file):
     assert f"leave out all 3 such columns by {TEXTS}, or name one that holds document ids by --doc NAME" in told
 
 
+def test_many_columns_of_text_are_counted(tmp_path):
+    names = [f"t{i}" for i in range(30)]
+    (tmp_path / "wide.csv").write_text(f"label,qid,x,{','.join(names)}\n1,1,1,{','.join(names)}\n")
+    told = run("train", tmp_path / "wide.csv", "-o", tmp_path / "m.json", code=1).stderr
+    assert "found 't0', expected a finite number: 30 columns are like it: choose the others by --features" in told
+
+
 def test_a_quoted_cell_is_shown_as_it_reads(shop, tmp_path):
     told = run("train", shop / "shop.csv", "-o", tmp_path / "m.json", *NAMES, code=1).stderr
     assert """line 2, column 'title': found '5" pot, no. 0', expected a finite number""" in told
@@ -239,7 +246,7 @@ def test_rankers_are_judged_whatever_texts_the_data_have(shop, tmp_path, file):
     run("predict", model, data, "-o", scores, *NAMES)
     run("evaluate", scores, data, *NAMES)
     told = run("compare", model, "--data", data, *NAMES, "--baseline-column=-title", code=1).stderr
-    assert "column 'title' holds text, which gives no scores: give a column of numbers" in told
+    assert re.search("column 'title'.* expected .*: documents are ranked by numbers, such as days", told), told
     told = run("evaluate", scores, data, *NAMES, "--features", "title", code=1).stderr
     assert "leave it out by --ignore title" in told
 

@@ -71,16 +71,17 @@ def read_judged(
     source: str | Sequence[str], columns: Naming, wanted: Collection[str] = (), **options: Any
 ) -> RankingData:
     """Ranking data to judge rankers on, without columns of text; an error if one of these is `wanted` as a ranker."""
-    try:
-        return read_data(source, None, columns, **options)
-    except TextColumnsError as error:
-        if columns.features is not None or source == "-":
-            raise
-        if unordered := [name for name in error.names if name in wanted]:
-            cure = "give a column of numbers, such as days in place of a date"
-            raise ValueError(f"{source}: column {unordered[0]!r} holds text, which gives no scores: {cure}") from None
-        numeric = replace(columns, ignore=(*columns.ignore, *error.names))
-        return read_judged(source, numeric, wanted, **options)
+    while True:
+        try:
+            return read_data(source, None, columns, **options)
+        except TextColumnsError as error:
+            if columns.features is not None or source == "-":
+                raise
+            unwanted = [name for name in error.names if name not in wanted]
+            if not unwanted:
+                cure = "documents are ranked by numbers, such as days in place of a date"
+                raise ValueError(f"{error.fault}: {cure}") from None
+            columns = replace(columns, ignore=(*columns.ignore, *unwanted))
 
 
 def read_features(

@@ -290,7 +290,9 @@ def place_of(known: Known, name: str) -> int | None:
 
 def no_column(known: Known, name: str, where: str, spelled: str | None = None) -> str:
     """The sentence about a column that `where` does not have, with the nearest name; `spelled`: as it was given."""
-    if known.names is None:
+    if not known.n_features:
+        cure = "none of its columns are features"
+    elif known.names is None:
         cure = f"its features are f{known.first_index} to f{known.first_index + known.n_features - 1}"
     elif near := nearest(name, known.names):
         cure = f"did you mean {str(near)!r}?"

@@ -42,12 +42,14 @@ class TextColumnsError(ValueError):
     """Columns, `names`, are taken as features and hold no numbers; `fault` says where that was found."""
 
     def __init__(self, fault: str, names: Sequence[str]) -> None:
-        self.names = tuple(names)
+        self.fault, self.names = fault, tuple(names)
         ignored = quote(",".join(f'"{one}"' if "," in one else one for one in names))  # as --ignore takes names
         left_out = f"by --ignore {ignored} (ignore={[*names]!r} in Python)"
         if len(names) == 1:
             document = f"--doc {quote(names[0])} (docid={names[0]!r})"
             cure = f"leave it out {left_out}, or, if it holds document ids, name it by {document}"
+        elif len(names) > _COLUMNS_SHOWN:
+            cure = f"{len(names)} columns are like it: choose the others by --features NAMES (features=[...] in Python)"
         else:
             document = "one that holds document ids by --doc NAME (docid=NAME)"
             cure = f"leave out all {len(names)} such columns {left_out}, or name {document}"
