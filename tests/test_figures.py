@@ -5,7 +5,10 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
 from benchmarks import report
+
+from rankwise.solvers import automatic
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = report.read(ROOT / "benchmarks" / "results")
@@ -87,6 +90,29 @@ def test_what_the_readme_says_about_the_table():
     both = [row for (_, method), row in quality().items() if method in ("LightGBM lambdarank", "XGBoost rank:ndcg")]
     assert len(both) == 2 * len(SETS)
     assert all(float(row["difference, low"]) < 0 < float(row["difference, high"]) for row in both)
+
+
+def test_when_the_span_of_the_rows_is_used():
+    text = " ".join((ROOT / "docs" / "theory.md").read_text().split())
+    assert f"With more than {automatic.FEWER} times as many features as rows" in text
+    assert f"if the decomposition takes no longer than {automatic.AT_ONCE} products" in text
+
+
+@pytest.mark.parametrize(
+    ("page", "results"),
+    [
+        ("good-enough", "good_enough_figure_1"),
+        ("good-enough", "good_enough_figure_2"),
+        ("factorized", "factorized_table_1"),
+        ("factorized", "factorized_figure_1"),
+    ],
+)
+def test_pages_quote_the_verdict_of_the_results(page, results):
+    lines = (ROOT / "experiments" / "results" / f"{results}.md").read_text().splitlines()
+    verdict = [line for line in lines if line.startswith("- ")]
+    assert verdict
+    text = " ".join((ROOT / "docs" / f"{page}.md").read_text().split())
+    assert [line for line in verdict if line not in text] == []
 
 
 def test_times_of_a_path():
