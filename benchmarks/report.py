@@ -222,9 +222,7 @@ def _fit(rows: list[Row], case: str, paper: float | None) -> str:
 
 def _measures(rows: list[Row]) -> str:
     single = [row for row in rows if not row["phase"] and not row["what"].startswith("growth with") and row["solver"]]
-    lines = [
-        (r["case"], r["what"], r["solver"], number(r["value"]), r["unit"], r["note"]) for r in single if r["unit"]
-    ]
+    lines = [(r["case"], r["what"], r["solver"], number(r["value"]), r["unit"], r["note"]) for r in single if r["unit"]]
     left = [(r["case"], r["what"], r["solver"], "", "", r["note"]) for r in rows if not r["unit"] and not r["goal"]]
     return (
         ""

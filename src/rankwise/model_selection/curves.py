@@ -13,7 +13,7 @@ from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.threads import share, thread_count
 from rankwise.metrics import Measure, OfQuery, default_measure, parse
 from rankwise.model_selection.splits import Folds, Seed, splits_of
-from rankwise.model_selection.validation import Estimator, fit, judge, rows_of, some
+from rankwise.model_selection.validation import Estimator, fit, judge, rows_of, select
 from rankwise.pairs.queries import Queries, one_column
 
 SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -95,11 +95,11 @@ def learning_curve(
         size, fold = place
         train, valid = splits[fold]
         rows = train[np.isin(codes[train], drawn[fold][: counts[size]])]
-        fitted = fit(estimator, X[rows], y[rows], ids[rows], some(weights, rows), some(parts, rows))
+        fitted = fit(estimator, X[rows], y[rows], ids[rows], select(weights, rows), select(parts, rows))
         seen, unseen = (
-            judge(fitted, X[part], y[part], ids[part], [chosen], some(weights, part))[chosen] for part in (rows, valid)
+            judge(fitted, X[part], y[part], ids[part], [chosen], select(weights, part)) for part in (rows, valid)
         )
-        return seen, unseen
+        return seen[chosen], unseen[chosen]
 
     places = [(size, fold) for size in range(len(counts)) for fold in range(len(splits))]
     scores = np.array(share(point, places, thread_count(n_jobs))).reshape(len(counts), len(splits), 2)
