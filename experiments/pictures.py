@@ -20,7 +20,7 @@ def panels(rows: int, columns: int, **options: Any) -> tuple[Any, Any]:
 
 
 def query_axis(panel: Any, sizes: list[int]) -> None:
-    """Numbers of training queries on a logarithmic axis, each with its mark."""
+    """Numbers of training queries on a logarithmic axis, with a tick for each."""
     panel.set_xscale("log")
     panel.set_xticks(sizes, [f"{size:,}" for size in sizes])
     panel.minorticks_off()
