@@ -11,7 +11,8 @@ agree: 0 is outside the 95 % interval if and only if p < 0.05. (The bootstrap ca
 queries are few and their differences skewed, and is then too narrow.) For the randomisation test no θ has to be tried.
 Changing the signs of the queries in a set S gives a sum at least as large as the observed one if and only if the mean
 of d_q - θ over S is not positive, that is if θ is at least the mean of d_q over S. So the ends are quantiles of the
-means over random sets of queries: Hartigan's typical values (1969).
+means over random sets of queries: Hartigan's typical values (1969). Where p is exact and the sets are drawn, with more
+than 16 queries of which at most 40 differ, they agree up to the error of the draw.
 
 A query whose value is NaN does not count. All tests are two-sided.
 """
