@@ -54,7 +54,10 @@ def _doubt(study: Study, one: Contrast) -> str:
     """Why a difference is not clear, where its interval does not show that: a sentence after a space, or nothing."""
     alpha, others = study.procedure.alpha, len(study.comparison.others)
     if one.difference_interval[0] != one.difference_interval[0]:
-        return f" With {counted(one.queries, 'queries')} no difference could be clear."
+        queries = one.wins + one.ties + one.losses
+        if study.procedure.least_p(queries) < alpha:
+            return " There is no interval, because a few queries have nearly all of the weight."
+        return f" With {counted(queries, 'queries')} no difference could be clear."
     if one.p_value < alpha and one.excludes_zero:
         return (
             f" On its own it would be different ({chance(one.p_value)}), but one of {others} rankers may look so by "
