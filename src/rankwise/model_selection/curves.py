@@ -1,6 +1,6 @@
 """learning_curve: a measure as a function of the number of training queries."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,12 +65,14 @@ def learning_curve(
     measure: str | Measure | OfQuery | None = None,
     n_jobs: int | None = 1,
     random_state: Seed = 0,
+    progress: Callable[[int, int], object] | None = None,
 ) -> LearningCurve:
     """Fit to more and more of each fold's training queries, drawn at random; larger sets contain the smaller ones.
 
     sizes  numbers of queries, or, for floats up to 1, shares of the training queries
     measure  None: the `default_measure` of y
     sample_weight, groups, cv, n_jobs, estimator : as in `cross_validate`
+    progress  called before each fit with its number, from 1, and the number of all fits
 
     Examples
     --------
@@ -93,6 +95,8 @@ def learning_curve(
 
     def point(place: tuple[int, int]) -> tuple[float, float]:
         size, fold = place
+        if progress is not None:
+            progress(places.index(place) + 1, len(places))
         train, valid = splits[fold]
         rows = train[np.isin(codes[train], drawn[fold][: counts[size]])]
         fitted = fit(estimator, X[rows], y[rows], ids[rows], select(weights, rows), select(parts, rows))
