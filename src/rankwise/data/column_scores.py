@@ -15,17 +15,29 @@ def column_scores(data: RankingData, spelled: str, where: str) -> Floats:
     spelled  the name of a column; or a number, 25 or f25, if the features have no names
     where    names the data in messages
     """
-    places = {name: place for name in spellings(spelled) if (place := place_of(data, name)) is not None}
-    if not places:
-        raise ValueError(no_column(data, spelled.removeprefix("-").removesuffix(ASCENDING), where, spelled))
-    name, place = next(iter(places.items()))
-    sign = 1.0 if name == spelled else -1.0
+    place, sign = _found(data, spelled)
+    if place is None:
+        name = spelled.removeprefix("-").removesuffix(ASCENDING)
+        raise ValueError(no_column(data, name, where, spelled))
     column = data.X[:, [place]]
     dense = column if isinstance(column, np.ndarray) else column.toarray()
     scores: Floats = sign * dense.ravel().astype(np.float64)
     return scores
 
 
+def is_column(data: RankingData, spelled: str) -> bool:
+    """Whether `column_scores` finds the column."""
+    return _found(data, spelled)[0] is not None
+
+
 def spellings(spelled: str) -> list[str]:
     """The names that may be meant, the likeliest first: a column may itself be called -price."""
     return list(dict.fromkeys([spelled, spelled.removeprefix("-"), spelled.removesuffix(ASCENDING)]))
+
+
+def _found(data: RankingData, spelled: str) -> tuple[int | None, float]:
+    """The place of a column, and 1 if its largest value comes first, else -1."""
+    for name in spellings(spelled):
+        if (place := place_of(data, name)) is not None:
+            return place, 1.0 if name == spelled else -1.0
+    return None, 1.0
