@@ -76,9 +76,16 @@ def test_numbers(client, frame):
 
 @pytest.mark.slow
 def test_columns_of_files(client, frame, tmp_path):
-    for name, columns in (("one", ["a", "b", "label", "qid"]), ("two", ["b", "a", "label", "qid"])):
-        frame[columns].to_parquet(tmp_path / f"{name}.parquet")
-    with pytest.raises(ValueError, match=r"two\.parquet has other columns than .*one\.parquet"):
+    """They are matched by name, in whatever order a file has them."""
+    first, second = frame[frame["qid"] < 4], frame[frame["qid"] >= 4]
+    first[["a", "b", "label", "qid"]].to_parquet(tmp_path / "one.parquet")
+    second[["b", "a", "label", "qid"]].to_parquet(tmp_path / "two.parquet")
+    expected = rankwise.RankSVM(tol=1e-9).fit(frame[["a", "b"]].to_numpy(), frame["label"], frame["qid"])
+    np.testing.assert_allclose(DaskRankSVM(tol=1e-9).fit(tmp_path).coef_, expected.coef_, rtol=1e-4)
+    second.rename(columns={"b": "c"}).to_parquet(tmp_path / "two.parquet")
+    with pytest.raises(
+        ValueError, match=r"two\.parquet has other features than .*missing: 'b'; unknown: 'c'"
+    ):
         DaskRankSVM().fit(tmp_path)
 
 
@@ -110,7 +117,7 @@ def test_lost_data_that_nobody_can_make_again(client, frame):
     y, qid = (da.from_array(frame[name].to_numpy(), chunks=40) for name in ("label", "qid"))
     assert DaskRankSVM().fit(X, y, qid).n_iter_ > 0
     client.cancel([held])
-    with pytest.raises(ConnectionError, match="which cannot be made anew"):
+    with pytest.raises(ConnectionError, match="which cannot be computed again"):
         DaskRankSVM().fit(X, y, qid)
 
 
