@@ -83,9 +83,7 @@ def test_columns_of_files(client, frame, tmp_path):
     expected = rankwise.RankSVM(tol=1e-9).fit(frame[["a", "b"]].to_numpy(), frame["label"], frame["qid"])
     np.testing.assert_allclose(DaskRankSVM(tol=1e-9).fit(tmp_path).coef_, expected.coef_, rtol=1e-4)
     second.rename(columns={"b": "c"}).to_parquet(tmp_path / "two.parquet")
-    with pytest.raises(
-        ValueError, match=r"two\.parquet has other features than .*missing: 'b'; unknown: 'c'"
-    ):
+    with pytest.raises(ValueError, match=r"two\.parquet has other features than .*missing: 'b'; unknown: 'c'"):
         DaskRankSVM().fit(tmp_path)
 
 
