@@ -135,7 +135,7 @@ def table(data, separator, missing=None, comments=False):
         raise RefusedError
     if any(not name.strip() for name in header):
         raise RefusedError
-    read, codes = Rows(), []
+    read = Rows()
     for i, line in _rows(data.removeprefix(b"\xef\xbb\xbf"), separator.encode()):
         if not line.strip(b" \r"):
             continue
@@ -145,12 +145,11 @@ def table(data, separator, missing=None, comments=False):
             raise RefusedError(i)
         values = _first_bad(found, header, missing, i)
         read.y.append(values.pop("label"))
-        codes.append(values.pop("qid"))
-        read.ids.append(_text(codes[-1]))
+        read.ids.append(_text(values.pop("qid")))
         remark = _text(values.pop("comment", b""))
         read.comments.append(remark if comments else "")
         read.rows.append(list(values.values()))
-    if not read.rows or not all(map(_is_utf8, codes)):  # ids are looked at when every row is read
+    if not read.rows:
         raise RefusedError
     read.n_features = len(set(header) - {"label", "qid", "comment"})
     return read
@@ -205,7 +204,7 @@ def _first_bad(found, header, missing, line):
         if name == "comment":
             values[name] = cell
         elif name == "qid":
-            if not cell:
+            if not _is_text(cell):
                 raise RefusedError(line)
             values[name] = cell
         else:
@@ -242,7 +241,7 @@ def cell_number(cell, missing, is_label, line):
     return label_number(cell, line, None) if is_label else number(cell, LARGEST, line, None)
 
 
-def _is_utf8(cell):
+def _is_text(cell):
     try:
         return bool(cell.decode())
     except UnicodeDecodeError:

@@ -191,8 +191,9 @@ def test_json_ids_that_float64_rounds_are_refused(tmp_path, ids):
 def test_a_table_whose_ids_are_not_in_utf_8_is_refused(tmp_path):
     r"""The byte E9 came out as the four letters \xe9, the id of another document perhaps."""
     path = tmp_path / "latin.csv"
-    path.write_bytes("label,qid,docid,a\n1,1,café,2\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"latin\.csv: found 'caf\\xe9', expected text in UTF-8"):
+    path.write_bytes("label,qid,docid,a\n1,1,café,2\n1,1,tea,x\n".encode("latin-1"))
+    refusal = r"latin\.csv, line 2, column 'docid': found 'caf\\xe9', expected an id in UTF-8"
+    with pytest.raises(ValueError, match=refusal):
         read_data(path)
 
 
