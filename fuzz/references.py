@@ -10,6 +10,7 @@ INTEGER = re.compile(rb"[+-]?[0-9]+")
 PLAIN_ID = re.compile(r"0|-?[1-9][0-9]{0,18}")
 LARGEST_INDEX = 2**31 - 1
 LARGEST = sys.float_info.max
+BESIDES = ("label", "qid", "docid", "sample_weight", "comment")  # columns of a table that are no features
 
 
 class RefusedError(Exception):
@@ -28,12 +29,18 @@ class Rows:
     comments: list = field(default_factory=list)
     base: int = 1
     n_features: int = 0
+    documents: list = field(default_factory=list)
+    weights: list = field(default_factory=list)
 
     def qid(self):
-        """int64 where all ids are plain integers that fit, else texts."""
-        if all(PLAIN_ID.fullmatch(one) and -(2**63) < int(one) < 2**63 for one in self.ids):
-            return [int(one) for one in self.ids]
-        return self.ids
+        return one_type(self.ids)
+
+
+def one_type(ids):
+    """int64 where all ids are plain integers that fit, else texts."""
+    if all(PLAIN_ID.fullmatch(one) and -(2**63) < int(one) < 2**63 for one in ids):
+        return [int(one) for one in ids]
+    return ids
 
 
 def number(text, largest, line, column):
@@ -146,12 +153,14 @@ def table(data, separator, missing=None, comments=False):
         values = _first_bad(found, header, missing, i)
         read.y.append(values.pop("label"))
         read.ids.append(_text(values.pop("qid")))
+        read.documents += [_text(values.pop("docid"))] if "docid" in header else []
+        read.weights += [values.pop("sample_weight")] if "sample_weight" in header else []
         remark = _text(values.pop("comment", b""))
         read.comments.append(remark if comments else "")
         read.rows.append(list(values.values()))
     if not read.rows:
         raise RefusedError
-    read.n_features = len(set(header) - {"label", "qid", "comment"})
+    read.n_features = len(set(header) - set(BESIDES))
     return read
 
 
@@ -175,13 +184,12 @@ def _rows(data, separator):
 
 def header_of(data, separator):
     """The names of the columns, and the separator: the usual one or, if it shows no known column, another one."""
-    known = {"label", "qid", "docid", "sample_weight", "comment"}
     for one in (separator, ",", ";", "\t"):
         try:
             header = _header_by(data, one)
         except RefusedError:
             continue
-        if known & set(header):
+        if set(BESIDES) & set(header):
             return header, one
     return _header_by(data, separator), separator
 
@@ -203,12 +211,14 @@ def _first_bad(found, header, missing, line):
     for name, cell in zip(header, found, strict=False):
         if name == "comment":
             values[name] = cell
-        elif name == "qid":
+        elif name in ("qid", "docid"):
             if not _is_text(cell):
                 raise RefusedError(line)
             values[name] = cell
         else:
-            values[name] = cell_number(cell, None if name == "label" else missing, name == "label", line)
+            values[name] = cell_number(cell, None if name in BESIDES else missing, name == "label", line)
+            if name == "sample_weight" and values[name] < 0:
+                raise RefusedError(line)
     return values
 
 

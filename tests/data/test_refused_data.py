@@ -1,5 +1,6 @@
 """What must not come in by a file or a frame: ids that are missing, columns without a name, numbers that do not fit."""
 
+import json
 import warnings
 from io import BytesIO
 from types import SimpleNamespace
@@ -185,6 +186,22 @@ def test_json_ids_that_float64_rounds_are_refused(tmp_path, ids):
     path = tmp_path / "ids.jsonl"
     path.write_text("".join(f'{{"label": 1, "qid": {one}, "a": 2}}\n' for one in ids.split(", ")))
     with pytest.raises(ValueError, match=r"ids\.jsonl, column 'qid': qid holds the floating-point number"):
+        read_data(path)
+
+
+@pytest.mark.parametrize("weight", [-3.0, -1e-320])
+@pytest.mark.parametrize(("format", "place"), [("csv", "line 3"), ("jsonl", "line 2"), ("parquet", "row 1")])
+def test_a_negative_weight_is_refused_with_its_place(tmp_path, format, place, weight):
+    """The error named no file, and its row was counted from where a piece of the file began."""
+    path = tmp_path / f"data.{format}"
+    frame = pd.DataFrame({"label": [1, 0], "qid": [1, 1], "sample_weight": [0.0, weight], "a": [1.0, 2.0]})
+    if format == "csv":
+        frame.to_csv(path, index=False)
+    elif format == "jsonl":
+        path.write_text("\n".join(json.dumps(row) for row in frame.to_dict("records")))
+    else:
+        frame.to_parquet(path)
+    with pytest.raises(ValueError, match=rf"data\.{format}, (column 'sample_weight': )?{place}.* 0 or more"):
         read_data(path)
 
 

@@ -152,6 +152,8 @@ def _keep(
             notes[N_HARD] = known + 1
         elif role >= 0 and abs(value) > rules.largest:
             notes[FAULT] = TOO_LARGE
+        elif role == WEIGHT and value < 0:
+            notes[FAULT] = NUMBER
         if role == LABEL:
             arrays.y[row] = value
         elif role == WEIGHT:

@@ -186,9 +186,10 @@ def _fill_chunk(chunk: Chunk, row: int, arrays: Arrays, layout: _Layout) -> Valu
         value = float(written)
         inexact = role == LABEL and is_rounded_integer(written)
         largest = largest_number(np.float64) if role < 0 else layout.rules.largest
-        if inexact or abs(value) > largest:
+        negative = role == WEIGHT and value < 0
+        if inexact or negative or abs(value) > largest:
             column = layout.rules.roles.tolist().index(role)
-            kind = INEXACT_LABEL if inexact else TOO_LARGE
+            kind = INEXACT_LABEL if inexact else NUMBER if negative else TOO_LARGE
             return _error(chunk, begin, column, kind, layout)
         (arrays.y if role == LABEL else arrays.weights if role == WEIGHT else arrays.X[:, role])[at] = value
     if notes[FAULT] != NONE:
@@ -208,14 +209,17 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
         n_cells = _count_cells(line.decode(errors="replace"), separator)
         return ValueError(f"{where}: found {n_cells} cells, expected {len(layout.header)}, as in the header")
     cell = line[chunk.offset + place - begin :].split(separator.encode())[0].strip()[:_SHOWN]
-    what = {layout.columns.label: "label", layout.columns.weight: "weight"}.get(column)
+    what = {
+        layout.columns.label: "a label: a finite number",
+        layout.columns.weight: "a weight: a finite number, 0 or more",
+    }.get(column)
     if kind == TOO_LARGE:
         is_single = layout.rules.largest < largest_number(np.float64) and what is None
         expected = f"a number that {'float32' if is_single else 'float64'} can hold"
     else:
         expected = _EXPECTED.get(kind, f"a finite number: {no_numbers(layout.header[column])}")
         if what is not None and kind in (NUMBER, MISSING):
-            expected = f"a {what}: a finite number"
+            expected = what
     shown = visible(cell.decode(errors="backslashreplace"))
     return ValueError(f"{where}, column {layout.header[column]!r}: found '{shown}', expected {expected}")
 
