@@ -10,6 +10,8 @@ INTEGER = re.compile(rb"[+-]?[0-9]+")
 PLAIN_ID = re.compile(r"0|-?[1-9][0-9]{0,18}")
 LARGEST_INDEX = 2**31 - 1
 LARGEST = sys.float_info.max
+# how UTF-16 and compressed or binary files begin
+NO_TEXT = re.compile(rb"\xff\xfe|\xfe\xff|\x1f\x8b|\x28\xb5\x2f\xfd|\xfd7zXZ\0|PAR1\x15|PK\x03\x04")
 BESIDES = ("label", "qid", "docid", "sample_weight", "comment")  # columns of a table that are no features
 
 
@@ -43,6 +45,13 @@ def one_type(ids):
     return ids
 
 
+def lines_of(data):
+    """The lines of a text; a file that is no text is refused as a whole."""
+    if NO_TEXT.match(data):
+        raise RefusedError
+    return data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+
+
 def number(text, largest, line, column):
     """A finite number of at most `largest`, as Python reads it."""
     if not NUMBER.fullmatch(text) or abs(float(text)) > largest:
@@ -63,8 +72,7 @@ def letor(data, n_features=None, missing=None, zero_based=None, largest=LARGEST)
     if zero_based is None and n_features is not None:
         zero_based = False
     read, has_ids = Rows(), None
-    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    codes = [line.partition(b"#") for line in lines]
+    codes = [line.partition(b"#") for line in lines_of(data)]
     tokens = [[(m.start() + 1, m.group()) for m in re.finditer(rb"[^ \t\r\v\f]+", code)] for code, _, _ in codes]
     if zero_based is None:
         zero_based = any(_begins_with_zero(one) for one in tokens)
@@ -195,7 +203,7 @@ def header_of(data, separator):
 
 
 def _header_by(data, separator):
-    first = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")[0].decode(errors="backslashreplace")
+    first = lines_of(data)[0].decode(errors="backslashreplace")
     first = first.removesuffix("\r")
     if "\r" in first:
         raise RefusedError(1)
@@ -266,7 +274,7 @@ def _text(cell):
 def trec(data, n_fields, value_at):
     """Lines of so many fields; (qid, docid) occurs once; the value is a finite number."""
     found = {}
-    for i, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+    for i, line in enumerate(lines_of(data), 1):
         parts = [one for one in re.split(rb"[ \t\r\v\f]+", line) if one]
         if not parts:
             continue

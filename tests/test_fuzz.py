@@ -21,6 +21,7 @@ FINDINGS = {
         b"1 qid:\xff 1:1\nx\n",
         b"1 qid:\xed\xa0\x80 1:1\nx\n",
         b"1 1:1\n0 2:1\r2147483647:1\n\n3:-na 1:1\n",
+        b"\xfe\xff\xff\xff\xff\xff\0\0 :0:",
     ],
     "table": [
         b"label,qid,\r,1e999\n1,1.0,,,1,\n",
@@ -33,7 +34,13 @@ FINDINGS = {
         b"docid,label,qid,sample_weight,f1\n7,1,1,-3,-4\n0.5,1\nd 8,0,1,2,-1\n",
         b'label,qid,f1\n1,"\x00\n",2\n1,"\n\x00",3\n1,"a\xe9\nb",3\nx',
     ],
-    "trec": [b"q1 \x1c d1 1\nq1  d2 0\n", b"q1 0 d\xc2\xa01 1\n", b"q1 0 d1 1_0\n", b"q1 0 d1 \xd9\xa1\n"],
+    "trec": [
+        b"q1 \x1c d1 1\nq1  d2 0\n",
+        b"q1 0 d\xc2\xa01 1\n",
+        b"q1 0 d1 1_0\n",
+        b"q1 0 d1 \xd9\xa1\n",
+        b"\xff\xfeuq1 1d 0 1\nq1 0 1\n",
+    ],
 }
 
 

@@ -225,7 +225,7 @@ def test_bytes_in_parquet_are_texts(tmp_path):
         read_data(path)
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt.zst", "-"])
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt", "a.txt.zst", "-"])
 def test_what_is_no_text_is_named(tmp_path, monkeypatch, name):
     """A line of JSON in UTF-16 was read from a file, and refused from a pipe as a table with odd columns."""
     content = b"\x1f\x8b\x08" if name == "-" else '{"label": 1, "qid": 1, "a": 2}\n'.encode("utf-16")
