@@ -38,7 +38,7 @@ test-slow: $(READY)  ## the tests that take longer
 	$(BIN)/python -m pytest -q -m slow
 
 test-kill: $(READY)  ## workers of a cluster killed in the middle of a fit, 20 times in a row
-	RANKWISE_KILLS=20 $(BIN)/python -m pytest -q -m slow tests/releaseributed/test_kill.py
+	RANKWISE_KILLS=20 $(BIN)/python -m pytest -q -m slow tests/distributed/test_kill.py
 
 test-faults: $(READY)  ## everything that writes, killed and failed at every system call; two writers at once
 	$(BIN)/python -m pytest -q -s tests/faults

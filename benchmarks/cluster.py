@@ -1,19 +1,24 @@
-"""A Dask cluster of processes on this machine against threads in one, and both against the cost model of docs/scale.md.
+"""Threads, chunks on disk and a Dask cluster on this machine, against the cost model of docs/scale.md.
 
     seconds = passes · n (d b + PAIR_WORK) / (cores · speed) + Hessians · 2 m d² / (cores · flops) + rounds · latency
 
 where a Hessian is written out of m rows: all of them, or of a sample. `speed` and `flops` are measured first, on one
-block and one core, `latency` on a cluster with nothing to do. Data are made where they are used, block after block.
+block and one core, `latency` on a cluster with nothing to do. From disk, `cores · speed` is at most the rate at which
+the files are read, as it was just before the fits. Data are made where they are used, block after block.
 Beside the seconds stand those that each core was at work: on a busy machine, what they would be on an idle one.
 
-    python -m benchmarks.cluster --gigabytes 0.5 1 2 --workers 1 2
+    python -m benchmarks.cluster --gigabytes 0.5 1 2 --cores 1 2
+    python -m benchmarks.cluster --gigabytes 12 --cores 2 --engines disk --folder /data --repeats 1
 """
 
 import argparse
 import re
 import statistics
+import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,6 +62,33 @@ def on_threads(gigabytes: float, dtype: Any, n_threads: int, repeats: int) -> It
         yield found | {"at work": (time.process_time() - began) / n_threads}
 
 
+def on_disk(gigabytes: float, dtype: Any, n_threads: int, repeats: int, folder: str | None) -> Iterator[dict[str, Any]]:
+    """The rate at which the files are read, then fits to them."""
+    from rankwise import open_chunks, write_chunks
+    from rankwise.data.records import RankingData
+
+    n, rows = sizes(gigabytes, dtype)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        chunks = Path(scratch) / "chunks"
+        write_chunks(chunks, (RankingData(*block(i, rows, dtype)) for i in range(n)))
+        data, rate = open_chunks(chunks), read_rate(chunks)
+        for _ in range(repeats):
+            began = time.process_time()
+            found = timed(RankSVM(**OPTIONS, n_jobs=n_threads), data)
+            yield found | {"at work": (time.process_time() - began) / n_threads, "rate": rate}
+
+
+def read_rate(folder: Path) -> float:
+    """Bytes a second of a plain read of all files."""
+    buffer, total, began = bytearray(1 << 22), 0, time.perf_counter()
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb", buffering=0) as file:
+                while size := file.readinto(buffer):
+                    total += size
+    return total / (time.perf_counter() - began)
+
+
 def on_cluster(gigabytes: float, dtype: Any, n_workers: int, repeats: int) -> Iterator[dict[str, Any]]:
     """The latency of a round, then fits to data that lie on the workers already."""
     import dask
@@ -86,9 +118,9 @@ def latency(client: Any) -> float:
     return time.perf_counter() - began
 
 
-def timed(ranker: Any, X: Any, y: Any, qid: Any) -> dict[str, Any]:
+def timed(ranker: Any, *data: Any) -> dict[str, Any]:
     began = time.perf_counter()
-    ranker.fit(X, y, qid)
+    ranker.fit(*data)
     seconds, result = time.perf_counter() - began, ranker.result_
     solving = result.history[-1].seconds
     products = sum(int(found[1]) for step in result.history if (found := re.match(r"(\d+) products", step.detail)))
@@ -131,18 +163,20 @@ def predicted(found: dict[str, Any], n_rows: int, itemsize: int, cores: int, mea
     speed, flops = measured
     sampled = n_rows >= WORTH_SAMPLING * sample_size(FEATURES)
     written_out = sample_size(FEATURES) if sampled else n_rows
-    passes = found["passes"] * n_rows * (FEATURES * itemsize + PAIR_WORK) / speed
-    hessians = found["hessians"] * 2 * written_out * FEATURES**2 / flops
-    return (passes + hessians) / cores + found["rounds"] * found.get("latency", 0.0)
+    rate = min(cores * speed, found.get("rate", np.inf))
+    passes = found["passes"] * n_rows * (FEATURES * itemsize + PAIR_WORK) / rate
+    hessians = found["hessians"] * 2 * written_out * FEATURES**2 / (cores * flops)
+    return passes + hessians + found["rounds"] * found.get("latency", 0.0)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gigabytes", type=float, nargs="+", default=[0.5])
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--cores", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--dtype", default="float64")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--no-threads", action="store_true", help="leave out the fits by threads in one process")
+    parser.add_argument("--engines", nargs="+", choices=("threads", "disk", "workers"), default=["threads", "workers"])
+    parser.add_argument("--folder", help="where the chunks are written, and removed again")
     asked = parser.parse_args()
     measured = speeds(asked.dtype)
     print(f"a core: {measured[0] / 1e9:.2f} GB/s in passes, {measured[1] / 1e9:.1f} GFLOP/s in Hessians")
@@ -151,10 +185,10 @@ def main() -> None:
     )
     for gigabytes in asked.gigabytes:
         n_blocks, rows = sizes(gigabytes, asked.dtype)
-        engines = [("threads", on_threads)] * (not asked.no_threads) + [("workers", on_cluster)]
-        for cores in asked.workers:
-            for name, engine in engines:
-                found = list(engine(gigabytes, asked.dtype, cores, asked.repeats))
+        engines = {"threads": on_threads, "disk": partial(on_disk, folder=asked.folder), "workers": on_cluster}
+        for cores in asked.cores:
+            for name in asked.engines:
+                found = list(engines[name](gigabytes, asked.dtype, cores, asked.repeats))
                 every = sorted(one["seconds"] for one in found[1:] or found)
                 best = min(found, key=lambda one: one["seconds"])
                 told = predicted(best, n_blocks * rows, np.dtype(asked.dtype).itemsize, cores, measured)

@@ -137,7 +137,7 @@ def _targets(rows: list[Row], targets: list[Row]) -> str:
         cells = (
             target["work"],
             f"{bound} {target['unit']}",
-            _number(value),
+            number(value),
             *peer,
             command,
             state,
@@ -180,7 +180,7 @@ def _peer(rows: list[Row], target: Row, row: Row | None) -> tuple[str, str]:
         return "", ""
     best = min(same, key=lambda one: one["value"])
     gap = "" if best["gap"] is None else f" (gap {best['gap']:.0e})"
-    return f"{best['solver']}, {_number(best['value'])} s{gap}", _number(best["value"] / row["value"])
+    return f"{best['solver']}, {number(best['value'])} s{gap}", number(best["value"] / row["value"])
 
 
 def _fits(rows: list[Row], paper: dict[str, float]) -> list[str]:
@@ -197,18 +197,18 @@ def _fit(rows: list[Row], case: str, paper: float | None) -> str:
         first = {row["phase"]: row["value"] for row in found if row["phase"] in ("cold", "warm")}
         times = (None if hot is None else hot["value"], first.get("warm"), first.get("cold"))
         note = "; ".join(dict.fromkeys(row["note"] for row in found if row["note"]))
-        cells = [name, *map(_number, times)]
+        cells = [name, *map(number, times)]
         if hot is None:
             cells += [""] * 5
         else:
             ratio = None if ours is None or hot is ours else hot["value"] / ours["value"]
             gap = "" if hot["gap"] is None else f"{hot['gap']:.0e}"
             cells += [
-                _number(ratio),
+                number(ratio),
                 gap,
-                _number(hot["test_ndcg10"]),
+                number(hot["test_ndcg10"]),
                 f"{hot['extra_mb']:,.0f}",
-                _number(hot["threads"]),
+                number(hot["threads"]),
             ]
         lines.append((*cells, note))
     if paper is not None:
@@ -222,9 +222,7 @@ def _fit(rows: list[Row], case: str, paper: float | None) -> str:
 
 def _measures(rows: list[Row]) -> str:
     single = [row for row in rows if not row["phase"] and not row["what"].startswith("growth with") and row["solver"]]
-    lines = [
-        (r["case"], r["what"], r["solver"], _number(r["value"]), r["unit"], r["note"]) for r in single if r["unit"]
-    ]
+    lines = [(r["case"], r["what"], r["solver"], number(r["value"]), r["unit"], r["note"]) for r in single if r["unit"]]
     left = [(r["case"], r["what"], r["solver"], "", "", r["note"]) for r in rows if not r["unit"] and not r["goal"]]
     return (
         ""
@@ -246,7 +244,7 @@ def _table(head: tuple[str, ...], lines: list[Any]) -> str:
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in ruled)
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

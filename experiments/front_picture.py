@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.good_enough_methods import METHODS, TREES
 from experiments.pages import png
-from experiments.pictures import COLOURS, legend_below, panels
+from experiments.pictures import COLOURS, legend_below, marks, panels, query_axis
 from experiments.units import write_whole
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,13 +31,9 @@ def picture(rows: list[dict[str, str]]) -> Any:
             places = [size * APART**place for size in sizes]
             panel.plot(places, middle, color=colour, linewidth=1.4, linestyle="--", label=method)
             panel.vlines(places, low, high, color=colour, linewidth=1.2)
-            faces = [colour if a > 0 or b < 0 else "white" for a, b in zip(low, high, strict=True)]
-            panel.scatter(places, middle, s=22, c=faces, edgecolors=colour, zorder=3)
+            marks(panel, places, list(zip(middle, low, high, strict=True)), colour)
         panel.set_title(name, fontsize=10)
-        panel.set_xscale("log")
-        panel.set_xticks(sizes, [f"{size:,}" for size in sizes])
-        panel.minorticks_off()
-        panel.set_xlabel("training queries", fontsize=9)
+        query_axis(panel, sizes)
     axes[0, 0].set_ylabel("NDCG@10 minus RankSVM's", fontsize=9)
     legend_below(figure, axes, ncols=1 + len(TREES))
     return figure

@@ -6,7 +6,7 @@ from experiments import good_enough as shared
 from experiments.good_enough import LABELS, NEEDS, SAMPLE, SIZES, how, listed, missing, points
 from experiments.good_enough_methods import BASELINE, METHODS, TREES
 from experiments.pages import Report, Table
-from experiments.pictures import COLOURS, legend_below, panels
+from experiments.pictures import COLOURS, legend_below, marks, panels, query_axis
 from experiments.units import Unit
 
 TITLE = "Is a linear ranker good enough? Learning curves: where trees overtake"
@@ -99,14 +99,10 @@ def _picture(by_set: dict[str, Rows]) -> Any:
                 below.axhline(0, color=colour, linewidth=1.4)
                 continue
             below.plot(sizes, [row["difference"] for row in curve], **style)
-            sure = [row["difference, low"] > 0 or row["difference, high"] < 0 for row in curve]
-            faces = [colour if one else "white" for one in sure]
-            below.scatter(sizes, [row["difference"] for row in curve], s=18, c=faces, edgecolors=colour, zorder=3)
+            ends = [(row["difference"], row["difference, low"], row["difference, high"]) for row in curve]
+            marks(below, sizes, ends, colour)
         above.set_title(label, fontsize=10)
-        below.set_xscale("log")
-        below.set_xticks(sizes, [f"{size:,}" for size in sizes])
-        below.minorticks_off()
-        below.set_xlabel("training queries", fontsize=9)
+        query_axis(below, sizes)
     axes[0, 0].set_ylabel("NDCG@10", fontsize=9)
     axes[1, 0].set_ylabel("minus RankSVM's", fontsize=9)
     legend_below(figure, axes, ncols=1 + len(by_set))

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from experiments.lee_lin_data import GRADED, ORIGINALS, PAIRS, REAL, SYNTHETIC, chosen
+from experiments.lee_lin_data import GRADED, ORIGINALS, PAIRS, REAL, chosen
 from experiments.lee_lin_methods import GAPS, Case, draw_measure, draw_values, rows_of, times
-from experiments.lee_lin_paths import LATE
+from experiments.lee_lin_paths import times_caption
 from experiments.pages import Report, Table
 from experiments.pictures import legend_below, panels
 from experiments.units import Unit
@@ -33,14 +33,11 @@ def report(found: dict[str, Any]) -> Report:
         draw_measure(row[2], case, found, str(ORIGINALS[case.name].ndcg), ndcg)
         row[1].set_title(f"{case.name}: C = 2^{case.l2:g} (L2), 2^{case.l1:g} (L1)")
     legend_below(figure, axes, ncols=4)
-    caption = (
-        f"Seconds, one thread, until the relative function value is {GAPS[0]:g} and {GAPS[1]:g}. {LATE} {SYNTHETIC}"
-    )
     return Report(
         claim="The paper: TreeRankSVM converges more slowly than PRSVM+ and Tree-TRON, which are alike where there are "
         "few levels; measures hardly change after the default stop; L1 and L2 loss rank equally well.",
         rows=[row for case in cases for row in rows_of(case, found)],
-        tables=[Table(caption, [row for case in cases for row in times(case, found)])],
+        tables=[Table(times_caption(GAPS), [row for case in cases for row in times(case, found)])],
         why="the paper gives curves only. Each method is run by this library in the paper's combination of solver and "
         "pair sums; `rankwise` is what it chooses by itself. On synthetic sets C is scaled to the number of pairs.",
         picture=figure,

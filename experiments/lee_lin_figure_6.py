@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from experiments.lee_lin_data import LISTS, PAIRS, SYNTHETIC, chosen
+from experiments.lee_lin_data import LISTS, PAIRS, chosen
 from experiments.lee_lin_methods import GAPS, Case, draw_measure, draw_values, rows_of, times
-from experiments.lee_lin_paths import LATE
+from experiments.lee_lin_paths import times_caption
 from experiments.pages import Report, Table
 from experiments.pictures import legend_below, panels
 from experiments.units import Unit
@@ -28,13 +28,10 @@ def report(found: dict[str, Any]) -> Report:
         draw_measure(row[1], case, found, PAIRS)
         row[0].set_title(f"{case.name}: C = 2^{case.l2:g} (L2), 2^{case.l1:g} (L1)")
     legend_below(figure, axes, ncols=3)
-    caption = (
-        f"Seconds, one thread, until the relative function value is {GAPS[0]:g} and {GAPS[1]:g}. {LATE} {SYNTHETIC}"
-    )
     return Report(
         claim="The paper: with many levels a query, PRSVM+ is much slower than Tree-TRON.",
         rows=[row for case in cases for row in rows_of(case, found)],
-        tables=[Table(caption, [row for case in cases for row in times(case, found)])],
+        tables=[Table(times_caption(GAPS), [row for case in cases for row in times(case, found)])],
         why="the paper gives curves only, of the real -list sets; these are synthetic, an eighth of their queries, C "
         "scaled to the number of pairs.",
         picture=figure,

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.lee_lin_data import LISTS, REAL, SYNTHETIC
+from experiments.lee_lin_data import LISTS, REAL
 from experiments.lee_lin_methods import GAPS, Case, draw_values, rows_of, times
-from experiments.lee_lin_paths import LATE
+from experiments.lee_lin_paths import times_caption
 from experiments.pages import Report, Table
 from experiments.pictures import legend_below, panels
 from experiments.units import Unit
@@ -32,13 +32,10 @@ def report(found: dict[str, Any]) -> Report:
             draw_values(axis, CASES[name, C], found)
             axis.set_title(f"{name}, C = {C:g}")
     legend_below(figure, axes, ncols=4)
-    caption = (
-        f"Seconds, one thread, until the relative function value is {GAPS[0]:g} and {GAPS[1]:g}. {LATE} {SYNTHETIC}"
-    )
     return Report(
         claim="The paper: Tree-TRON is always one of the fastest methods, whatever C.",
         rows=[row for case in cases for row in rows_of(case, found)],
-        tables=[Table(caption, [row for case in cases for row in times(case, found)], {"log2 C": ".3g"})],
+        tables=[Table(times_caption(GAPS), [row for case in cases for row in times(case, found)], {"log2 C": ".3g"})],
         why="the paper gives curves only. C is scaled to the number of pairs on the synthetic sets, and every run ends "
         "after a few seconds.",
         picture=figure,

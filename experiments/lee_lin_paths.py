@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from experiments.lee_lin_data import ORIGINALS, PAIRS, load, scaled
+from experiments.lee_lin_data import ORIGINALS, PAIRS, SYNTHETIC, load, scaled
 from experiments.units import Unit
 from rankwise import RankingData, evaluate
 from rankwise.objective import losses
@@ -24,10 +24,6 @@ from rankwise.solvers import Result, Step, make_solver, needs_of
 
 MOST_POINTS = 40  # at which test measures are computed
 PATIENCE = 4  # seconds by the clock for one of the process's own
-LATE = (
-    "`> 2.5`: the time limit ended the run after 2.5 s, before it was known to be there; the time that it takes is "
-    "longer, and not known."
-)
 
 
 @dataclass(frozen=True)
@@ -130,6 +126,14 @@ def relative(values: list[float], optimum: float) -> Any:
     """|f - f*| / f*; what is left at the optimum itself is not drawn."""
     gap = np.abs(np.array(values) / optimum - 1)
     return np.where(gap > 1e-12, gap, np.nan)
+
+
+def times_caption(gaps: tuple[float, float]) -> str:
+    return (
+        f"Seconds, one thread, until the relative function value is {gaps[0]:g} and {gaps[1]:g}. `> 2.5`: the time "
+        "limit ended the run after 2.5 s, before it was known to be that close; how much longer it takes is not known. "
+        + SYNTHETIC
+    )
 
 
 def seconds_to(found: dict[str, list[Any]], optimum: float, gap: float) -> str:

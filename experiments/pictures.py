@@ -19,6 +19,20 @@ def panels(rows: int, columns: int, **options: Any) -> tuple[Any, Any]:
     return figure, axes
 
 
+def query_axis(panel: Any, sizes: list[int]) -> None:
+    """Numbers of training queries on a logarithmic axis, with a tick for each."""
+    panel.set_xscale("log")
+    panel.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    panel.minorticks_off()
+    panel.set_xlabel("training queries", fontsize=9)
+
+
+def marks(panel: Any, places: list[float], points: list[tuple[float, float, float]], colour: str) -> None:
+    """Points (middle, low, high): a full mark where the interval excludes 0."""
+    faces = [colour if low > 0 or high < 0 else "white" for _, low, high in points]
+    panel.scatter(places, [middle for middle, _, _ in points], s=18, c=faces, edgecolors=colour, zorder=3)
+
+
 def legend_below(figure: Any, axes: Any, **options: Any) -> None:
     """One legend for all panels, below them, each label once."""
     lines = {}

@@ -45,7 +45,6 @@ class DataSet:
     address: str
     terms: str
     copy: str  # whose copy ours is
-    reconstructed: bool
     files: tuple[DataFile, ...]
 
 

@@ -1,4 +1,4 @@
-"""Fixtures: the real data that lie beside a checkout, where they do; at the end, what was skipped and why."""
+"""Fixtures, among them the real data, if they are stored beside the checkout; at the end, what was skipped and why."""
 
 import os
 import re

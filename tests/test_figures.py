@@ -5,7 +5,10 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
 from benchmarks import report
+
+from rankwise.solvers import automatic
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = report.read(ROOT / "benchmarks" / "results")
@@ -24,11 +27,11 @@ def ratios(than, *cases):
 
 def times(case, than):
     (ratio,) = ratios(than, case)
-    return report._number(ratio)
+    return report.number(ratio)
 
 
 def seconds(case, solver="rankwise RankSVM"):
-    return report._number(report.at_goal(report.by_solver(BENCHMARKS, case)[solver])["value"])
+    return report.number(report.at_goal(report.by_solver(BENCHMARKS, case)[solver])["value"])
 
 
 def quality():
@@ -41,7 +44,7 @@ def trees(method):
     """The cells of one ensemble of trees: training time and NDCG@10."""
     rows = quality()
     spent, ours = (float(rows["MQ2007", one]["CPU s to train"]) for one in (method, "RankSVM"))
-    differences = ", ".join(f"{float(rows[one, method]['difference']):+.4f}" for one in SETS)
+    differences = ", ".join(f"{float(rows[one, method]['difference']):+.4f} on {one}" for one in SETS)
     return f"{spent:.2g} CPU s on MQ2007, ours {ours:.2g}", differences
 
 
@@ -53,20 +56,20 @@ def cells():
 
 
 def test_the_table_of_the_readme():
-    same = "same optimum"
-    least, *_, most = map(report._number, ratios(LIBLINEAR, *SPARSE))
+    same = "0: same optimum"
+    least, *_, most = map(report.number, ratios(LIBLINEAR, *SPARSE))
     liblinear = (
-        f"{times('mq2007', LIBLINEAR)} x ours on MQ2007, {times('ohsumed', LIBLINEAR)} x on OHSUMED, "
-        f"{times('small', LIBLINEAR)} x on 9,000 x 40, {least} to {most} x on sparse data"
+        f"{times('mq2007', LIBLINEAR)} x ours on MQ2007, {times('ohsumed', LIBLINEAR)} x on OHSUMED; "
+        f"synthetic data: {times('small', LIBLINEAR)} x on 9,000 x 40, {least} to {most} x on sparse"
     )
     pairs = f"{times('mq2007-hinge', PAIRS)} x ours on MQ2007, {times('mq2008-hinge', PAIRS)} x on MQ2008 (hinge)"
-    survival = f"{times('distinct', 'FastSurvivalSVM')} x ours on one query of 100,000 documents"
+    survival = f"{times('distinct', 'FastSurvivalSVM')} x ours on one synthetic query of 100,000 documents"
     assert cells() == {
-        "ranker": ("training time", "NDCG@10"),
-        "**rankwise**": (f"{seconds('mq2007')} s on MQ2007", "baseline"),
+        "ranker": ("training time", "NDCG@10 minus ours"),
+        "**rankwise**": (f"{seconds('mq2007')} s on MQ2007", "0"),
         "LIBLINEAR's ranking extension": (liblinear, same),
         "LinearSVC on listed pairs": (pairs, same),
-        "FastSurvivalSVM (scikit-survival)": (survival, f"{same} if no labels are equal"),
+        "FastSurvivalSVM (scikit-survival)": (survival, "0 if no labels are equal: same optimum"),
         "LightGBM lambdarank": trees("LightGBM lambdarank"),
         "XGBoost rank:ndcg": trees("XGBoost rank:ndcg"),
         "SVM^rank": ("not measured", "not measured"),
@@ -76,7 +79,7 @@ def test_the_table_of_the_readme():
 def test_what_the_readme_says_about_the_table():
     text = " ".join((ROOT / "README.md").read_text().split())
     start = next(one for one in TARGETS if one.get("what") == "first fit by the command, kernels cached")
-    assert f"ours takes {report._number(report.measured(BENCHMARKS, start)[0])} s to start" in text
+    assert f"the {report.number(report.measured(BENCHMARKS, start)[0])} s that ours takes to start" in text
     end = text[text.index("python -m benchmarks NAME") :]
     names = set(re.findall(r"`([a-z0-9-]+)`", end))
     assert names > {"mq2007", *SPARSE}
@@ -87,6 +90,29 @@ def test_what_the_readme_says_about_the_table():
     both = [row for (_, method), row in quality().items() if method in ("LightGBM lambdarank", "XGBoost rank:ndcg")]
     assert len(both) == 2 * len(SETS)
     assert all(float(row["difference, low"]) < 0 < float(row["difference, high"]) for row in both)
+
+
+def test_when_the_span_of_the_rows_is_used():
+    text = " ".join((ROOT / "docs" / "theory.md").read_text().split())
+    assert f"With more than {automatic.FEWER} times as many features as rows" in text
+    assert f"if the decomposition takes no longer than {automatic.AT_ONCE} products" in text
+
+
+@pytest.mark.parametrize(
+    ("page", "results"),
+    [
+        ("good-enough", "good_enough_figure_1"),
+        ("good-enough", "good_enough_figure_2"),
+        ("factorized", "factorized_table_1"),
+        ("factorized", "factorized_figure_1"),
+    ],
+)
+def test_pages_quote_the_verdict_of_the_results(page, results):
+    lines = (ROOT / "experiments" / "results" / f"{results}.md").read_text().splitlines()
+    verdict = [line for line in lines if line.startswith("- ")]
+    assert verdict
+    text = " ".join((ROOT / "docs" / f"{page}.md").read_text().split())
+    assert [line for line in verdict if line not in text] == []
 
 
 def test_times_of_a_path():

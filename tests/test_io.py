@@ -178,7 +178,7 @@ def test_an_old_file_survives_a_failed_save(tmp_path):
     before = target.read_bytes()
     with pytest.raises(ValueError, match="feature_names holds 2 names, the model has 13 features"):
         save_model(RANKER, target, ["a", "b"])
-    with pytest.raises(ValueError, match="RankSVM is not fitted: call fit before saving it"):
+    with pytest.raises(ValueError, match="RankSVM is not fitted: call fit first"):
         save_model(RankSVM(), target)
     assert target.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["m.json"]

@@ -170,6 +170,12 @@ def test_contributors_find_every_target_of_the_makefile():
     assert [name for name in targets if f"`make {name}`" not in told] == []
 
 
+def test_the_makefile_names_tests_that_exist():
+    named = re.findall(r"\btests(?:/[\w.]+)+", (ROOT / "Makefile").read_text())
+    assert "tests/release/oldest.py" in named
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_docstrings_as_sphinx_reads_them():
     from plain_docstrings import escaped, listed
 

@@ -157,3 +157,10 @@ def test_what_cannot_be_compared(change, message, scores, test_data):
     given["part"] = evaluate(y[part], clicks[part], qid[part])
     with pytest.raises(ValueError, match=message):
         change(given)
+
+
+@pytest.mark.parametrize(("queries", "draws"), [(41, 100_000), (2_000, 100_000), (10_000, 20_000), (50_000, 10_000)])
+def test_many_queries_are_tested_with_fewer_draws(queries, draws):
+    d = np.full(queries, 0.5)
+    assert Procedure().p_value(d, None) == pytest.approx(1 / (draws + 1))
+    assert Procedure().interval(d, None) == pytest.approx((0.5, 0.5))

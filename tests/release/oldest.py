@@ -10,13 +10,13 @@ PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text
 
 def oldest(*extras: str) -> list[str]:
     """Each lower bound of the dependencies and of these extras, and of the extras that they name, as the version."""
-    asked = [*PROJECT["dependencies"]]
+    requirements = [*PROJECT["dependencies"]]
     for extra in extras:
-        asked += PROJECT["optional-dependencies"][extra]
+        requirements += PROJECT["optional-dependencies"][extra]
     pinned = []
-    for requirement in asked:  # which grows by the extras of extras
+    for requirement in requirements:  # which grows by the extras of extras
         if ours := re.fullmatch(r"rankwise\[(.+)\]", requirement):
-            asked += [one for extra in ours[1].split(",") for one in PROJECT["optional-dependencies"][extra]]
+            requirements += [one for extra in ours[1].split(",") for one in PROJECT["optional-dependencies"][extra]]
         else:
             pinned.append(requirement.replace(">=", "==", 1))
     return pinned

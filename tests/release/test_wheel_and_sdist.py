@@ -31,7 +31,7 @@ pytestmark = [
 
 
 def python(minor):
-    """The path of Python 3.minor; None if it is not installed. pyenv's command for a version may be there in vain."""
+    """The path of Python 3.minor; None if it is not installed. pyenv has commands also for versions that it lacks."""
     installed = sorted(Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python3.{minor}"))
     for path in (shutil.which(f"python3.{minor}"), *map(str, installed)):
         if path and subprocess.run([path, "-c", "import ensurepip, venv"], capture_output=True).returncode == 0:

@@ -30,6 +30,7 @@ from rankwise import (
 from rankwise.metrics import Procedure
 from rankwise.model_selection import cross_validate
 from rankwise.reporting.features import effects_of
+from rankwise.reporting.pages import page_of
 from rankwise.reporting.queries import detail
 from rankwise.reporting.refits import learning_curve_of, weights_of
 from rankwise.reporting.studies import Study, by_length, calibration
@@ -470,13 +471,49 @@ def test_what_cannot_be_reported(svm):
         ({"data": TEST, "resamples": -1}, "resamples must be 0, or 10 or more"),
         ({"data": TEST, "resamples": 9}, "resamples must be 0, or 10 or more"),
         ({"data": TEST, "baseline": "clickz"}, "did you mean 'clicks'"),
+        ({"data": TEST, "measures": ["judged@5", "map"]}, "judged@5 cannot be the first measure of a report"),
     ):
         with pytest.raises((TypeError, ValueError), match=error):
             rankwise.report.html(svm, **given)
-    with pytest.raises(ValueError, match="rankers is empty"):
-        rankwise.report.html({}, TEST)
-    with pytest.raises(ValueError, match="the scores of x"):
-        rankwise.report.html({"x": np.full(len(TEST), np.nan)}, TEST)
+    for rankers, error in (
+        ({}, "rankers is empty"),
+        ({"x": np.full(len(TEST), np.nan)}, "the scores of x"),
+        ("none.json", "none.json: no such file, and the data have no column of this name"),
+        (__file__, "not a model file"),
+        ({"x": RankSVM()}, "RankSVM is not fitted: call fit first"),
+    ):
+        with pytest.raises(ValueError, match=error):
+            rankwise.report.html(rankers, TEST)
+
+
+def test_a_baseline_that_could_be_a_ranker_or_a_column(svm):
+    with pytest.raises(ValueError, match="'clicks' is both a ranker and a column of the data: rename the ranker"):
+        rankwise.report.html({"clicks": svm}, TEST, baseline="clicks")
+    page = rankwise.report.html({"new": svm, "clicks": TEST.X[:, 4]}, TEST, baseline="clicks", procedure=SHORT)
+    assert page.comparison.others == ["new"]
+
+
+def test_refits_are_told_and_can_be_left_out(svm):
+    told = []
+    study = study_of({"new": svm}, train=TRAIN, resamples=10, tell=told.append)
+    titles = re.findall(r"<th[^>]*>([^<]*)</th>", page_of(study).html)
+    assert titles.count("number of training queries") == titles.count("training queries") == 1
+    assert told == [f"fit {i} of 10 for the intervals of weights of new" for i in range(1, 11)] + [
+        f"fit {i} of 18 for the learning curve of new" for i in range(1, 19)
+    ]
+    told.clear()
+    page = page_of(study_of({"new": svm}, train=TRAIN, resamples=0, tell=told.append)).html
+    assert told == []
+    assert "No model was fitted again (--resamples 0): there is no learning curve" in page
+
+
+def test_the_gap_is_relative_as_in_the_result(svm):
+    """The message has it relative to what the tolerance refers to, and the last column has the bound itself."""
+    page = rankwise.report.html({"new": svm}, TEST, procedure=SHORT).html
+    row = re.search(r"certified relative gap.*?</tr>", page, re.DOTALL).group()
+    assert page.count("relative gap") == 1
+    assert "of the objective" not in row
+    assert f"{svm.result_.gap:.2g}" in row
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,13 @@ REASONS = ("the interval is not.", "more queries are needed.", "no difference co
 QUICK = Procedure(sign_flips=2000, resamples=100)
 
 
-def said(differences, procedure=QUICK):
+def said(differences, procedure=QUICK, weights=None):
     """The verdicts on rankers with these columns of differences from a baseline, and their contrasts."""
     n = len(differences)
+    weights = {} if weights is None else {"ndcg@10": weights}
     values = {"old": np.full(n, 0.5)} | {f"new{i}": 0.5 + one for i, one in enumerate(np.asarray(differences).T)}
     evaluations = {
-        name: Evaluation({"ndcg@10": float(one.mean())}, {"ndcg@10": one}, np.arange(n), 10 * n, {})
+        name: Evaluation({"ndcg@10": float(one.mean())}, {"ndcg@10": one}, np.arange(n), 10 * n, weights)
         for name, one in values.items()
     }
     found = contrasted(evaluations, "old", procedure)
@@ -61,3 +62,17 @@ def test_an_interval_by_chance_on_the_other_side(monkeypatch):
     ((words, one),) = said(np.random.default_rng(1).normal(0, 0.1, (30, 1)))
     assert not one.mark
     assert words.endswith("The test and the interval disagree, because p is so close to 0.05: more queries are needed.")
+
+
+@pytest.mark.parametrize("n", [1, 2, 30])
+def test_why_there_is_no_interval(n):
+    """Fieller's interval has no ends if one query has nearly all of the weight."""
+    d, weights = np.random.default_rng(0).normal(0, 0.1, (n, 1)), np.r_[1e6, np.ones(n - 1)]
+    ((words, one),) = said(d, Procedure(test="t", resamples=100), weights)
+    assert np.isnan(one.difference_interval).all()
+    few = "With 1 query no difference could be clear."
+    assert words.endswith(
+        few if n == 1 else "There is no interval, because a few queries have nearly all of the weight."
+    )
+    ((words, one),) = said(d, QUICK, weights)
+    assert words.endswith(f"With {n} quer{'y' if n == 1 else 'ies'} no difference could be clear.") == (n < 6)

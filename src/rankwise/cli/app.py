@@ -326,10 +326,11 @@ def inspect(
 def demo(
     save: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER", help="Write train.txt, vali.txt, test.txt and names.txt, the sample, to it."),
+        typer.Option(metavar="FOLDER", help="Write the sample to it: train.txt, vali.txt, test.txt and names.txt."),
     ] = None,
     to: Annotated[
-        str | None, typer.Option(metavar="FORMAT", help=f"With --save: {', '.join(format_names(on_disk=False))}.")
+        str | None,
+        typer.Option(metavar="FORMAT", help=f"What --save writes: {', '.join(format_names(on_disk=False))}."),
     ] = None,
     force: Force = False,
 ) -> None:
@@ -339,10 +340,10 @@ def demo(
     """
     from rankwise.cli import demo
 
-    written = chosen("to", to, format_names(on_disk=False))
+    format_name = chosen("to", to, format_names(on_disk=False))
     if save is not None:
-        demo.save(save, force, written or DEFAULT)
-    elif written is not None:
+        demo.save(save, force, format_name or DEFAULT)
+    elif format_name is not None:
         raise typer.BadParameter("only --save writes files: give --save FOLDER", param_hint="--to")
     else:
         demo.run()

@@ -18,7 +18,12 @@ Train = Annotated[
 ]
 Resamples = Annotated[
     int,
-    typer.Option(metavar="N", min=0, help="With --train: refits for intervals of weights, 10 or more; 0 for none."),
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="With --train: refits for intervals of weights, 10 or more. 0 leaves out all refits, also the learning "
+        "curve; with thousands of features they take minutes.",
+    ),
 ]
 
 

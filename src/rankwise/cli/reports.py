@@ -70,8 +70,9 @@ def write_report(
         f"{one} was trained on these queries: expect lower values on queries that it has not seen." for one in seen
     ]
     origin, source = sources.origin(target) | origin_of(subjects), Path(sources.data).name
-    with doing("making the report"):
-        page = page_of(Study(subjects, data, train=train, remarks=remarks, source=source, origin=origin, **options))
+    with doing("making the report") as tell:
+        study = Study(subjects, data, train=train, remarks=remarks, source=source, origin=origin, tell=tell, **options)
+        page = page_of(study)
         page.save(target)
     if target != "-":
         say(f"report written to {target}")

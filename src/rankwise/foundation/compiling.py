@@ -20,7 +20,7 @@ EXPECTED = 40  # kernels that a first training compiles, with those that they ca
 
 
 class _Notice:
-    """What stderr shows; it is begun and ended whenever a kernel is compiled that no other kernel calls."""
+    """What stderr shows while a kernel and those that it calls are compiled."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -62,7 +62,7 @@ class _Compiling:
 
     notice: _Notice | None = None
     nested = 0  # a kernel is compiled while one that calls it is
-    spent: tuple[float, float | None] = (0.0, None)  # seconds, and since when kernels are being compiled; set at once
+    spent: tuple[float, float | None] = (0.0, None)  # seconds before, and since when; other threads read both at once
 
 
 @contextmanager
@@ -98,8 +98,10 @@ def end() -> None:
     _Compiling.nested -= 1
     if _Compiling.notice is not None:
         _Compiling.notice.advance()
-        if _Compiling.nested == 0:
-            _Compiling.notice.end()
+    if _Compiling.nested != 0:
+        return
+    if _Compiling.notice is not None:
+        _Compiling.notice.end()
     seconds, began = _Compiling.spent
-    if _Compiling.nested == 0 and began is not None:
-        _Compiling.spent = (seconds + time.perf_counter() - began, None)
+    assert began is not None
+    _Compiling.spent = (seconds + time.perf_counter() - began, None)

@@ -5,14 +5,14 @@ correction for several measures, which are separate questions.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from rankwise.data.column_scores import column_scores
 from rankwise.data.records import RankingData
-from rankwise.foundation.arrays import Array
+from rankwise.foundation.arrays import Array, Floats
 from rankwise.metrics.comparison import Comparison, Contrast, Procedure
 from rankwise.metrics.defaults import default_measure
 from rankwise.metrics.evaluation import Evaluation, Measures, evaluate, with_unjudged
@@ -67,8 +67,16 @@ def compare(
 
 def contrasted(evaluations: dict[str, Evaluation], baseline: str, procedure: Procedure, n_worst: int = 5) -> Comparison:
     """The comparison of evaluations with the same queries in the same order; of one alone, means and intervals."""
+    measures = list(evaluations[baseline])
+    values = [np.column_stack([one.per_query[measure] for one in evaluations.values()]) for measure in measures]
+    given = [evaluations[baseline].weights.get(measure) for measure in measures]
+    loads = [np.broadcast_to(1.0 if w is None else w[:, None], v.shape) for v, w in zip(values, given, strict=True)]
+    # all means at once: drawing the queries takes most of the time
+    ends = np.transpose(procedure.intervals(np.hstack(values), np.hstack(loads)))
     contrasts = [
-        one for measure in evaluations[baseline] for one in _contrasts(measure, evaluations, baseline, procedure)
+        one
+        for i, measure in enumerate(measures)
+        for one in _contrasts(measure, evaluations, baseline, procedure, ends[i * len(evaluations) :].tolist())
     ]
     return Comparison(baseline, contrasts, evaluations, procedure, n_worst)
 
@@ -96,31 +104,39 @@ def _evaluated(
     return {name: evaluate(y, scores, qid, chosen, unjudged=unjudged) for name, scores in rankers.items()}
 
 
-def _contrasts(measure: str, evaluations: dict[str, Evaluation], baseline: str, procedure: Procedure) -> list[Contrast]:
-    names = list(evaluations)
-    values = np.column_stack([one.per_query[measure] for one in evaluations.values()])
-    reference = names.index(baseline)
-    weights = evaluations[baseline].weights.get(measure)
-    differences = values - values[:, [reference]]
-    loads = np.ones(values.shape) if weights is None else np.repeat(weights[:, None], values.shape[1], axis=1)
-    low, high = procedure.intervals(values, loads)
-    others = [i for i in range(len(names)) if i != reference]
-    p_values = {i: procedure.p_value(differences[:, i], weights) for i in others}
-    adjusted = dict(zip(others, holm(list(p_values.values())), strict=True))
+def _contrasts(
+    measure: str,
+    evaluations: dict[str, Evaluation],
+    baseline: str,
+    procedure: Procedure,
+    intervals: Sequence[tuple[float, float]],
+) -> list[Contrast]:
+    """Of one measure; `intervals`: of the means of the rankers."""
+    reference, weights = evaluations[baseline].per_query[measure], evaluations[baseline].weights.get(measure)
     contrasts = []
-    for i, name in enumerate(names):
-        counted = int(np.count_nonzero(~np.isnan(values[:, i])))
-        one = Contrast(name, measure, evaluations[name].means[measure], (float(low[i]), float(high[i])), counted)
-        if i != reference:
-            d = differences[:, i]
-            shared = ~np.isnan(d)
-            mean = float(np.average(d[shared], weights=loads[shared, i])) if shared.any() else math.nan
-            one = replace(one, difference=mean, difference_interval=procedure.interval(d, weights))
-            one = replace(one, p_value=p_values[i], p_adjusted=float(adjusted[i]), win_tie_loss=win_tie_loss(d))
-            if one.p_adjusted < procedure.alpha and one.excludes_zero:
-                one = replace(one, mark="+" if mean > 0 else "-")
+    for (name, evaluation), (low, high) in zip(evaluations.items(), intervals, strict=False):
+        counted = int(np.count_nonzero(~np.isnan(evaluation.per_query[measure])))
+        one = Contrast(name, measure, evaluation.means[measure], (low, high), counted)
+        if name != baseline:
+            one = _tested(one, evaluation.per_query[measure] - reference, weights, procedure)
         contrasts.append(one)
-    return contrasts
+    adjusted = holm([one.p_value for one in contrasts])  # that of the baseline is NaN
+    return [_marked(one, p, procedure.alpha) for one, p in zip(contrasts, adjusted.tolist(), strict=True)]
+
+
+def _tested(one: Contrast, d: Floats, weights: Floats | None, procedure: Procedure) -> Contrast:
+    """The contrast with its differences d from the baseline."""
+    shared = ~np.isnan(d)
+    mean = math.nan
+    if shared.any():
+        mean = float(np.average(d[shared], weights=None if weights is None else weights[shared]))
+    p, ends = procedure.p_value(d, weights), procedure.interval(d, weights)
+    return replace(one, difference=mean, difference_interval=ends, p_value=p, win_tie_loss=win_tie_loss(d))
+
+
+def _marked(one: Contrast, p_adjusted: float, alpha: float) -> Contrast:
+    mark = ("+" if one.difference > 0 else "-") if p_adjusted < alpha and one.excludes_zero else ""
+    return replace(one, p_adjusted=p_adjusted, mark=mark)
 
 
 def _aligned(rankers: Mapping[str, object], baseline: str) -> dict[str, Evaluation]:

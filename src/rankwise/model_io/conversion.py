@@ -44,7 +44,7 @@ def model_of(
         cure = "of a search save best_estimator_, and instead of a Pipeline use ScaledRanker"
         raise ValueError(f"a {kind} cannot be saved, only {known}: {cure}")
     if not hasattr(ranker, "coef_" if kind in LINEAR else "dual_coef_"):
-        raise ValueError(f"{kind} is not fitted: call fit before saving it")
+        raise ValueError(f"{kind} is not fitted: call fit first")
     if kind in KERNEL and ranker.dual_coef_.ndim == 2:
         raise ValueError(
             f"{kind} holds a model for each of several alphas: fit it with a single alpha before saving it"

@@ -1,6 +1,6 @@
 """learning_curve: a measure as a function of the number of training queries."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.threads import share, thread_count
 from rankwise.metrics import Measure, OfQuery, default_measure, parse
 from rankwise.model_selection.splits import Folds, Seed, splits_of
-from rankwise.model_selection.validation import Estimator, fit, judge, rows_of, some
+from rankwise.model_selection.validation import Estimator, fit, judge, rows_of, select
 from rankwise.pairs.queries import Queries, one_column
 
 SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -65,12 +65,14 @@ def learning_curve(
     measure: str | Measure | OfQuery | None = None,
     n_jobs: int | None = 1,
     random_state: Seed = 0,
+    progress: Callable[[int, int], object] | None = None,
 ) -> LearningCurve:
     """Fit to more and more of each fold's training queries, drawn at random; larger sets contain the smaller ones.
 
     sizes  numbers of queries, or, for floats up to 1, shares of the training queries
     measure  None: the `default_measure` of y
     sample_weight, groups, cv, n_jobs, estimator : as in `cross_validate`
+    progress  called before each fit with its number, from 1, and the number of all fits
 
     Examples
     --------
@@ -93,13 +95,15 @@ def learning_curve(
 
     def point(place: tuple[int, int]) -> tuple[float, float]:
         size, fold = place
+        if progress is not None:
+            progress(places.index(place) + 1, len(places))
         train, valid = splits[fold]
         rows = train[np.isin(codes[train], drawn[fold][: counts[size]])]
-        fitted = fit(estimator, X[rows], y[rows], ids[rows], some(weights, rows), some(parts, rows))
+        fitted = fit(estimator, X[rows], y[rows], ids[rows], select(weights, rows), select(parts, rows))
         seen, unseen = (
-            judge(fitted, X[part], y[part], ids[part], [chosen], some(weights, part))[chosen] for part in (rows, valid)
+            judge(fitted, X[part], y[part], ids[part], [chosen], select(weights, part)) for part in (rows, valid)
         )
-        return seen, unseen
+        return seen[chosen], unseen[chosen]
 
     places = [(size, fold) for size in range(len(counts)) for fold in range(len(splits))]
     scores = np.array(share(point, places, thread_count(n_jobs))).reshape(len(counts), len(splits), 2)

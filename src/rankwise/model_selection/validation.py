@@ -163,14 +163,14 @@ def cross_validate(
     parts = None if given.groups is None else one_column(given.groups, labels.size, "groups")
 
     def part(places: Ints) -> tuple[HostMatrix, Floats, Array | None]:
-        return rows[places], labels[places], some(ids, places)
+        return rows[places], labels[places], select(ids, places)
 
     def judged(split: Split) -> Fold:
         train, valid = split
         began = clock()
-        fitted = fit(estimator, *part(train), some(weights, train), some(parts, train))
+        fitted = fit(estimator, *part(train), select(weights, train), select(parts, train))
         fit_seconds = clock() - began
-        evaluation = judge(fitted, *part(valid), chosen, some(weights, valid))
+        evaluation = judge(fitted, *part(valid), chosen, select(weights, valid))
         queries = 1 if ids is None else len(Queries(ids[train], train.size))
         return Fold(evaluation, queries, fit_seconds, clock() - began - fit_seconds)
 
@@ -178,7 +178,8 @@ def cross_validate(
     return CrossValidation(folds, [str(one) for one in chosen])
 
 
-def some(column: Array | None, rows: Array) -> Array | None:
+def select(column: Array | None, rows: Array) -> Array | None:
+    """These rows of a column that may not have been given."""
     return None if column is None else column[rows]
 
 
@@ -263,5 +264,5 @@ def judge(
     scores = predicted(fitted, X, qid)
     if weight is not None and weight.any():
         counted = weight > 0
-        y, scores, qid, weight = y[counted], scores[counted], some(qid, counted), weight[counted]
+        y, scores, qid, weight = y[counted], scores[counted], select(qid, counted), weight[counted]
     return evaluate(y, scores, qid, measures, sample_weight=weight)

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from rankwise.data.column_scores import column_scores, is_column
 from rankwise.data.fingerprint import content_hash
 from rankwise.data.records import RankingData
 from rankwise.metrics import Procedure
@@ -36,7 +39,8 @@ def html(
     measures   None: those that suit the labels; the first one decides
     procedure  how differences are tested
     unjudged   the label of documents whose label is NaN, as in `evaluate`
-    resamples  refits to samples of the training queries, 10 or more; 0: no intervals of weights
+    resamples  refits to samples of the training queries, 10 or more; 0: no refits, which leaves out the intervals of
+               weights and the learning curve
 
     Examples
     --------
@@ -60,10 +64,13 @@ def html(
 
 
 def with_baseline(subjects: list[Subject], baseline: str | None, data: RankingData) -> list[Subject]:
-    """The baseline first: one of the rankers, or else a column of the data."""
+    """The baseline first: one of the rankers, or else a column of the data; an error if it could be either."""
     if baseline is None:
         return subjects
-    first = [one for one in subjects if one.name == baseline] or subjects_of({baseline: baseline}, data)
+    first = [one for one in subjects if one.name == baseline]
+    if first and is_column(data, baseline) and not np.array_equal(first[0].scores, column_scores(data, baseline, "")):
+        raise ValueError(f"baseline {baseline!r} is both a ranker and a column of the data: rename the ranker")
+    first = first or subjects_of({baseline: baseline}, data)
     return first + [one for one in subjects if one.name != baseline]
 
 

@@ -84,12 +84,11 @@ def _learning(study: Study, subject: Subject) -> str:
         for style, (name, values) in enumerate(known.items())
     ]
     rows = [[f"{n[i]:,.0f}", *(number(float(line.y[i])) for line in lines)] for i in range(n.size)]
-    titles = [Column("training queries"), *(Column(name) for name in known)]
-    title = f"{measure} of {text(subject.name)} by the number of training queries"
+    size = "number of training queries"
+    titles = [Column(size), *(Column(name) for name in known)]
+    title = f"{measure} of {text(subject.name)} by the {size}"
     folds = f"mean and range of {curve.valid.shape[1]} folds of the training data"
-    return _figure(
-        text(subject.name), lines, table(titles, rows, title), title, "training queries", f"{measure}, {folds}"
-    )
+    return _figure(text(subject.name), lines, table(titles, rows, title), title, size, f"{measure}, {folds}")
 
 
 def convergence(study: Study) -> str:
@@ -114,8 +113,7 @@ def _ending(result: Result) -> list[str]:
 def _gap(result: Result) -> str:
     if result.gap is None or not np.isfinite(result.gap):
         return "none"
-    part = f" <small>{number(result.gap / abs(result.value), '.2g')} of the objective</small>" if result.value else ""
-    return f"{number(result.gap, '.2g')}{part}"
+    return number(result.gap, ".2g")
 
 
 def _history(name: str, result: Result) -> str:

@@ -168,8 +168,11 @@ def _worst(study: Study) -> str:
 def _repeat(study: Study) -> str:
     """What is needed to make the page again, and what it leaves out."""
     facts = "".join(f"<dt>{text(name)}</dt><dd>{_lines(value)}</dd>" for name, value in study.origin.items())
-    note = "No training data were given (--train): there is no learning curve, and weights have no intervals."
-    left_out = paragraph(note, "note") if study.train is None else ""
+    why = (
+        "No training data were given (--train)" if study.train is None else "No model was fitted again (--resamples 0)"
+    )
+    note = f"{why}: there is no learning curve, and weights have no intervals."
+    left_out = paragraph(note, "note") if study.train is None or not study.resamples else ""
     return f"{left_out}<dl>{facts}</dl>"
 
 

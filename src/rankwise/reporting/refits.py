@@ -69,7 +69,8 @@ def _refits(study: Study, subject: Subject) -> Floats:
     queries = Queries(train.qid, len(train))
     rows = np.split(np.argsort(queries.codes, kind="stable"), np.cumsum(queries.sizes)[:-1])
     random, fitted = np.random.default_rng(study.procedure.random_state), []
-    for _ in range(study.resamples):
+    for i in range(study.resamples):
+        study.tell(f"fit {i + 1} of {study.resamples} for the intervals of weights of {subject.name}")
         drawn = random.integers(0, len(queries), len(queries))
         chosen = np.concatenate([rows[q] for q in drawn])
         qid = np.repeat(np.arange(len(drawn)), queries.sizes[drawn])  # a query drawn twice is two queries
@@ -87,8 +88,8 @@ def _refits(study: Study, subject: Subject) -> Floats:
 
 
 def learning_curve_of(study: Study, subject: Subject) -> "LearningCurve | None":
-    """The first measure by the number of training queries; None without training data, or with too few."""
-    if study.train is None or subject.model is None or study.train.n_queries < LEAST_QUERIES:
+    """The first measure by the number of training queries; None without refits or training data, or with too few."""
+    if study.train is None or subject.model is None or study.train.n_queries < LEAST_QUERIES or not study.resamples:
         return None
     from rankwise.model_selection import learning_curve
 
@@ -107,6 +108,7 @@ def learning_curve_of(study: Study, subject: Subject) -> "LearningCurve | None":
                 cv=FOLDS,
                 measure=study.chosen[0],
                 random_state=seed,
+                progress=lambda i, n: study.tell(f"fit {i} of {n} for the learning curve of {subject.name}"),
             )
     except ValueError:  # so few judged queries that a part of them has no pair
         return None

@@ -1,6 +1,6 @@
 """What a report says, as numbers: everything is computed here, by the rooms that own it, and nothing is formatted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -32,10 +32,11 @@ class Study:
     measures   None: the default measures of the labels
     train      the data that the models were trained on; None: what needs them is left out
     unjudged   the label of documents without one
-    resamples  refits to samples of the training queries, for the intervals of weights
+    resamples  refits to samples of the training queries, for the intervals of weights; 0: nothing is fitted again
     remarks    sentences for the top of the page
     source     what the data are called
     origin     what the page says about how it was made: name -> text
+    tell       called with what is being done, where that takes long
     """
 
     subjects: Sequence[Subject]
@@ -48,6 +49,7 @@ class Study:
     remarks: Sequence[str] = ()
     source: str = ""
     origin: Mapping[str, str] = field(default_factory=dict)
+    tell: Callable[[str], object] = lambda _: None
 
     def __post_init__(self) -> None:
         if self.resamples and self.resamples < LEAST_REFITS:
@@ -88,6 +90,11 @@ class Study:
     @cached_property
     def chosen(self) -> list[Measure]:
         given = parse_all(default_measures(self.labels) if self.measures is None else self.measures)
+        if given[0].name == "judged":
+            raise ValueError(
+                f"{given[0]} cannot be the first measure of a report: that one decides which ranker is better, and "
+                "judged@k does not depend on labels. Put another one before it"
+            )
         return with_judged(given, self.data.y)
 
     @cached_property

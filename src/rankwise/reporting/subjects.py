@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.data.column_scores import column_scores
+from rankwise.data.column_scores import column_scores, is_column
 from rankwise.data.columns import for_model
 from rankwise.data.records import RankingData
 from rankwise.explaining.functions import Formula
@@ -66,6 +66,9 @@ def _subject(name: str, ranker: Any, data: RankingData) -> Subject:
     if isinstance(ranker, os.PathLike) or (isinstance(ranker, str) and is_model_file(ranker)):
         ranker = read_model(os.fspath(ranker))
     if isinstance(ranker, str):
+        if not is_column(data, ranker) and _is_path(ranker):
+            found = "not a model file" if os.path.exists(ranker) else "no such file"
+            raise ValueError(f"{ranker}: {found}, and the data have no column of this name")
         return Subject(name, column_scores(data, ranker, "the data"))
     if isinstance(ranker, Model):
         return Subject.of_model(name, ranker, for_model(data, ranker.columns, "the data"))
@@ -78,6 +81,11 @@ def _subject(name: str, ranker: Any, data: RankingData) -> Subject:
     if columns.names is None and data.names is not None and len(data.names) == columns.n_features:
         model = replace(model, columns=replace(columns, names=tuple(map(str, data.names))))  # fitted to plain arrays
     return Subject.of_model(name, model, for_model(data, model.columns, "the data"))
+
+
+def _is_path(name: str) -> bool:
+    """Whether a string looks like a file rather than a column."""
+    return os.path.basename(name) != name or Path(name).suffix != ""
 
 
 def _is_known(ranker: Any) -> bool:

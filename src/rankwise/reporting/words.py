@@ -1,5 +1,6 @@
 """The sentences of a report."""
 
+import math
 from html import unescape
 
 from rankwise.foundation.texts import counted
@@ -53,7 +54,9 @@ def verdict(study: Study, one: Contrast) -> tuple[str, str]:
 def _doubt(study: Study, one: Contrast) -> str:
     """Why a difference is not clear, where its interval does not show that: a sentence after a space, or nothing."""
     alpha, others = study.procedure.alpha, len(study.comparison.others)
-    if one.difference_interval[0] != one.difference_interval[0]:
+    if math.isnan(one.difference_interval[0]):
+        if study.procedure.least_p(one.queries) < alpha:
+            return " There is no interval, because a few queries have nearly all of the weight."
         return f" With {counted(one.queries, 'queries')} no difference could be clear."
     if one.p_value < alpha and one.excludes_zero:
         return (
