@@ -10,6 +10,9 @@ INTEGER = re.compile(rb"[+-]?[0-9]+")
 PLAIN_ID = re.compile(r"0|-?[1-9][0-9]{0,18}")
 LARGEST_INDEX = 2**31 - 1
 LARGEST = sys.float_info.max
+# how UTF-16 and compressed or binary files begin
+NO_TEXT = re.compile(rb"\xff\xfe|\xfe\xff|\x1f\x8b|\x28\xb5\x2f\xfd|\xfd7zXZ\0|PAR1\x15|PK\x03\x04")
+BESIDES = ("label", "qid", "docid", "sample_weight", "comment")  # columns of a table that are no features
 
 
 class RefusedError(Exception):
@@ -28,12 +31,25 @@ class Rows:
     comments: list = field(default_factory=list)
     base: int = 1
     n_features: int = 0
+    documents: list = field(default_factory=list)
+    weights: list = field(default_factory=list)
 
     def qid(self):
-        """int64 where all ids are plain integers that fit, else texts."""
-        if all(PLAIN_ID.fullmatch(one) and -(2**63) < int(one) < 2**63 for one in self.ids):
-            return [int(one) for one in self.ids]
-        return self.ids
+        return one_type(self.ids)
+
+
+def one_type(ids):
+    """int64 where all ids are plain integers that fit, else texts."""
+    if all(PLAIN_ID.fullmatch(one) and -(2**63) < int(one) < 2**63 for one in ids):
+        return [int(one) for one in ids]
+    return ids
+
+
+def lines_of(data):
+    """The lines of a text; a file that is no text is refused as a whole."""
+    if NO_TEXT.match(data):
+        raise RefusedError
+    return data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
 
 
 def number(text, largest, line, column):
@@ -56,8 +72,7 @@ def letor(data, n_features=None, missing=None, zero_based=None, largest=LARGEST)
     if zero_based is None and n_features is not None:
         zero_based = False
     read, has_ids = Rows(), None
-    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    codes = [line.partition(b"#") for line in lines]
+    codes = [line.partition(b"#") for line in lines_of(data)]
     tokens = [[(m.start() + 1, m.group()) for m in re.finditer(rb"[^ \t\r\v\f]+", code)] for code, _, _ in codes]
     if zero_based is None:
         zero_based = any(_begins_with_zero(one) for one in tokens)
@@ -135,7 +150,7 @@ def table(data, separator, missing=None, comments=False):
         raise RefusedError
     if any(not name.strip() for name in header):
         raise RefusedError
-    read, codes = Rows(), []
+    read = Rows()
     for i, line in _rows(data.removeprefix(b"\xef\xbb\xbf"), separator.encode()):
         if not line.strip(b" \r"):
             continue
@@ -145,14 +160,15 @@ def table(data, separator, missing=None, comments=False):
             raise RefusedError(i)
         values = _first_bad(found, header, missing, i)
         read.y.append(values.pop("label"))
-        codes.append(values.pop("qid"))
-        read.ids.append(_text(codes[-1]))
+        read.ids.append(_text(values.pop("qid")))
+        read.documents += [_text(values.pop("docid"))] if "docid" in header else []
+        read.weights += [values.pop("sample_weight")] if "sample_weight" in header else []
         remark = _text(values.pop("comment", b""))
         read.comments.append(remark if comments else "")
         read.rows.append(list(values.values()))
-    if not read.rows or not all(map(_is_utf8, codes)):  # ids are looked at when every row is read
+    if not read.rows:
         raise RefusedError
-    read.n_features = len(set(header) - {"label", "qid", "comment"})
+    read.n_features = len(set(header) - set(BESIDES))
     return read
 
 
@@ -176,19 +192,18 @@ def _rows(data, separator):
 
 def header_of(data, separator):
     """The names of the columns, and the separator: the usual one or, if it shows no known column, another one."""
-    known = {"label", "qid", "docid", "sample_weight", "comment"}
     for one in (separator, ",", ";", "\t"):
         try:
             header = _header_by(data, one)
         except RefusedError:
             continue
-        if known & set(header):
+        if set(BESIDES) & set(header):
             return header, one
     return _header_by(data, separator), separator
 
 
 def _header_by(data, separator):
-    first = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")[0].decode(errors="backslashreplace")
+    first = lines_of(data)[0].decode(errors="backslashreplace")
     first = first.removesuffix("\r")
     if "\r" in first:
         raise RefusedError(1)
@@ -204,12 +219,14 @@ def _first_bad(found, header, missing, line):
     for name, cell in zip(header, found, strict=False):
         if name == "comment":
             values[name] = cell
-        elif name == "qid":
-            if not cell:
+        elif name in ("qid", "docid"):
+            if not _is_text(cell):
                 raise RefusedError(line)
             values[name] = cell
         else:
-            values[name] = cell_number(cell, None if name == "label" else missing, name == "label", line)
+            values[name] = cell_number(cell, None if name in BESIDES else missing, name == "label", line)
+            if name == "sample_weight" and values[name] < 0:
+                raise RefusedError(line)
     return values
 
 
@@ -242,7 +259,7 @@ def cell_number(cell, missing, is_label, line):
     return label_number(cell, line, None) if is_label else number(cell, LARGEST, line, None)
 
 
-def _is_utf8(cell):
+def _is_text(cell):
     try:
         return bool(cell.decode())
     except UnicodeDecodeError:
@@ -257,7 +274,7 @@ def _text(cell):
 def trec(data, n_fields, value_at):
     """Lines of so many fields; (qid, docid) occurs once; the value is a finite number."""
     found = {}
-    for i, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+    for i, line in enumerate(lines_of(data), 1):
         parts = [one for one in re.split(rb"[ \t\r\v\f]+", line) if one]
         if not parts:
             continue

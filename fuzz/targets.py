@@ -13,6 +13,7 @@ import shutil
 import tempfile
 import zipfile
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from scipy.sparse import issparse
@@ -92,10 +93,10 @@ def line_of(error):
 
 
 def letor(data):
-    """read_letor of a file, of a stream and in parts, dense and sparse, and stream_data."""
-    n_features, missing, zero_based, dtype, dense, way, size, text = choices(
+    """read_letor of a file, of a stream and in parts, dense and sparse, and stream_data; also as if without Numba."""
+    n_features, missing, zero_based, dtype, dense, way, size, is_small, text = choices(
         data, [None, 3, 13], [None, 0.5], [None, True, False], ["f8", "f4"], [None, True, False],
-        ["file", "stream", "parts"], [1 << 20, 16, 64])  # fmt: skip
+        ["file", "stream", "parts"], [1 << 20, 16, 64], [False, True])  # fmt: skip
     largest = float(np.finfo(np.float64).max) if dtype == "f8" else _SINGLE
     wanted, refusal = expected(lambda: references.letor(text, n_features, missing, zero_based, largest))
     options = {"n_features": n_features, "missing": missing, "zero_based": zero_based, "dtype": dtype, "dense": dense}
@@ -106,7 +107,7 @@ def letor(data):
         "stream": lambda: read_letor(io.BytesIO(text), comments=True, n_jobs=1, **options),
         "parts": lambda: list(stream_data(path, n_jobs=1, **options)),
     }
-    with cut_small(size, size):
+    with cut_small(size, size), patch("rankwise.data.letor.is_small", lambda texts: is_small):
         found, error = outcome(reads[way])
     if dense is True and way != "file" and isinstance(error, MemoryError) and b"00" in re.sub(rb"[1-9]", b"0", text):
         return  # a piece with a large index is refused before later ones are seen
@@ -176,7 +177,7 @@ def table(data):
         return
     agree(error is None, "refused by the reader only", error)
     header, _ = references.header_of(text, separator)
-    names = [name for name in header if name not in ("label", "qid", "comment")]
+    names = [name for name in header if name not in references.BESIDES]
     X = np.array(wanted.rows, np.float64).reshape(len(wanted.rows), len(names))
     agree(sorted(names) == sorted(column_names(found)), "names", names)
     same_bits(
@@ -185,8 +186,10 @@ def table(data):
         "X",
     )
     same_bits(found.y, np.array(wanted.y), "y")
-    agree([str(one) for one in found.qid.tolist()] == [str(one) for one in wanted.ids], "qid")
-    agree((found.qid.dtype == np.int64) == isinstance(wanted.qid()[0], int), "type of qid")
+    agree(found.qid.tolist() == wanted.qid(), "qid", found.qid.tolist(), wanted.qid())
+    docid = [] if found.docid is None else found.docid.tolist()
+    agree(docid == references.one_type(wanted.documents), "docid", docid, wanted.documents)
+    same_bits(np.zeros(0) if found.weight is None else found.weight, np.array(wanted.weights), "weight")
     agree((found.comments is not None) == any(wanted.comments), "comments")
     agree(found.comments is None or found.comments.tolist() == wanted.comments, "comments")
 

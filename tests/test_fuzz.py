@@ -21,6 +21,7 @@ FINDINGS = {
         b"1 qid:\xff 1:1\nx\n",
         b"1 qid:\xed\xa0\x80 1:1\nx\n",
         b"1 1:1\n0 2:1\r2147483647:1\n\n3:-na 1:1\n",
+        b"\xfe\xff\xff\xff\xff\xff\0\0 :0:",
     ],
     "table": [
         b"label,qid,\r,1e999\n1,1.0,,,1,\n",
@@ -28,8 +29,18 @@ FINDINGS = {
         b'label,comment,qid,"a,b","\n1,"x ""y""",q1,1,2\r\n',
         b"label,qid,f1\n9007199254740993,1,1\n",
         b"label,qid,f1\n1,a\x00,1\n1,a,1\n",
+        b"qid\tlabel\tf1\n7\xe9\t1\t\n007\t66666666666666666666666666666662\tnan\n",
+        b'label,qid,f1\n1,\xff,2\n1,"a\nb",3\n',
+        b"docid,label,qid,sample_weight,f1\n7,1,1,-3,-4\n0.5,1\nd 8,0,1,2,-1\n",
+        b'label,qid,f1\n1,"\x00\n",2\n1,"\n\x00",3\n1,"a\xe9\nb",3\nx',
     ],
-    "trec": [b"q1 \x1c d1 1\nq1  d2 0\n", b"q1 0 d\xc2\xa01 1\n", b"q1 0 d1 1_0\n", b"q1 0 d1 \xd9\xa1\n"],
+    "trec": [
+        b"q1 \x1c d1 1\nq1  d2 0\n",
+        b"q1 0 d\xc2\xa01 1\n",
+        b"q1 0 d1 1_0\n",
+        b"q1 0 d1 \xd9\xa1\n",
+        b"\xff\xfeuq1 1d 0 1\nq1 0 1\n",
+    ],
 }
 
 

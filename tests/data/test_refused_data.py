@@ -1,5 +1,6 @@
 """What must not come in by a file or a frame: ids that are missing, columns without a name, numbers that do not fit."""
 
+import json
 import warnings
 from io import BytesIO
 from types import SimpleNamespace
@@ -188,11 +189,28 @@ def test_json_ids_that_float64_rounds_are_refused(tmp_path, ids):
         read_data(path)
 
 
+@pytest.mark.parametrize("weight", [-3.0, -1e-320])
+@pytest.mark.parametrize(("format", "place"), [("csv", "line 3"), ("jsonl", "line 2"), ("parquet", "row 1")])
+def test_a_negative_weight_is_refused_with_its_place(tmp_path, format, place, weight):
+    """The error named no file, and its row was counted from where a piece of the file began."""
+    path = tmp_path / f"data.{format}"
+    frame = pd.DataFrame({"label": [1, 0], "qid": [1, 1], "sample_weight": [0.0, weight], "a": [1.0, 2.0]})
+    if format == "csv":
+        frame.to_csv(path, index=False)
+    elif format == "jsonl":
+        path.write_text("\n".join(json.dumps(row) for row in frame.to_dict("records")))
+    else:
+        frame.to_parquet(path)
+    with pytest.raises(ValueError, match=rf"data\.{format}, (column 'sample_weight': )?{place}.* 0 or more"):
+        read_data(path)
+
+
 def test_a_table_whose_ids_are_not_in_utf_8_is_refused(tmp_path):
     r"""The byte E9 came out as the four letters \xe9, the id of another document perhaps."""
     path = tmp_path / "latin.csv"
-    path.write_bytes("label,qid,docid,a\n1,1,café,2\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"latin\.csv: found 'caf\\xe9', expected text in UTF-8"):
+    path.write_bytes("label,qid,docid,a\n1,1,café,2\n1,1,tea,x\n".encode("latin-1"))
+    refusal = r"latin\.csv, line 2, column 'docid': found 'caf\\xe9', expected an id in UTF-8"
+    with pytest.raises(ValueError, match=refusal):
         read_data(path)
 
 
@@ -207,7 +225,7 @@ def test_bytes_in_parquet_are_texts(tmp_path):
         read_data(path)
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt.zst", "-"])
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt", "a.txt.zst", "-"])
 def test_what_is_no_text_is_named(tmp_path, monkeypatch, name):
     """A line of JSON in UTF-16 was read from a file, and refused from a pipe as a table with odd columns."""
     content = b"\x1f\x8b\x08" if name == "-" else '{"label": 1, "qid": 1, "a": 2}\n'.encode("utf-16")

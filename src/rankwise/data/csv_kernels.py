@@ -5,7 +5,17 @@ from typing import NamedTuple
 import numpy as np
 
 from rankwise.data.csv_rows import QUOTE
-from rankwise.data.reading_kernels import EXACT, HARD, NEWLINE, RETURN, SPACE, UNREADABLE, next_line, read_decimal
+from rankwise.data.reading_kernels import (
+    EXACT,
+    HARD,
+    NEWLINE,
+    RETURN,
+    SPACE,
+    UNREADABLE,
+    is_utf8,
+    next_line,
+    read_decimal,
+)
 from rankwise.foundation.arrays import LARGEST_EXACT, Array
 from rankwise.foundation.jit import kernel
 
@@ -14,7 +24,7 @@ LABEL, WEIGHT, QUERY, DOCUMENT, COMMENT, NOTHING = range(-1, -7, -1)
 # what `notes` holds
 FAULT, PLACE, COLUMN, N_HARD, N_NOTES = range(5)
 # kinds of fault
-NONE, CELLS, NUMBER, MISSING, TOO_LARGE, OPEN_QUOTE, NO_ID, INEXACT_LABEL = range(-1, 7)
+NONE, CELLS, NUMBER, MISSING, TOO_LARGE, OPEN_QUOTE, NO_ID, ID_ENCODING, INEXACT_LABEL = range(-1, 8)
 
 _N, _A, _U, _L, _O, _E = (ord(c) for c in "nauloe")
 
@@ -119,6 +129,8 @@ def _keep(
         places[row, 0], places[row, 1] = begin, end
         if begin == end:
             notes[FAULT] = NO_ID
+        elif not is_utf8(text, begin, end):
+            notes[FAULT] = ID_ENCODING
     elif role == COMMENT:
         arrays.comments[row, 0], arrays.comments[row, 1] = begin, end
     elif role != NOTHING:
@@ -140,6 +152,8 @@ def _keep(
             notes[N_HARD] = known + 1
         elif role >= 0 and abs(value) > rules.largest:
             notes[FAULT] = TOO_LARGE
+        elif role == WEIGHT and value < 0:
+            notes[FAULT] = NUMBER
         if role == LABEL:
             arrays.y[row] = value
         elif role == WEIGHT:

@@ -19,6 +19,7 @@ from rankwise.data.csv_kernels import (
     COMMENT,
     DOCUMENT,
     FAULT,
+    ID_ENCODING,
     INEXACT_LABEL,
     LABEL,
     MISSING,
@@ -38,7 +39,7 @@ from rankwise.data.csv_kernels import (
     count_rows,
     fill,
 )
-from rankwise.data.csv_rows import restored, whole_rows
+from rankwise.data.csv_rows import given_bytes, whole_rows
 from rankwise.data.header import Columns, TextColumnsError, find_columns
 from rankwise.data.reading_kernels import byte_runs
 from rankwise.data.records import RankingData
@@ -56,6 +57,7 @@ _EXPECTED = {
     MISSING: f"a number ({FILL_IN})",
     OPEN_QUOTE: "a quote that is closed at the end of a cell",
     NO_ID: "an id: every row needs one",
+    ID_ENCODING: "an id in UTF-8: convert the file first",
     INEXACT_LABEL: "a label that float64 holds exactly: an integer beyond 2^53 is rounded, and different "
     "labels could become equal (only their order within a query counts: write ranks instead)",
 }
@@ -167,7 +169,7 @@ def _read(chunks: list[Chunk], counts: list[int], layout: _Layout) -> RankingDat
         texts, lengths = _texts(chunks, [arrays.documents[rows] for rows in spans])
         docid = plain_ids(np.repeat(id_array(texts), lengths))
     if columns.comment is not None:
-        texts, lengths = _texts(chunks, [arrays.comments[rows] for rows in spans], are_ids=False)
+        texts, lengths = _texts(chunks, [arrays.comments[rows] for rows in spans])
         comments = np.repeat(np.array(texts, dtype=object), lengths)
     weight = None if columns.weight is None else arrays.weights
     return RankingData(arrays.X, arrays.y, qid, comments, columns.first_index, columns.names, docid, weight)
@@ -187,9 +189,10 @@ def _fill_chunk(chunk: Chunk, row: int, arrays: Arrays, layout: _Layout) -> Valu
         value = float(written)
         inexact = role == LABEL and is_rounded_integer(written)
         largest = largest_number(np.float64) if role < 0 else layout.rules.largest
-        if inexact or abs(value) > largest:
+        negative = role == WEIGHT and value < 0
+        if inexact or negative or abs(value) > largest:
             column = layout.rules.roles.tolist().index(role)
-            kind = INEXACT_LABEL if inexact else TOO_LARGE
+            kind = INEXACT_LABEL if inexact else NUMBER if negative else TOO_LARGE
             return _error(chunk, begin, column, kind, layout)
         (arrays.y if role == LABEL else arrays.weights if role == WEIGHT else arrays.X[:, role])[at] = value
     if notes[FAULT] != NONE:
@@ -199,23 +202,27 @@ def _fill_chunk(chunk: Chunk, row: int, arrays: Arrays, layout: _Layout) -> Valu
 
 
 def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) -> ValueError:
-    number, begin, line = chunk.text.line_at(chunk.offset + place)
-    before = chunk.text.data[chunk.text.start : begin]
-    number += restored(chunk.text, before).count(b"\n") - before.count(b"\n")
-    line = restored(chunk.text, line)
+    _, begin, row = chunk.text.line_at(chunk.offset + place)
+    given = given_bytes(chunk.text)
+    number = chunk.text.first_line + given.count(b"\n", chunk.text.start, begin)
+    line = given[begin : begin + len(row)]
     where = f"{chunk.text.name}, line {number}"
     separator = chr(layout.rules.separator)
     if kind == CELLS:
         n_cells = _count_cells(line.decode(errors="replace"), separator)
         return ValueError(f"{where}: found {n_cells} cells, expected {len(layout.header)}, as in the header")
     cell = _first_cell(line[chunk.offset + place - begin :], separator.encode())
-    found = f"{where}, column {layout.header[column]!r}: found {cell.decode(errors='backslashreplace')!r}"
-    what = {layout.columns.label: "label", layout.columns.weight: "weight"}.get(column)
+    shown = visible(cell.decode(errors="backslashreplace"))
+    found = f"{where}, column {layout.header[column]!r}: found '{shown}'"
+    what = {
+        layout.columns.label: "a label: a finite number",
+        layout.columns.weight: "a weight: a finite number, 0 or more",
+    }.get(column)
     if kind == TOO_LARGE:
         is_single = layout.rules.largest < largest_number(np.float64) and what is None
         expected = f"a number that {'float32' if is_single else 'float64'} can hold"
     elif what is not None and kind in (NUMBER, MISSING):
-        expected = f"a {what}: a finite number"
+        expected = what
     elif kind == NUMBER and _DECIMAL_COMMA.fullmatch(cell):
         expected = "a number with a decimal point: a decimal comma is not read"
     elif kind == NUMBER:
@@ -254,24 +261,16 @@ def _count_cells(line: str, separator: str) -> int:
         return line.count(separator) + 1
 
 
-def _texts(chunks: list[Chunk], places: list[Array], are_ids: bool = True) -> tuple[list[str], Array]:
-    """One text per run of rows with equal texts, and the lengths of the runs; ids must be UTF-8, comments need not."""
+def _texts(chunks: list[Chunk], places: list[Array]) -> tuple[list[str], Array]:
+    """One text per run of rows with equal texts, and the lengths of the runs; comments need not be UTF-8."""
     texts: list[str] = []
     lengths: list[Array] = []
     for chunk, of_rows in zip(chunks, places, strict=True):
-        codes, first = byte_runs(chunk.load(), of_rows)
-        texts += [_decoded(restored(chunk.text, one), chunk.text.name if are_ids else None) for one in codes]
+        given = np.frombuffer(given_bytes(chunk.text), np.uint8, chunk.size, chunk.offset)
+        codes, first = byte_runs(given, of_rows)
+        texts += [code.decode(errors="backslashreplace") for code in codes]
         lengths.append(np.diff(first, append=len(of_rows)))
     return [_unquoted(one) if one[:1] == '"' else one for one in texts], np.concatenate(lengths)
-
-
-def _decoded(code: bytes, where: str | None) -> str:
-    """The text; an error that names the file `where` if it is not UTF-8."""
-    try:
-        return code.decode(errors="strict" if where else "backslashreplace")
-    except UnicodeDecodeError:
-        shown = visible(code[:_SHOWN].decode(errors="backslashreplace"))
-        raise ValueError(f"{where}: found '{shown}', expected text in UTF-8: convert the file first") from None
 
 
 def _unquoted(text: str) -> str:

@@ -1,10 +1,11 @@
 """Texts of CSV as whole rows: line ends within quoted cells are hidden, so that every line is a row.
 
-A line end in a cell becomes a byte that UTF-8 does not have. Where a text has this byte of its own, it is written as
-the escape that decoding would make of it.
+A line end in a cell becomes a byte that is no part of a number. The text as it was given is kept beside it, for ids,
+comments and messages.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,17 +15,20 @@ from rankwise.foundation.arrays import Array
 from rankwise.foundation.jit import kernel
 
 QUOTE = ord('"')
-_HIDDEN, _HIDDEN_BYTE, _ESCAPED = 0xFF, b"\xff", b"\\xff"
+_HIDDEN = 0
 _LONGEST = 1 << 20  # bytes of a cell of several lines: a quote that is never closed does not take in the whole file
 
 
+@dataclass(frozen=True)
 class RowText(Text):
-    """A text in which the line ends of quoted cells are hidden."""
+    """A text in which the line ends of quoted cells are hidden, and the bytes `given`, in which they are not."""
+
+    given: bytes = b""
 
 
-def restored(text: Text, letters: bytes) -> bytes:
-    """Letters of the text with their line ends."""
-    return letters.replace(_HIDDEN_BYTE, b"\n") if isinstance(text, RowText) else letters
+def given_bytes(text: Text) -> bytes:
+    """The bytes of the text, place by place, with the line ends that `data` hides."""
+    return text.given if isinstance(text, RowText) else text.data[:]
 
 
 def whole_rows(text: Text, following: Iterator[Text], separator: int) -> Text:
@@ -33,12 +37,12 @@ def whole_rows(text: Text, following: Iterator[Text], separator: int) -> Text:
     if b'"' not in given:
         return text
     while True:
-        letters = bytearray(given.replace(_HIDDEN_BYTE, _ESCAPED))
+        letters = bytearray(given)
         opened_at = hide_line_ends(np.frombuffer(letters, np.uint8), separator)
         is_open = opened_at >= 0 and len(letters) - opened_at <= _LONGEST
         more = next(following, None) if is_open else None
         if more is None:
-            return RowText(text.name, bytes(letters), 0, text.first_line)
+            return RowText(text.name, bytes(letters), 0, text.first_line, given)
         given += more.data[:]
 
 

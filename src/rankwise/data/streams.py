@@ -42,6 +42,7 @@ _NO_TEXT = {  # first bytes of what is often taken for text
     b"PAR1\x15": "a Parquet file",
     b"PK\x03\x04": "a ZIP archive, as NPZ and Excel files are",
 }
+_SIGN_BYTES = max(map(len, _NO_TEXT))
 
 
 class LetorError(ValueError):
@@ -204,6 +205,7 @@ def stored(path: Path) -> Text | None:
     if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
         return None
     data = StoredBytes(path)
+    _check_text(data[:_SIGN_BYTES], str(path))
     return Text(str(path), data, start=len(_BOM) if data[:3] == _BOM else 0)
 
 

@@ -81,7 +81,7 @@ def from_table(table: Table, reading: Reading, where: str) -> RankingData:
     if columns.docid is not None:
         docid = _ids(table, columns.docid, where, "document id")
     if columns.weight is not None:
-        weight = _complete(table.numbers(columns.weight), table, columns.weight, where, "weight")
+        weight = _weights(table, columns.weight, where)
     if columns.comment is not None:
         comments = np.array(table.texts(columns.comment), dtype=object)
     if sparse:
@@ -103,6 +103,15 @@ def _labels(table: Table, i: int, reading: Reading, where: str) -> Floats:
     lacking = lacking if column.missing is None else lacking | column.missing
     present = replace(column, values=np.where(lacking, 0, column.values), missing=None)
     return np.where(lacking, np.nan, _complete(present, table, i, where, "label"))
+
+
+def _weights(table: Table, i: int, where: str) -> Floats:
+    weights = _complete(table.numbers(i), table, i, where, "weight")
+    if (weights < 0).any():
+        row = _first(weights < 0)
+        found = f"{table.place(row)} holds {weights[row]}"
+        raise ValueError(f"{where}, column {table.header[i]!r}: {found}, expected a weight: a finite number, 0 or more")
+    return weights
 
 
 def _complete(column: Numbers, table: Table, i: int, where: str, what: str) -> Floats:
