@@ -164,7 +164,9 @@ def test_citation():
 
 def test_contributors_find_every_target_of_the_makefile():
     targets = re.findall(r"^([a-z-]+):(?!=)", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    shown = subprocess.run(["make", "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(
+        ["make", "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     assert targets == [line.split()[0] for line in shown.splitlines()]
     told = (ROOT / "CONTRIBUTING.md").read_text()
     assert [name for name in targets if f"`make {name}`" not in told] == []
