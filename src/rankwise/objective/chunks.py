@@ -8,7 +8,6 @@ from typing import Protocol, Self
 
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.devices import AnyFloats, namespace
-from rankwise.foundation.functions import Expansion
 from rankwise.objective.losses import Loss
 from rankwise.objective.risks import Risk, RiskExpansion
 from rankwise.objective.rows import Rows
@@ -16,12 +15,18 @@ from rankwise.objective.rows import Rows
 SCALARS = 3  # numbers after the gradient in `Summand.sums`
 
 
-class Summand(Expansion, Protocol):
-    """An expansion that is a term of a sum."""
+class Summand(Protocol):
+    """An expansion of a term of a sum."""
 
     @property
     def sums(self) -> AnyFloats:
         """The gradient, followed by the value, the moment and the terms (see `risks.RiskExpansion`)."""
+        ...
+
+    def hessian(self, v: AnyFloats) -> AnyFloats: ...
+    def hessian_matrix(self) -> AnyFloats: ...
+    def degree_moments(self) -> AnyFloats:
+        """What the diagonal of the sum's Hessian is estimated from: see the function `degree_moments`."""
         ...
 
     def sizes(self) -> AnyFloats:
@@ -107,21 +112,19 @@ class ChunkExpansion:
         half: AnyFloats = namespace(columns[0]).concat(columns, axis=1)
         return half + half.T
 
-    def hessian_diagonal(self) -> AnyFloats:
-        return diagonal(self.rows.loaded(), self.risk.hessian_diagonal())
+    def degree_moments(self) -> AnyFloats:
+        return degree_moments(self.rows.loaded(), self.risk.hessian_diagonal())
 
     def sizes(self) -> AnyFloats:
         return sizes(self.rows, self.risk.sizes(), self.point)
 
 
-def diagonal(rows: Rows, degrees: AnyFloats) -> AnyFloats:
-    """The diagonal of Xᵀ D X, D = diag(degrees), for columns of X shifted to mean 0: about that of Xᵀ H X.
-
-    H does not see a shift, but D does: columns with an offset would seem to have a large curvature.
-    """
-    squares, sums, total = rows.squared_transposed_dot(degrees), rows.transposed_dot(degrees), float(degrees.sum())
-    means = sums / total if total > 0.0 else 0.0 * sums  # rounding may leave a total of 0 or less
-    return (squares - sums * means).clip(0.0, None)
+def degree_moments(rows: Rows, degrees: AnyFloats) -> AnyFloats:
+    """For every column the sums of its squares and of itself, weighted by the degrees; and the sum of the degrees."""
+    squares, sums = rows.squared_transposed_dot(degrees), rows.transposed_dot(degrees)
+    xp = namespace(squares)
+    joined: AnyFloats = xp.concat((squares, sums, xp.stack((degrees.sum(),))))
+    return joined
 
 
 def _sums(rows: Rows, risk: RiskExpansion) -> AnyFloats:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.jit import kernel
-from rankwise.objective.chunks import SCALARS, PlainChunk, diagonal, sizes
+from rankwise.objective.chunks import SCALARS, PlainChunk, degree_moments, sizes
 from rankwise.objective.losses import Loss
 from rankwise.objective.risks import PairwiseRisk, sums_of_piece
 from rankwise.objective.row_kernels import add_transposed, dot
@@ -141,8 +141,8 @@ class FusedExpansion:
         _curve(columns, self.chunk.layout, self.chunk.pieces, self.ranking.arrays, self.runs, self.degrees, out)
         return out
 
-    def hessian_diagonal(self) -> Floats:
-        return diagonal(self.chunk.rows.loaded(), self.chunk.pieces[:, 3] @ self.degrees)
+    def degree_moments(self) -> Floats:
+        return degree_moments(self.chunk.rows.loaded(), self.chunk.pieces[:, 3] @ self.degrees)
 
     def sizes(self) -> Floats:
         pieces = np.abs(self.chunk.pieces)

@@ -82,7 +82,16 @@ class SumExpansion:
         return self.state.total(methodcaller("hessian_matrix"), size=self.point.shape[0] ** 2)
 
     def hessian_diagonal(self) -> AnyFloats:
-        return self.state.total(methodcaller("hessian_diagonal"), size=self.point.shape[0])
+        """The diagonal of Xᵀ D X, D = diag(degrees), for columns of X shifted to mean 0: about that of the Hessian.
+
+        The Hessian does not see a shift, but D does: columns with an offset would seem to have a large curvature. The
+        mean is that of all chunks, so that the result does not depend on how the rows are divided.
+        """
+        d = self.point.shape[0]
+        moments = self.state.total(methodcaller("degree_moments"), size=2 * d + 1)
+        squares, sums, total = moments[:d], moments[d:-1], float(moments[-1])
+        means = sums / total if total > 0.0 else 0.0 * sums  # rounding may leave a total of 0 or less
+        return (squares - sums * means).clip(0.0, None)
 
     def sizes(self) -> AnyFloats:
         """Bounds on rounding errors in units of ε: see `chunks.sizes`.
