@@ -97,7 +97,7 @@ def verdict(rows: Rows) -> str:
             sentences.append(f"None of {len(rows)} comparisons with RankSVM shows a clear {noun}.")
     least = min(rows, key=lambda row: row["p"])
     sentences.append(
-        f"The smallest p is {least['p']:.2g}, {least['p, Holm']:.2g} after Holm's correction ({named(least)}: "
+        f"The smallest p is {least['p']:.2g}, or {least['p, Holm']:.2g} after Holm's correction ({named(least)}: "
         f"{least['gain']:+.4f})."
     )
     return "\n".join(f"- {sentence}" for sentence in sentences)

@@ -1,6 +1,6 @@
 """What signs and few features cost: seconds of a fit with the penalty over those of a fit without, in turns.
 
-Both have the same loss, C and tol. On the smallest data skglm is timed too, on the listed pairs. Its tolerance is made
+Both have the same loss, C and tol. On the smallest data skglm is timed too, on the listed pairs; its tolerance is made
 smaller until its value is within `TOL` of ours.
 """
 

@@ -93,10 +93,12 @@ def learning_curve(
     random = check_random_state(random_state)
     drawn = [random.permutation(np.unique(codes[train])) for train, _ in splits]
 
-    def point(place: tuple[int, int]) -> tuple[float, float]:
-        size, fold = place
+    n_fits = len(counts) * len(splits)
+
+    def point(number: int) -> tuple[float, float]:
+        size, fold = divmod(number, len(splits))
         if progress is not None:
-            progress(places.index(place) + 1, len(places))
+            progress(number + 1, n_fits)
         train, valid = splits[fold]
         rows = train[np.isin(codes[train], drawn[fold][: counts[size]])]
         fitted = fit(estimator, X[rows], y[rows], ids[rows], select(weights, rows), select(parts, rows))
@@ -105,8 +107,7 @@ def learning_curve(
         )
         return seen[chosen], unseen[chosen]
 
-    places = [(size, fold) for size in range(len(counts)) for fold in range(len(splits))]
-    scores = np.array(share(point, places, thread_count(n_jobs))).reshape(len(counts), len(splits), 2)
+    scores = np.array(share(point, list(range(n_fits)), thread_count(n_jobs))).reshape(len(counts), len(splits), 2)
     return LearningCurve(str(chosen), np.array(counts), scores[..., 0], scores[..., 1])
 
 
