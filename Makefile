@@ -36,7 +36,7 @@ lint: $(READY)   ## ruff and mypy
 	$(BIN)/mypy
 
 test-slow: $(READY)  ## the tests that take longer
-	$(BIN)/python -m pytest -q -m slow
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m slow
 
 test-kill: $(READY)  ## workers of a cluster killed in the middle of a fit, 20 times in a row
 	RANKWISE_KILLS=20 $(BIN)/python -m pytest -q -m slow tests/distributed/test_kill.py

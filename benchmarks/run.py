@@ -8,7 +8,6 @@ copied into one folder.
 import argparse
 import csv
 import platform
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from benchmarks import report, solvers
 from benchmarks.cases import BENCHMARKS, SLOW, Fit, Measure
 from benchmarks.process import ROOT, StoppedError, fresh
 from benchmarks.solvers.liblinear import PROGRAM
+from benchmarks.where import commit, processor
 from rankwise.foundation.threads import thread_count
 
 DATA = ROOT.parent / "shared" / "data"
@@ -70,7 +70,7 @@ def folder_for(names: list[str], quick: bool) -> Path:
 def run(names: list[str], folder: Path, options: Any) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    host = f"{machine()}, {options.beside}" if options.beside else machine()
+    host = f"{processor()}, {options.beside}" if options.beside else processor()
     where = {"machine": host, "cores": thread_count(), "versions": versions()}
     look = (TextColumn("{task.fields[name]:<16}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*look, TextColumn("{task.description}")) as bar:
@@ -170,15 +170,6 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
         writer.writerows(rows)
 
 
-def machine() -> str:
-    """The processor's model."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
-
-
 def versions() -> str:
     found = [f"Python {platform.python_version()}"]
     for name in PACKAGES:
@@ -186,10 +177,7 @@ def versions() -> str:
             found.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             continue
-    at = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT
-    ).stdout.strip()
-    return ", ".join([*found, f"commit {at}"] if at else found)
+    return ", ".join(filter(None, [*found, commit()]))
 
 
 if __name__ == "__main__":

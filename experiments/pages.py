@@ -10,6 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from benchmarks.where import commit, processor
+
 from experiments.units import write_whole
 
 Row = Mapping[str, Any]
@@ -91,11 +93,7 @@ def page(name: str, title: str, report: Report, notes: Sequence[str] = ()) -> st
 
 
 def machine() -> str:
-    """The processor, its cores, and the versions that matter."""
-    model = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        fields = dict(line.split(":", 1) for line in info.read_text().splitlines() if ":" in line)
-        model = {key.strip(): value.strip() for key, value in fields.items()}.get("model name", model)
-    used = ", ".join(f"{one} {version(one)}" for one in ("rankwise", "numpy", "scikit-learn"))
-    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {used}"
+    """The processor, its cores, the versions that matter, and the commit."""
+    used = [f"{one} {version(one)}" for one in ("rankwise", "numpy", "scikit-learn")]
+    known = [f"{processor()}, {os.cpu_count()} cores", f"Python {platform.python_version()}", *used, commit()]
+    return ", ".join(filter(None, known))

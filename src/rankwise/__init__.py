@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rankwise.pairs.schemes import register_scheme
     from rankwise.solvers import register_solver
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), as above
     "FactorizedRankSVM": "estimators.factorized",

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from commands import RANKWISE, run, write_sample
 
+import rankwise
 from rankwise import RankSVM, load_model, load_sample, model_schema, read_data, save_model, write_data
 
 
@@ -297,7 +298,8 @@ def test_inspect_tells_where_a_model_comes_from(here):
     for options in ([], ["--kernel", "rbf", "--components", "5"]):
         run("train", "test.txt", "-o", "m.json", "--C", "0.01", *options, "--force")
         told = run("inspect", "m.json").stdout
-        assert f"written by rankwise 0.1.0, python {state(here / 'm.json')['python']}, numpy {np.__version__}" in told
+        python = state(here / "m.json")["python"]
+        assert f"written by rankwise {rankwise.__version__}, python {python}, numpy {np.__version__}" in told
         assert "trained on 570 documents in 40 queries, 5 labels from 0 to 4\n" in told
         assert "trained by rankwise train test.txt --C=0.01" in told
         assert f"  {sha256(here / 'test.txt')}  test.txt\n" in told

@@ -1,7 +1,8 @@
 """The law for a fit: one clear error where doubles cannot hold the numbers, or a true certificate.
 
 1. `result_.gap` bounds the distance to the best value that anybody found, in extended precision.
-2. `converged` means within the tolerance of it, and so do all solvers that converged agree.
+2. `converged` means within the tolerance of it, and so do all solvers that converged agree. An optimum that a change of
+   X in its last digits would move further than that is none of the data, and counts for that much less.
 3. Results and weights are finite, and weights have the signs asked for.
 4. A fit of so little data ends soon.
 """
@@ -39,7 +40,8 @@ SENTENCES = (  # that a user may get instead of a fit
 )
 LARGE, TINY = 1e140, 1e-140  # numbers whose squares near the end of the range: only beyond is an error in order
 LARGE_FLOAT32 = 1e16
-NOTHING = 1e-14  # share of the value that doubles cannot tell from 0
+LAST_DIGIT = float(np.finfo(np.float64).eps)
+NOTHING = 1e-12  # share of the value that doubles cannot tell from 0
 FEW = {"sgd": 60, "sgd-queries": 60, "bmrm": 300, "bundle": 500, "dual": 300}  # steps of the slow ones
 
 
@@ -167,9 +169,11 @@ def judge(problem: Problem, fits: list[Fit]) -> tuple[list[str], Any]:
         fit.value = truth.value(fit.coef)
     first = min(finite, key=lambda fit: fit.value)
     at_zero = truth.value(np.zeros(problem.X.shape[1]))
-    best = min(truth.improved(first.coef), at_zero)
+    point = truth.better(first.coef)
+    best = min(truth.value(point), at_zero)
+    by_data = truth.rounding(point, LAST_DIGIT)
     for fit in finite:
-        wrong += [f"{fit}: {one}" for one in _beside(problem, truth, fit, best, at_zero)]
+        wrong += [f"{fit}: {one}" for one in _beside(problem, truth, fit, best, at_zero, by_data)]
     return wrong, best
 
 
@@ -200,8 +204,8 @@ def _extreme(truth: Truth, narrow: bool) -> bool:
     return bool(largest > (LARGE_FLOAT32 if narrow else LARGE) or pulls.max() < TINY)
 
 
-def _beside(problem: Problem, truth: Truth, fit: Fit, best: Any, at_zero: Any) -> list[str]:
-    """What one sees beside the optimum."""
+def _beside(problem: Problem, truth: Truth, fit: Fit, best: Any, at_zero: Any, by_data: float) -> list[str]:
+    """What one sees beside the optimum, whose value depends by that much on the last digits of X."""
     wrong, result = [], fit.result
     excess, unsure = fit.value - best, truth.rounding(fit.coef)
     told = np.longdouble(result.value) - best
@@ -214,7 +218,7 @@ def _beside(problem: Problem, truth: Truth, fit: Fit, best: Any, at_zero: Any) -
             )
     scale = min(best, at_zero - best)
     loose = STOCHASTIC if fit.solver.startswith("sgd") else LOOSE
-    if result.converged and excess > loose * problem.tol * scale + NOTHING * best + unsure:
+    if result.converged and excess > loose * problem.tol * scale + NOTHING * best + unsure + by_data:
         values = f"converged at {float(fit.value):.9g}, best {float(best):.9g}, f(0) {float(at_zero):.9g}"
         wrong.append(f"{values}: {result.message}")
     return wrong

@@ -38,22 +38,25 @@ class Truth:
         penalty = (1 - Long(self.l1)) / 2 * (w @ w) + Long(self.l1) * np.abs(w).sum()
         return penalty + self.weights @ pair_loss(loss or self.loss, self.differences @ w)[0]
 
-    def rounding(self, w: Any) -> float:
-        """About how far `value` may be off."""
+    def rounding(self, w: Any, eps: float = EPS) -> float:
+        """About how far `value` may be off, if numbers are off by `eps` of their size."""
         w = np.asarray(w, Long)
         margins = np.abs(self.differences) @ np.abs(w)
         value, slope, _ = (np.abs(one) for one in pair_loss(self.loss, self.differences @ w))
         square = margins * margins if self.loss.startswith("logistic") else 0.0  # of pieces that cancel
-        return float(8 * EPS * (w @ w + self.weights @ (value + (1 + slope) * (1 + margins) + square)))
+        return float(8 * eps * (w @ w + self.weights @ (value + (1 + slope) * (1 + margins) + square)))
 
     def improved(self, start: Any) -> Any:
-        """The least value found by Newton's method with exact line searches, from `start` on."""
-        w, best = np.asarray(start, Long), self.value(start)
+        """The least value found from `start` on."""
+        return self.value(self.better(start))
+
+    def better(self, start: Any) -> Any:
+        """The best point found by Newton's method with exact line searches, from `start` on."""
+        w = best = np.asarray(start, Long)
         with np.errstate(all="ignore"):
             for loss in [f"huber:{h}" for h in WIDTHS] if self.loss == "hinge" else [self.loss]:
                 w = self._cornered(loss, w) if self.cornered else self._newton(loss, w)
-                value = self.value(w)
-                best = min(best, value) if 0 <= value < np.inf else best  # below 0, only rounding is left
+                best = w if 0 <= self.value(w) < self.value(best) else best  # below 0, only rounding is left
         return best
 
     def _newton(self, loss: str, w: Any) -> Any:

@@ -30,9 +30,11 @@ def test_least_squares_on_columns_of_extreme_scales(seed):
     assert not faults(make(seed))
 
 
-@pytest.mark.parametrize("seed", [3000097, 3002182, 3002885, 6000364])
+@pytest.mark.parametrize("seed", [3000097, 3002182, 3002885, 6000364, 8000939, 8002757, 8003540, 8004383])
 def test_cases_that_once_broke_the_law(seed):
-    """A diagonal that rounding made negative; bounds that overflow to NaN; a slack that rounding made small."""
+    """A diagonal that rounding made negative; bounds that overflow to NaN; a slack that rounding made small; an
+    optimum that depends on the last digits of X; losses of the hinge that rounding hides.
+    """
     tally = Tally()
     tally.add(seed)
     assert not tally.wrong

@@ -129,7 +129,7 @@ class _Run:
         self.value, self.bound = self.at_zero, 0.0  # neither |w|² nor a loss is negative
         self.estimate, self.rounding, self.norm = np.inf, 0.0, 0.0
         self.proof = np.inf  # the bound on the gap but for the slack
-        self.floor = 0.0  # its rounding error, at a point where the bound itself is small
+        self.floor = self.blur = 0.0  # its rounding error and that of the value, at a point where the bound is small
         self.width = np.inf  # the last one
         self.least = 0.0  # a gap that is not undercut: it shrinks at most as the square of the width
         self.last = np.inf  # the value with the hinge at the optimum of the last width
@@ -262,14 +262,16 @@ class _Run:
         self.estimate = max(self.value - (hinge.value - self.slack - left), left) if settled else np.inf
         if polished or self.near(self.value - bound):
             certificate = current.certificate
-            rounding = hinge_gap(current, certificate.in_slopes) - self.proof + certificate.errors()[1]
+            self.blur = certificate.errors()[1]
+            rounding = hinge_gap(current, certificate.in_slopes) - self.proof + self.blur
             self.floor = rounding
             self.bound, self.rounding = max((self.bound, self.rounding), (bound - rounding, rounding))
         self.estimate = min(self.estimate, self.gap)
         rounded = polished and self.floor > 0.5 * (self.value - self.bound)
+        hopeful = self.near(self.estimate) and not near_separable(self.value, self.at_zero)
         if rounded:  # then the slack may be small by rounding alone
             self.estimate = max(self.estimate, self.least)
-        return self._written(width, rounded)
+        return self._written(width, rounded and (self.near(self.estimate) or not hopeful))
 
     def _keep(self, hinge: ObjectiveExpansion) -> None:
         if hinge.value <= self.value:  # with tiny features all values are equal: prefer any other point to 0
@@ -294,13 +296,15 @@ class _Run:
         if self.certified:  # rounding is bounded separately, as in the other solvers
             gap = self.gap if self.near(self.gap) else max(self.gap - self.rounding, 0.0)
             self.converged, self.message = True, converged_by("certified", gap, self.scale(gap), tol)
-        elif rounded and self.proof <= self.floor <= VISIBLE * self.value and self.near(self.estimate):
+        elif rounded and self.proof <= self.floor and self.blur <= VISIBLE * self.value and self.near(self.estimate):
             reason = converged_by("estimated", self.estimate, self.scale(self.estimate), tol)
             self.converged, self.message = True, reason
         elif stopped:
             self.message = STOPPED
         elif max(self.iterations, len(self.history)) >= self.options.max_iter:
             self.message = f"max_iter = {self.options.max_iter} steps were not enough: the relative gap is {share:.3g}"
+        elif rounded and self.near(self.estimate):
+            self.message = f"rounding hides how near the optimum is: the relative gap is estimated to be {share:.3g}"
         elif rounded or width < EXACT:
             self.message = f"rounding allows no smaller relative gap than {share:.3g}"
         return bool(self.message)
@@ -326,6 +330,9 @@ class _Run:
         return min(current.with_loss(smooth.loss), trial, key=lambda one: one.value)
 
     def result(self) -> Result:
+        hidden = CORNER * self.at_zero
+        if self.best is not None and near_separable(self.value, self.at_zero):  # elsewhere the gap is far larger
+            hidden += self.best.certificate.errors()[1]
         return Result(
             self.point,
             self.value,
@@ -334,7 +341,7 @@ class _Run:
             self.converged,
             self.message,
             self.history,
-            gap=self.gap + CORNER * self.at_zero,  # the value may have this error
+            gap=self.gap + hidden,
             gap_estimate=self.estimate,
             end=None if self.best is None else Start(self.best, self.norms),
         )
