@@ -82,7 +82,7 @@ OLDEST := build/oldest
 OLDEST_PYTHON ?= python3.11
 # The rooms that call other libraries; what is left out compares our own code with itself.
 OLDEST_TESTS ?= tests/cli tests/data tests/estimators tests/exporting tests/metrics tests/model_selection tests/report \
-	tests/reporting tests/serving tests/test_io.py tests/test_rankers.py tests/test_start.py
+	tests/reporting tests/serving tests/test_io.py tests/test_rankers.py
 
 $(OLDEST)/.ready: pyproject.toml tests/release/oldest.py
 	@$(OLDEST_PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \

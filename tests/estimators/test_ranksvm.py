@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from versions import ROUTED_IN_PIPELINES
 
 from rankwise import RankSVM, evaluate, make_ranking
 from rankwise.pairs.preferences import Preferences
@@ -250,6 +251,7 @@ def test_bad_data_are_one_sentence(X, y, qid, words):
         RankSVM().fit(X, y, qid)
 
 
+@ROUTED_IN_PIPELINES
 def test_metadata_routing_carries_qid_everywhere():
     with config_context(enable_metadata_routing=True):
         plain = cross_validate(

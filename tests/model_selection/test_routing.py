@@ -6,6 +6,7 @@ from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from versions import ROUTED_IN_PIPELINES
 
 import rankwise
 from rankwise import (
@@ -51,6 +52,7 @@ def test_grid_search_needs_qid_alone():
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], best.scores_, atol=1e-3)
 
 
+@ROUTED_IN_PIPELINES
 @pytest.mark.usefixtures("routing")
 def test_pipelines_inside_and_outside():
     pipeline = make_pipeline(StandardScaler(), QueryScaler("zscore"), RankSVM())
