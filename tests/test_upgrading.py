@@ -22,7 +22,7 @@ DATA = rankwise.load_sample("test").select(slice(0, 60))
 def carry_out(code):
     """An import, or an expression; a ranker is fitted too."""
     known = {name: getattr(rankwise, name) for name in rankwise.__all__}
-    known |= {"X": DATA.X, "y": DATA.y, "qid": DATA.qid, "Procedure": Procedure, "parse": parse}
+    known |= {"rankwise": rankwise, "X": DATA.X, "y": DATA.y, "qid": DATA.qid, "Procedure": Procedure, "parse": parse}
     if code.startswith("from "):
         exec(code, known)
         return
