@@ -160,6 +160,7 @@ def test_citation():
     assert all(one["title"] and one["authors"] and one["year"] for one in citation["references"])
     told = " ".join((DOCS / "citing.md").read_text().split())
     assert all(one["title"] in told for one in [citation, *citation["references"]])
+    assert f"version = {{{rankwise.__version__}}}" in told
 
 
 def test_contributors_find_every_target_of_the_makefile():
