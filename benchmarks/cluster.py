@@ -6,6 +6,7 @@ where a Hessian is written out of m rows: all of them, or of a sample. `speed` a
 block and one core, `latency` on a cluster with nothing to do. From disk, `cores · speed` is at most the rate at which
 the files are read, as it was just before the fits. Data are made where they are used, block after block.
 Beside the seconds stand those that each core was at work: on a busy machine, what they would be on an idle one.
+Every row is also kept in benchmarks/results/scale/cluster.csv.
 
     python -m benchmarks.cluster --gigabytes 0.5 1 2 --cores 1 2
     python -m benchmarks.cluster --gigabytes 12 --cores 2 --engines disk --folder /data --repeats 1
@@ -23,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.where import SCALE, keep
 from rankwise import RankSVM
 from rankwise.objective.building import PAIR_WORK
 from rankwise.solvers import WORTH_SAMPLING
@@ -31,6 +33,7 @@ from rankwise.solvers.conjugate import sample_size
 FEATURES, DOCUMENTS, LEVELS = 136, 120, (0.5, 1.0, 1.8, 2.5)
 BLOCK_BYTES = 1 << 26  # of X in a partition
 OPTIONS: dict[str, Any] = {"C": 1e-4, "tol": 1e-6}
+TIMES = ("seconds", "best", "at work", "before", "predicted")
 HESSIANS = 6  # of the sample: a few Newton steps of its own, and one or two as preconditioners
 
 
@@ -180,9 +183,7 @@ def main() -> None:
     asked = parser.parse_args()
     measured = speeds(asked.dtype)
     print(f"a core: {measured[0] / 1e9:.2f} GB/s in passes, {measured[1] / 1e9:.1f} GFLOP/s in Hessians")
-    show(
-        "GB", "engine", "seconds", "best", "at work", "before", "predicted", "passes", "rounds", "MB sent", "objective"
-    )
+    show("GB", "engine", *TIMES, "passes", "rounds", "MB sent", "objective")
     for gigabytes in asked.gigabytes:
         n_blocks, rows = sizes(gigabytes, asked.dtype)
         engines = {"threads": on_threads, "disk": partial(on_disk, folder=asked.folder), "workers": on_cluster}
@@ -195,6 +196,11 @@ def main() -> None:
                 times = statistics.median(every), every[0], best["at work"], best["before"], told
                 counts = best["passes"], best["rounds"], f"{best['sent'] / 1e6:.1f}", f"{best['objective']:.11g}"
                 show(f"{gigabytes:g}", f"{cores} {name}", *(f"{one:.2f}" for one in times), *counts)
+                key = {"GB": f"{gigabytes:g}", "dtype": asked.dtype, "engine": name, "cores": cores}
+                rates = {"GB/s": measured[0] / 1e9, "GFLOP/s": measured[1] / 1e9, "latency": best.get("latency")}
+                shown = dict(zip(TIMES, times, strict=True)) | {"documents": n_blocks * rows}
+                kept = ("passes", "rounds", "sent", "objective")
+                keep(SCALE / "cluster.csv", key, shown | {one: best[one] for one in kept} | rates)
 
 
 def show(*cells: Any) -> None:

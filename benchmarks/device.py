@@ -1,6 +1,7 @@
 """What a GPU does: `python -m benchmarks.device`, on a machine with one (`make bench-gpu`); `--small` anywhere.
 
-Times are of a second call: compiled kernels, memory at hand. Data are made where they are used.
+Times are of a second call: compiled kernels, memory at hand. Data are made where they are used. On a GPU and at full
+size, every row is also kept in benchmarks/results/scale/device.csv.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import warnings
 import numpy as np
 import torch
 
+from benchmarks.where import SCALE, keep
 from rankwise import Preferences
 from rankwise.objective import losses
 from rankwise.objective.building import build
@@ -37,6 +39,9 @@ def main() -> None:
         if options.only in (None, name):
             for row in work(options.device, scale):
                 print(json.dumps({"case": name} | row), flush=True)
+                if options.device.startswith("cuda") and not options.small:
+                    key = {"case": name, "what": row.pop("what")}
+                    keep(SCALE / "device.csv", key, row | {"machine": _name(options.device)})
 
 
 def letor(device, scale):
@@ -161,6 +166,7 @@ def largest(device, scale):
     result = make_solver("auto", losses.squared_hinge(), X, tol=1e-3)(objective)
     torch.cuda.synchronize()
     yield {
+        "what": "set-up and fit",
         "rows": n,
         "GB of X": round(X.nbytes / 1e9, 1),
         "set-up seconds": built - began,

@@ -1,7 +1,8 @@
 """One problem on every engine: `python -m benchmarks.engines`, each in a process of its own.
 
 500,040 × 136 float32, 4,167 queries of 5 levels, squared hinge, C = 1e-4, tol 1e-6: objective, seconds of a fit after
-the first (median of three; data where the engine wants them), peak memory, and rounds of messages.
+the first (median of three; data where the engine wants them), peak memory, and rounds of messages. Every row is also
+kept in benchmarks/results/scale/engines.csv.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import numpy as np
 
 from benchmarks.cluster import OPTIONS, block
 from benchmarks.process import StoppedError, fresh, memory
+from benchmarks.where import SCALE, keep
 from rankwise import RankSVM
 
 QUERIES_A_BLOCK, BLOCKS = 463, 9
@@ -75,7 +77,9 @@ def on_torch(device: str) -> Iterator[dict[str, Any]]:
         return ranker
 
     for row in fits(fit):
-        yield row | ({"peak MB": torch.cuda.max_memory_allocated() / 1e6} if on_gpu else {})
+        if on_gpu:
+            row |= {"peak MB": torch.cuda.max_memory_allocated() / 1e6, "machine": torch.cuda.get_device_name()}
+        yield row
 
 
 def fits(fit: Callable[[], Any]) -> Iterator[dict[str, Any]]:
@@ -114,6 +118,7 @@ def main() -> None:
             f"{row['objective']:.12g}  {row['seconds']:8.3f} s  {row['peak MB']:8.0f} MB  {row['steps']} steps{rounds}"
         )
         print(f"{name:18} {told}", flush=True)
+        keep(SCALE / "engines.csv", {"engine": name}, row)
 
 
 if __name__ == "__main__":

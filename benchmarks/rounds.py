@@ -2,6 +2,8 @@
 
 Both add up the gradient of a fit over partitions of one query each, so that the round itself is what takes time.
 
+Every row is also kept in benchmarks/results/scale/rounds.csv.
+
     python -m benchmarks.rounds --partitions 20 200 2000 --workers 2
 """
 
@@ -11,6 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from benchmarks.where import SCALE, keep
+from rankwise.objective.sums import Sum
 
 FEATURES, DOCUMENTS = 136, 20
 
@@ -28,7 +33,7 @@ def by_tasks(client: Any, futures: list[Any], w: Any) -> Any:
 
 
 def gradient_of(partition: Any, w: Any) -> Any:
-    return partition.content.unit.sum.at(w).gradient
+    return Sum(partition.content.threads).at(w).gradient
 
 
 def added(parts: list[Any]) -> Any:
@@ -82,6 +87,7 @@ def main() -> None:
             found = measured(client, n, asked.repeats)
             ratio = found["tasks"] / found["messages"]
             print(f"| {n:,} | {found['messages']:.4f} s | {found['tasks']:.4f} s | {ratio:.1f} |", flush=True)
+            keep(SCALE / "rounds.csv", {"partitions": n, "workers": asked.workers}, found)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import oracle
 import pytest
-from benchmarks import datasets, fits, process, report, run, solvers, sweep
+from benchmarks import datasets, fits, process, report, run, solvers, sweep, where
 from benchmarks.cases import BENCHMARKS
 from benchmarks.datasets.synthetic import Plain, Scaled, Sparse, WebSearch
 from benchmarks.datasets.text import Text
@@ -518,3 +518,15 @@ def test_the_page_shows_the_sweep(tmp_path):
     assert "| hinge / squared hinge | 1 | 1.1 | 2 | 2.9 | 3 |" in page
     assert "* 2, 0: p, hinge, C 1, goal 0.0001: 3 s, bundle 1.5 s" in page
     assert "* 2: p, hinge, C 1, goal 0.0001: ended at 1e-5" in page
+
+
+def test_a_row_takes_the_place_of_the_one_with_its_key(tmp_path):
+    path = tmp_path / "scale" / "engines.csv"
+    where.keep(path, {"engine": "one", "cores": 1}, {"seconds": 3.0})
+    where.keep(path, {"engine": "one", "cores": 2}, {"seconds": 2.0, "machine": "a GPU"})
+    where.keep(path, {"engine": "one", "cores": 1}, {"seconds": 1.0, "rounds": None})
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = [(row["cores"], row["seconds"], row["rounds"], row["machine"] == "a GPU") for row in rows]
+    assert found == [("2", "2.0", "", True), ("1", "1.0", "", False)]
+    assert {f"commit {row['commit']}" for row in rows} <= {where.commit(), "commit "}

@@ -1,0 +1,111 @@
+"""Tables of the results' files, and the sentences that pages should have of them."""
+
+import csv
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+from benchmarks import report
+from benchmarks.where import SCALE
+
+ROOT = Path(__file__).resolve().parents[1]
+BENCHMARKS = report.read(ROOT / "benchmarks" / "results")
+EXPERIMENTS = ROOT / "experiments" / "results"
+
+
+def flat(page):
+    return " ".join((ROOT / page).read_text().split())
+
+
+def says(page, sentences):
+    """Fails with what the page should have instead, ready to be pasted."""
+    text = flat(page)
+    missing = [wrapped(one) for one in sentences if one not in text]
+    if missing:
+        pytest.fail("\n".join([f"{page} should say:", *missing]), pytrace=False)
+
+
+def ends(page, sentence):
+    text = flat(page)
+    if not text.endswith(sentence) or text.count(" Measured ") != bool(sentence):
+        pytest.fail(f"{page} should say once, at its end, where it was measured:\n{wrapped(sentence)}", pytrace=False)
+
+
+def wrapped(sentence):
+    return sentence if sentence.startswith("|") else textwrap.fill(sentence, 120, break_on_hyphens=False)
+
+
+def rows(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def experiment(name):
+    return rows(EXPERIMENTS / f"{name}.csv")
+
+
+def shown(name):
+    """The rows of all tables of a results' page, as they are written there."""
+    found, head = [], None
+    for line in (EXPERIMENTS / f"{name}.md").read_text().splitlines():
+        cells = line[2:-2].split(" | ") if line.startswith("| ") else None
+        if cells and head and cells[0] != "---":
+            found.append(dict(zip(head, cells, strict=True)))
+        head = head or cells if cells else None
+    return found
+
+
+def cell(table, column, *others):
+    """What the column has in the one row with these other cells."""
+    (row,) = [row for row in table if set(others) <= set(row.values()) and row.get(column)]
+    return row[column]
+
+
+def value(table, column, *others):
+    return float(cell(table, column, *others))
+
+
+def two(number):
+    """Two digits, without an exponent."""
+    return f"{float(f'{number:.2g}'):,g}"
+
+
+def span(numbers, written=two):
+    """The least and the greatest number, or the one that both are."""
+    least, most = written(min(numbers)), written(max(numbers))
+    return least if least == most else f"{least} to {most}"
+
+
+def measured_at(page, cases=(), scale=False):
+    """When and where the figures of a page were measured, by the results that it names; "" for a page without."""
+    places = set()
+    for name in re.findall(r"experiments(?:/results/| )(\w+)\b", (ROOT / page).read_text()):
+        made = EXPERIMENTS / f"{name}.md"
+        if made.exists():
+            last = made.read_text().rstrip().splitlines()[-1]
+            places.add((_commit(last), re.search(r"` on (.+), Python ", last)[1]))
+    places |= {
+        (_commit(row["versions"]), f"{row['machine']}, {row['cores']} cores")
+        for row in BENCHMARKS
+        if row["case"] in cases
+    }
+    if scale:
+        places |= {(row["commit"], row["machine"]) for path in sorted(SCALE.glob("*.csv")) for row in rows(path)}
+    machines = {}
+    for commit, machine in sorted(places):
+        machines.setdefault(machine, []).append(commit)
+    each = [_at(commits) + f"on {machine}" for machine, commits in machines.items()]
+    return f"Measured {'; '.join(each)}." if each else ""
+
+
+def _commit(text):
+    """ "" for what was made before results named their commit."""
+    found = re.search(r"commit ([0-9a-f]{7,})", text)
+    return found[1] if found else ""
+
+
+def _at(commits):
+    """Once a machine's results name commits, all of them have to."""
+    known = [one or "(unknown)" for one in commits] if any(commits) else []
+    return f"at commit{'s' * (len(known) > 1)} {' and '.join(known)} " if known else ""
