@@ -268,10 +268,12 @@ class _Run:
             self.bound, self.rounding = max((self.bound, self.rounding), (bound - rounding, rounding))
         self.estimate = min(self.estimate, self.gap)
         rounded = polished and self.floor > 0.5 * (self.value - self.bound)
-        hopeful = self.near(self.estimate) and not near_separable(self.value, self.at_zero)
         if rounded:  # then the slack may be small by rounding alone
+            doubted = self.near(self.estimate) and not self.near(self.least)
             self.estimate = max(self.estimate, self.least)
-        return self._written(width, rounded and (self.near(self.estimate) or not hopeful))
+            if doubted and not near_separable(self.value, self.at_zero):
+                rounded = False  # `least` shrinks with the width: the next one may confirm the estimate
+        return self._written(width, rounded)
 
     def _keep(self, hinge: ObjectiveExpansion) -> None:
         if hinge.value <= self.value:  # with tiny features all values are equal: prefer any other point to 0
@@ -330,7 +332,7 @@ class _Run:
         return min(current.with_loss(smooth.loss), trial, key=lambda one: one.value)
 
     def result(self) -> Result:
-        hidden = CORNER * self.at_zero
+        hidden = CORNER * self.at_zero  # loss of pairs that seem satisfied only because of rounding
         if self.best is not None and near_separable(self.value, self.at_zero):  # elsewhere the gap is far larger
             hidden += self.best.certificate.errors()[1]
         return Result(
