@@ -117,25 +117,3 @@ def test_memory(labels, most):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak / n <= most
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("distinct", [False, True])
-def test_time_grows_like_the_number_of_documents(distinct):
-    """Four times the documents: l log l takes five times the time, somewhat more as the cache runs out; l² sixteen."""
-    import time
-
-    rng = np.random.default_rng(0)
-
-    def seconds(n):
-        labels = rng.normal(size=n) if distinct else rng.integers(0, 5, n)
-        preferences, scores = Preferences(labels, n_jobs=1), rng.normal(size=n)
-        times = []
-        for _ in range(5):
-            begin = time.perf_counter()
-            preferences.active(scores, 1.0).laplacian(scores)
-            times.append(time.perf_counter() - begin)
-        return min(times)
-
-    seconds(1000)
-    assert seconds(400_000) / seconds(100_000) < 8

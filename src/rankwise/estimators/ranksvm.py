@@ -172,8 +172,6 @@ class RankSVM(Ranker):
         l1_ratio: float = 0.0,
         pairs: str = "deprecated",
     ) -> None:
-        if not _is_default(pairs):
-            warnings.warn("RankSVM(pairs=...) is now called scheme=...", DeprecationWarning, stacklevel=2)
         self.C = C
         self.loss = loss
         self.solver = solver
@@ -228,6 +226,8 @@ class RankSVM(Ranker):
             Rows (better, worse) to learn from instead of y and qid.
         pair_weight : array of shape (n_pairs,), default=None
         """
+        if not _is_default(self.pairs):
+            warnings.warn("RankSVM(pairs=...) is now called scheme=...", DeprecationWarning, stacklevel=2)
         options = self.options
         options.pairing()  # an unknown option is an error before the data are checked
         at_host = library_of(X) is None

@@ -21,7 +21,7 @@ from rankwise.foundation.devices import (
 )
 
 PART_BYTES = 1 << 33  # bytes of X per chunk
-BLOCK_BYTES = 1 << 28  # bytes of X that are converted to float64 at a time
+BLOCK_BYTES = 1 << 26  # bytes of X that are converted to float64 at a time
 COPIES = 10  # copies of a group of columns that exist while their sums over pairs are computed
 MEMORY_SHARE = 0.5  # share of the free memory for these copies
 
