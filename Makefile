@@ -80,7 +80,7 @@ test-pythons: dist  ## the same with every supported Python on this machine; tho
 
 OLDEST := build/oldest
 OLDEST_PYTHON ?= python3.11
-# The rooms that call other libraries; what is left out compares our own code with itself.
+# The rooms that call other libraries; of the rest, most compares our own code with itself.
 OLDEST_TESTS ?= tests/cli tests/data tests/estimators tests/exporting tests/metrics tests/model_selection tests/report \
 	tests/reporting tests/serving tests/test_io.py tests/test_rankers.py
 

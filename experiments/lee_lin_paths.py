@@ -88,7 +88,7 @@ def path(
     """
     train, _, test = load(data, name, quick)
     C = scaled(exponent, name, train)
-    _run(train.select(slice(2000)), C, 1.0, **method)  # compile
+    _run(train.select(slice(2000)), C, 1.0, **method)  # compile; with fewer rows than features another solver runs
     watched, result = _run(train, C, seconds, **method)
     history = result.history
     columns = {

@@ -95,17 +95,12 @@ def measured_at(page, cases=(), scale=False):
     machines = {}
     for commit, machine in sorted(places):
         machines.setdefault(machine, []).append(commit)
-    each = [_at(commits) + f"on {machine}" for machine, commits in machines.items()]
+    each = [
+        f"at commit{'s' * (len(commits) > 1)} {' and '.join(commits)} on {machine}"
+        for machine, commits in machines.items()
+    ]
     return f"Measured {'; '.join(each)}." if each else ""
 
 
 def _commit(text):
-    """ "" for what was made before results named their commit."""
-    found = re.search(r"commit ([0-9a-f]{7,})", text)
-    return found[1] if found else ""
-
-
-def _at(commits):
-    """Once a machine's results name commits, all of them have to."""
-    known = [one or "(unknown)" for one in commits] if any(commits) else []
-    return f"at commit{'s' * (len(known) > 1)} {' and '.join(known)} " if known else ""
+    return re.search(r"commit ([0-9a-f]{7,})", text)[1]

@@ -207,7 +207,7 @@ def test_one_pass_gives_what_the_parts_of_it_give(problem, name, margins, form):
         again = chunk.with_loss(losses.hinge()).at(point).with_loss(risk.loss)
         np.testing.assert_allclose(again.sums[:-1], plain.sums[:-1], **close)
         ray = chunk.along(point - 0.5 * direction, direction)
-        np.testing.assert_allclose(ray.slope(0.5), plain.gradient @ direction, **close)
+        np.testing.assert_allclose(ray.slope(0.5), plain.sums[: -chunks.SCALARS] @ direction, **close)
     assert fused.sums[-1] >= plain.sums[-1] * (1 - 1e-12)  # sizes: query by query they cancel less
     if not risk.loss.smooth:
         return
@@ -227,6 +227,23 @@ def test_the_diagonal_does_not_see_an_offset(form):
     )
     at_zero = objective.at(np.zeros(3))
     np.testing.assert_allclose(at_zero.hessian_diagonal(), np.diag(at_zero.hessian_matrix()), rtol=0.2)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_the_diagonal_does_not_depend_on_the_chunks(form, monkeypatch):
+    rng = np.random.default_rng(1)
+    qid = np.repeat(np.arange(40), 10)
+    X, y = rng.normal(size=(400, 3)) + 5 * rng.normal(size=(40, 3))[qid], rng.integers(0, 3, 400)
+    found = []
+    for block in (1 << 10, 1 << 22):
+        monkeypatch.setattr(stored_rows, "BLOCK_BYTES", block)
+        monkeypatch.setattr(stored_rows, "LEAST_BLOCK", block)
+        rows = X if form == "dense" else sparse.csr_array(X)
+        objective = building.build(rows, y, qid, loss=losses.squared_hinge(), C=1.0)
+        found.append((len(objective.sum.executor.chunks), objective.at(np.zeros(3)).hessian_diagonal()))
+    (many, divided), (one, together) = found
+    assert one == 1 < many
+    np.testing.assert_allclose(divided, together, rtol=1e-12)
 
 
 def test_gradients_of_chunks_take_less_memory_than_wide_rows(monkeypatch):

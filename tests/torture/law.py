@@ -1,8 +1,8 @@
 """The law for a fit: one clear error where doubles cannot hold the numbers, or a true certificate.
 
 1. `result_.gap` bounds the distance to the best value that anybody found, in extended precision.
-2. `converged` means within the tolerance of it, and so do all solvers that converged agree. An optimum that a change of
-   X in its last digits would move further than that is none of the data, and counts for that much less.
+2. `converged` means within the tolerance of it, and so do all solvers that converged agree. If rounding X in its last
+   digit would change the best value by more than the tolerance, that change is allowed too.
 3. Results and weights are finite, and weights have the signs asked for.
 4. A fit of so little data ends soon.
 """
@@ -41,7 +41,7 @@ SENTENCES = (  # that a user may get instead of a fit
 LARGE, TINY = 1e140, 1e-140  # numbers whose squares near the end of the range: only beyond is an error in order
 LARGE_FLOAT32 = 1e16
 LAST_DIGIT = float(np.finfo(np.float64).eps)
-NOTHING = 1e-12  # share of the value that doubles cannot tell from 0
+NOTHING = 1e-12  # share of the value that may be rounding, in sums of many terms
 FEW = {"sgd": 60, "sgd-queries": 60, "bmrm": 300, "bundle": 500, "dual": 300}  # steps of the slow ones
 
 

@@ -87,14 +87,6 @@ class ChunkExpansion:
     risk: RiskExpansion
     sums: AnyFloats
 
-    @property
-    def value(self) -> float:
-        return float(self.sums[-SCALARS])
-
-    @property
-    def gradient(self) -> AnyFloats:
-        return self.sums[:-SCALARS]
-
     def with_loss(self, loss: Loss) -> "ChunkExpansion":
         risk = self.risk.with_loss(loss)
         return ChunkExpansion(self.point, self.rows, risk, _sums(self.rows.loaded(), risk))

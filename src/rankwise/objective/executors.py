@@ -144,7 +144,8 @@ class ThreadState:
     def total(self, question: Callable[..., AnyFloats], *given: object, size: int) -> AnyFloats:
         small, large = self._lanes(size)
         work = self._work(question, given, operator.add)
-        matrices = size > self._n_features + SCALARS  # matrix products, each by the thread that calls BLAS
+        # More than a diagonal needs: matrix products, each by the thread that calls BLAS.
+        matrices = size > 2 * self._n_features + SCALARS
         with one_blas_thread() if matrices else nullcontext():
             return in_order(share(work, small, self._n_threads) + [work(lane) for lane in large])
 

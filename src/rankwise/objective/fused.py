@@ -102,14 +102,6 @@ class FusedExpansion:
     degrees: Floats  # one row per piece
     sums: Floats
 
-    @property
-    def value(self) -> float:
-        return float(self.sums[-SCALARS])
-
-    @property
-    def gradient(self) -> Floats:
-        return self.sums[:-SCALARS]
-
     def with_loss(self, loss: Loss) -> "FusedExpansion":
         return self.chunk.with_loss(loss).at(self.point, self.ranking)
 

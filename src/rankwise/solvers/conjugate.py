@@ -106,9 +106,10 @@ def conjugate_gradients(
         reach = _narrowed(reach, length, square / previous, precondition.least)
         direction = preconditioned + (square / previous) * direction
         M_direction = residual + (square / previous) * M_direction
-    # Without rounding there are at most as many products as features; beyond that, quadrature bounds nothing.
-    within = reach * square if products <= step.shape[0] else math.inf
-    left = 0.5 * min(within, inner(residual, residual))
+    # Without rounding there are at most as many products as features. Beyond that, `reach` is an estimate that may stop
+    # the iterations but proves nothing.
+    by_quadrature = reach * square if products <= step.shape[0] else math.inf
+    left = 0.5 * min(by_quadrature, inner(residual, residual))
     attainable = math.inf if outside else predicted + left
     return ModelStep(step, math.sqrt(max(inner(step, M_step), 0.0)), predicted, attainable, products)
 
