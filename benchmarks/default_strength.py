@@ -15,6 +15,7 @@ import numpy as np
 from sklearn import datasets
 
 from benchmarks.process import ROOT
+from benchmarks.where import place
 from rankwise import RankingData, RankSVM, load_sample, make_ranking, read_letor
 from rankwise.metrics import evaluate
 from rankwise.model_selection import QueryKFold, c_path
@@ -85,10 +86,11 @@ def main() -> None:
 def measure(folder: Path, result: Path) -> None:
     """One line per data set, scaling, normalisation and C; what the file has already is left out."""
     done = {(row["data"], row["scaling"]) for row in read(result)} if result.exists() else set()
+    here = place()
     with result.open("a", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if not done:
-            writer.writerow(("data", "scaling", "measure", "normalize_pairs", "C", "value"))
+            writer.writerow(("data", "scaling", "measure", "normalize_pairs", "C", "value", *here))
         for name, load in DATASETS.items():
             try:
                 data = part_of(load(folder))
@@ -97,7 +99,7 @@ def measure(folder: Path, result: Path) -> None:
                 continue
             for scaling in SCALINGS:
                 if (name, scaling) not in done:
-                    writer.writerows((name, scaling, *row) for row in measured(data, scaling))
+                    writer.writerows((name, scaling, *row, *here.values()) for row in measured(data, scaling))
                     file.flush()
                     print(f"{name}, {scaling}: done", flush=True)
 

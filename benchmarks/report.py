@@ -236,7 +236,9 @@ def _sweep(path: Path) -> str:
         return ""
     rows = sweep.read(path)
     seeds = ", ".join(sorted({row["seed"] for row in rows}))
-    return f"## A sweep of random problems\n\n`python -m benchmarks.sweep --seed {seeds}`: {sweep.summary(rows)}"
+    places = sorted({f"at commit {row['commit']} on {row['machine']}" for row in rows})
+    told = f"`python -m benchmarks.sweep --seed {seeds}`: {sweep.summary(rows)}"
+    return f"## A sweep of random problems\n\n{told}\n\nMeasured {'; '.join(places)}."
 
 
 def _table(head: tuple[str, ...], lines: list[Any]) -> str:

@@ -177,7 +177,7 @@ def versions() -> str:
             found.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             continue
-    return ", ".join(filter(None, [*found, commit()]))
+    return ", ".join([*found, f"commit {commit()}"])
 
 
 if __name__ == "__main__":

@@ -24,9 +24,11 @@ import numpy as np
 from benchmarks.objective import Objective
 from benchmarks.process import ROOT
 from benchmarks.solvers.liblinear import PROGRAM, train, write_text
+from benchmarks.where import place
 
 RESULT = ROOT / "benchmarks" / "results" / "sweep.csv"
 COLUMNS = ("seed", "number", "problem", "loss", "C", "goal", "solver", "seconds", "gap", "tol", "note")
+COLUMNS += ("commit", "machine")
 SOLVERS = {
     "squared_hinge": ("auto", "newton", "newton-cg", "trust-region", "trust-region-diagonal", "trust-region-sampled"),
     "hinge": ("auto", "bundle", "dual"),
@@ -269,7 +271,7 @@ def summary(rows: list[dict[str, Any]]) -> str:
             if other in times:
                 ratio = times[other] / seconds if law == AHEAD else seconds / times[other]
                 ratios[law].append((ratio, f"{what}: {seconds:.4g} s, {other} {times[other]:.4g} s"))
-    lines = [f"{len(problems)} problems; auto did not reach the gap of {len(missed)}.", ""]
+    lines = [f"{len(problems)} problems; auto missed the gap in {len(missed)}.", ""]
     lines += [
         f"| ratio of times | {' | '.join(f'{q} %' for q in QUANTILES)} | law |",
         "|---" * (len(QUANTILES) + 2) + "|",
@@ -293,13 +295,13 @@ def main() -> None:
     parser.add_argument("--result", type=Path, default=RESULT)
     options = parser.parse_args()
     warm_up()
-    until, rows = time.time() + 60 * options.minutes, []
+    until, rows, here = time.time() + 60 * options.minutes, [], place()
     for number in options.only or itertools.count(options.first):
         if time.time() > until:
             break
         problem = draw(options.seed, number)
         for row in measure(problem, options.liblinear):
-            rows.append({"seed": options.seed, "number": number} | row)
+            rows.append({"seed": options.seed, "number": number} | row | here)
             if options.only:
                 print(row)
         with options.result.open("w", newline="") as file:

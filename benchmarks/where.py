@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.process import ROOT
+
 SCALE = ROOT / "benchmarks" / "results" / "scale"  # the tables of docs/scale.md
 
 
@@ -21,18 +22,20 @@ def processor() -> str:
 
 
 def commit() -> str:
-    """The word "commit" and its short name; "" outside a repository."""
+    """Its short name; "" outside a repository."""
     git = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    name = subprocess.run(git, capture_output=True, text=True).stdout.strip()
-    return f"commit {name}" if name else ""
+    return subprocess.run(git, capture_output=True, text=True).stdout.strip()
+
+
+def place() -> dict[str, str]:
+    return {"commit": commit(), "machine": f"{processor()}, {os.cpu_count()} cores"}
 
 
 def keep(path: Path, key: dict[str, Any], values: dict[str, Any]) -> None:
     """Write a row into the table, with commit and machine (that of `values`, if any), in place of the row with the same
     key.
     """
-    place = {"commit": commit().removeprefix("commit "), "machine": f"{processor()}, {os.cpu_count()} cores"}
-    row = {name: "" if value is None else str(value) for name, value in (key | place | values).items()}
+    row = {name: "" if value is None else str(value) for name, value in (key | place() | values).items()}
     rows = []
     if path.exists():
         with path.open(newline="") as file:

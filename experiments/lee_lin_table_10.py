@@ -40,5 +40,6 @@ def report(found: dict[str, Any]) -> Report:
         rows=rows,
         tables=[Table("C by validation, one thread. Both sets are synthetic.", rows, formats)],
         why="the sets are synthetic, a share of the queries. Their validation curves are flat, so that the chosen C, "
-        "and with it the time, is a matter of chance. Pairs are never listed, so all cost hardly more than adjacent ones.",
+        "and with it the time, is a matter of chance. Pairs are never listed, so all cost little more than adjacent "
+        "ones.",
     )

@@ -95,5 +95,5 @@ def page(name: str, title: str, report: Report, notes: Sequence[str] = ()) -> st
 def machine() -> str:
     """The processor, its cores, the versions that matter, and the commit."""
     used = [f"{one} {version(one)}" for one in ("rankwise", "numpy", "scikit-learn")]
-    known = [f"{processor()}, {os.cpu_count()} cores", f"Python {platform.python_version()}", *used, commit()]
-    return ", ".join(filter(None, known))
+    known = [f"{processor()}, {os.cpu_count()} cores", f"Python {platform.python_version()}", *used]
+    return ", ".join([*known, f"commit {commit()}"])

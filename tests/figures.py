@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from benchmarks import report
-from benchmarks.where import SCALE
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = report.read(ROOT / "benchmarks" / "results")
@@ -77,7 +76,7 @@ def span(numbers, written=two):
     return least if least == most else f"{least} to {most}"
 
 
-def measured_at(page, cases=(), scale=False):
+def measured_at(page, cases=(), tables=()):
     """When and where the figures of a page were measured, by the results that it names; "" for a page without."""
     places = set()
     for name in re.findall(r"experiments(?:/results/| )(\w+)\b", (ROOT / page).read_text()):
@@ -90,8 +89,7 @@ def measured_at(page, cases=(), scale=False):
         for row in BENCHMARKS
         if row["case"] in cases
     }
-    if scale:
-        places |= {(row["commit"], row["machine"]) for path in sorted(SCALE.glob("*.csv")) for row in rows(path)}
+    places |= {(row["commit"], row["machine"]) for table in tables for row in rows(table)}
     machines = {}
     for commit, machine in sorted(places):
         machines.setdefault(machine, []).append(commit)

@@ -498,6 +498,7 @@ def test_a_drawn_problem_is_the_same_again(monkeypatch):
 
 def test_the_page_shows_the_sweep(tmp_path):
     known = {"seed": 7, "problem": "p", "loss": "hinge", "C": "1", "goal": 1e-4, "gap": "1e-5", "tol": 1e-3, "note": ""}
+    known |= {"commit": "1234567", "machine": "a machine"}
     times = {
         "auto": (3.0, 1.0, ""),
         "bundle": (1.5, 2.0, 4.0),
@@ -512,7 +513,8 @@ def test_the_page_shows_the_sweep(tmp_path):
                 known | {"number": number, "solver": solver, "seconds": s[number]} for solver, s in times.items()
             )
     page = report.write(tmp_path).read_text()
-    assert "`python -m benchmarks.sweep --seed 7`: 3 problems; auto did not reach the gap of 1." in page
+    assert "`python -m benchmarks.sweep --seed 7`: 3 problems; auto missed the gap in 1." in page
+    assert "Measured at commit 1234567 on a machine." in page
     assert "| auto / best solver | 1 | 1.05 | 1.5 | 1.95 | 2 |" in page
     assert "| LIBLINEAR / auto | 4 | 4 | 4 | 4 | 4 |" in page
     assert "| hinge / squared hinge | 1 | 1.1 | 2 | 2.9 | 3 |" in page
@@ -529,4 +531,4 @@ def test_a_row_takes_the_place_of_the_one_with_its_key(tmp_path):
         rows = list(csv.DictReader(file))
     found = [(row["cores"], row["seconds"], row["rounds"], row["machine"] == "a GPU") for row in rows]
     assert found == [("2", "2.0", "", True), ("1", "1.0", "", False)]
-    assert {f"commit {row['commit']}" for row in rows} <= {where.commit(), "commit "}
+    assert {row["commit"] for row in rows} == {where.commit()}

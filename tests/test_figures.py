@@ -232,4 +232,5 @@ def test_engines_and_their_costs(sentences):
 @pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))])
 def test_pages_say_at_their_end_where_figures_come_from(page):
     cases = {"README.md": cases_of_the_readme(), "docs/selection.md": {"path"}}.get(page, ())
-    ends(page, measured_at(page, cases, scale=page == "docs/scale.md"))
+    tables = {"docs/scale.md": SCALE.glob("*.csv"), "docs/selection.md": [default_strength.RESULT]}.get(page, ())
+    ends(page, measured_at(page, cases, tables))

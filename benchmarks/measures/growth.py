@@ -2,6 +2,7 @@
 
 An evaluation is what a Newton step asks of new scores: value, gradient and one Hessian product of the squared hinge, on
 one thread, one query. A scheme stops where its pairs exceed the memory, or where one evaluation would take too long.
+Steps of "sgd" on sparse rows should cost what the rows store, whatever the number of features.
 """
 
 import time
@@ -29,6 +30,9 @@ def growth(folder: str, quick: bool) -> Iterator[dict[str, Any]]:
         yield from _curve("documents", scheme, sizes, lambda n: _problem(n, None), limit)
         if scheme != "explicit":  # 20 GB of pairs already at two levels
             yield from _curve(f"levels of {at:,} documents", scheme, levels, lambda k: _problem(at, k), limit)
+    few, many = (min(_seconds(_epoch(n_features))) for n_features in (10_000, 1_000_000))
+    what = "an epoch of sgd on sparse rows: 1,000,000 features over 10,000"
+    yield {"what": what, "solver": OURS, "value": many / few, "unit": "x"}
 
 
 def _curve(across: str, scheme: str, sizes: list[int], problem: Callable[[int], Any], limit: float) -> Any:
@@ -68,6 +72,23 @@ def _evaluation(scheme: str, problem: tuple[Any, Any, Any]) -> Callable[[], Any]
     labels, scores, direction = problem
     risk = PairwiseRisk(Preferences(labels, scheme=scheme, n_jobs=1), losses.parse("squared_hinge"))
     return lambda: risk.at(scores).hessian(direction)
+
+
+def _epoch(n_features: int) -> Callable[[], Any]:
+    from scipy import sparse
+
+    from rankwise.objective import losses
+    from rankwise.objective.building import build
+    from rankwise.solvers.stochastic import StochasticState, Walk
+    from rankwise.solvers.stochastic_draws import Pairs
+
+    rng, n, stored = np.random.default_rng(0), 30_000, 20
+    places = rng.integers(0, n_features, n * stored), np.arange(n + 1) * stored
+    X = sparse.csr_array((rng.normal(size=n * stored), *places), shape=(n, n_features))
+    problem = build(X, rng.normal(size=n), loss=losses.hinge(), C=1.0)
+    walk = Walk(StochasticState.at(np.zeros(n_features)), Pairs(problem), 0)
+    walk.epoch()  # compile
+    return walk.epoch
 
 
 def _expected(times: dict[int, float], size: int) -> float:

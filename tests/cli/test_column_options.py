@@ -302,3 +302,10 @@ def test_a_model_scores_without_weights(shop, tmp_path):
     frame.to_csv(tmp_path / "valid.csv", index=False)
     options = [*NAMES, *FEATURES, "--weight", "trust", "--valid", tmp_path / "valid.csv"]
     run("train", shop / "shop.csv", "-o", tmp_path / "m.json", *options)
+
+
+def test_columns_are_counted_where_a_model_has_taken_its_features(tmp_path):
+    (tmp_path / "t.csv").write_text("grade,qid,a,b\n1,1,2,3\n0,1,1,1\n")
+    run("train", tmp_path / "t.csv", "--label", "grade", "-o", tmp_path / "m.json")
+    said = run("evaluate", tmp_path / "m.json", tmp_path / "t.csv", code=1).stderr
+    assert "has no column 'label' for labels (its columns beside 2 features: 'grade', 'qid'): name the column" in said

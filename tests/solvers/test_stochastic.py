@@ -1,7 +1,5 @@
 """Where stochastic steps lead, against Newton's optimum; streams; and what is the same whatever the draws."""
 
-import time
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -187,23 +185,3 @@ def test_a_rare_long_pair_does_not_make_it_diverge():
     problem = build(X, y, loss=losses.parse("squared"), C=1.0)
     result = Stochastic(tol=0.0, max_iter=30)(problem)
     assert max(step.value for step in result.history) < 10 * result.history[0].value
-
-
-@pytest.mark.slow
-def test_a_step_on_sparse_rows_costs_what_they_store():
-    """A hundred times the features, the same number stored: far less than a hundred times the time."""
-    rng = np.random.default_rng(0)
-
-    def seconds(d, n=30_000, stored=20):
-        X = sparse.csr_array((rng.normal(size=n * stored), rng.integers(0, d, n * stored), np.arange(n + 1) * stored))
-        problem = build(X, rng.normal(size=n), loss=losses.hinge(), C=1.0)
-        walk = Walk(StochasticState.at(np.zeros(X.shape[1])), Pairs(problem), 0)
-        times = []
-        for _ in range(5):
-            begin = time.perf_counter()
-            walk.epoch()
-            times.append(time.perf_counter() - begin)
-        return min(times)
-
-    seconds(100)
-    assert seconds(1_000_000) / seconds(10_000) < 10

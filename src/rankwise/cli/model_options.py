@@ -59,7 +59,8 @@ C = Annotated[
         "--C",
         "-C",
         metavar="X",
-        help="Weight of the sum over the pairs; 30 / (number of pairs) if not given, 1 with --kernel.",
+        help="Weight of the sum over the pairs. If not given: 1 with --kernel or factorized, else 30 / (number of "
+        "pairs), or of queries with --normalize-pairs query.",
     ),
 ]
 Alpha = Annotated[float | None, typer.Option(metavar="X", help="Regularisation of rankrls; 1 if not given.")]

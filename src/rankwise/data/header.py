@@ -9,7 +9,7 @@ from shlex import quote
 from rankwise.data.columns import Known, Reading, names_of
 from rankwise.data.records import COMMENT, DOCUMENT, WEIGHT
 from rankwise.foundation.names import Patterns, by_number, key, nearest, numbered
-from rankwise.foundation.texts import first_few
+from rankwise.foundation.texts import counted, first_few
 
 FLAGS = {"docid": "--doc"}  # where an option of `read_data` has another name on the command line
 _WHAT = {
@@ -76,7 +76,7 @@ def find_columns(header: Sequence[str], reading: Reading, where: str) -> Columns
         if needed and (name := getattr(reading, option)) is not None:
             if name in places and name not in free:
                 raise ValueError(f"{where}: {name!r} is among the features: it cannot be {option} too")
-            _check_is_there(free, name, option, where)
+            _check_is_there(free, name, option, where, features=len(places) - len(free))
     label, qid, docid, weight = (
         None if name is None else free.get(name)
         for name in (reading.label, reading.qid, reading.docid or DOCUMENT, reading.weight or WEIGHT)
@@ -150,13 +150,15 @@ def _is_one_side(places: Collection[str]) -> bool:
     return names <= {"query", "docid", "rating"} or bool(names & {"response", "responses", "hits", "responseheader"})
 
 
-def _check_is_there(places: dict[str, int], name: str, option: str, where: str) -> None:
+def _check_is_there(places: dict[str, int], name: str, option: str, where: str, features: int = 0) -> None:
+    """`places` are the columns it may be, without these features."""
     if name in places:
         return
     shown = first_few(list(places), _COLUMNS_SHOWN, lambda one: repr(one[:_LONGEST]))
+    columns = f"its columns beside {counted(features, 'features')}" if features else "its columns"
     meant = nearest(name, places)
     hint = f"did you mean {meant!r}? Name it" if meant is not None else "name the column"
     if option == "label" and _is_one_side(places):
         hint = f"if these are judgements or logged features, join both by `rankwise join`; else {hint}"
     cure = f"{hint} by {FLAGS.get(option, f'--{option}')} NAME, or {option}=NAME in Python"
-    raise ValueError(f"{where} has no column {name!r} for {_WHAT[option]} (its columns: {shown}): {cure}")
+    raise ValueError(f"{where} has no column {name!r} for {_WHAT[option]} ({columns}: {shown}): {cure}")

@@ -83,7 +83,10 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
 
     def _fold_of_each_row(self, n_rows: int, y: ArrayLike | None, ids: ArrayLike | None) -> Ints:
         if ids is None:
-            raise ValueError("QueryKFold needs the query ids: split(X, y, groups=qid), or cross_validate(..., qid=qid)")
+            raise ValueError(
+                "QueryKFold needs the query ids: split(X, y, groups=qid), or cross_validate(..., qid=qid); in a search "
+                "of scikit-learn, fit(..., qid=qid) after sklearn.set_config(enable_metadata_routing=True)"
+            )
         if not isinstance(self.n_splits, int | np.integer) or self.n_splits < 2:
             raise ValueError(f"n_splits must be an integer of at least 2; got n_splits={self.n_splits!r}")
         one_of("stratify", self.stratify, STRATIFY)
