@@ -39,6 +39,7 @@ CORNER = 16 * float(np.finfo(float).eps)  # share of f(0): covers pairs that see
 AT_ROUNDING = 10.0  # a gradient of at most this many times its rounding error cannot be made much smaller
 VISIBLE = 0.1  # an estimate is of use if the rounding error of the value is at most this share of it
 NEGLIGIBLE = 1e-9  # rounding error, as a share of the value, that is accepted if w = 0 is optimal
+ROUNDED = 1e-3, 10  # with a gap below this share of the tolerance for so many steps, only rounding is left
 STALLED = 100  # after this many steps without a smaller value or gradient, only rounding errors are left
 SMALLEST = 1e-150  # the square of a gradient below this underflows
 SHRINKS = 0.1  # a right model predicts, after its step, at most this share of the decrease it allowed before
@@ -286,6 +287,11 @@ def within(tol: float, gap: float, rounding: float, value: float, value_at_zero:
 def converged_by(kind: str, gap: float, scale: float, tol: float) -> str:
     """The message of a solver that stopped at a small gap."""
     return f"converged ({kind} relative gap {relative(gap, scale):.2g} ≤ {tol:g})"
+
+
+def uncertified(gap: float) -> str:
+    """The message of a solver that stopped because rounding may hide a relative gap of that size."""
+    return f"rounding allows no certificate: the relative gap may be {gap:.2g}"
 
 
 def relative(gap: float, scale: float) -> float:
