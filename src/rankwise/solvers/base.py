@@ -304,13 +304,18 @@ def check_range(at_zero: Expansion) -> tuple[float, float]:
 
     Without the corners, both are multiples of C.
     """
-    largest = float(abs(at_zero.gradient).max()) if at_zero.gradient.shape[0] else 0.0
     norm = length_of(at_zero.slopes if isinstance(at_zero, Cornered) else at_zero.gradient)
-    if not np.isfinite(norm * norm + at_zero.value):
+    check_sizes(norm, at_zero.gradient, at_zero.value)
+    return norm, at_zero.value
+
+
+def check_sizes(norm: float, gradient: AnyFloats, value: float) -> None:
+    """The errors of `check_range`."""
+    largest = float(abs(gradient).max()) if gradient.shape[0] else 0.0
+    if not np.isfinite(norm * norm + value):
         raise ValueError("the objective overflows at w = 0: scale the features, or use a smaller C")
     if 0 < largest < SMALLEST:
         raise ValueError(f"the gradient at w = 0 is only {largest:.3g}: scale the features up, or use a larger C")
-    return norm, at_zero.value
 
 
 def may_overflow() -> np.errstate:
