@@ -252,3 +252,14 @@ def test_weights_lead_to_the_optimum_of_ranksvm():
 def test_validation_data_are_given_by_name():
     with pytest.raises(ValueError, match="pass validation data by name"):
         FactorizedRankSVM().fit(DATA.X, DATA.y, DATA.qid, (DATA.X, DATA.y, DATA.qid))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e-100, 1e-20, 1e50, 1e100, 1e200, 1e300])
+def test_features_of_an_extreme_scale_do_not_converge_at_the_start(scale):
+    ranker = FactorizedRankSVM(C=1.0, random_state=0, n_components=2)
+    if 1e-150 < scale < 1e150:
+        with pytest.warns(ConvergenceWarning, match="no decrease near the start: scale the features"):
+            assert not ranker.fit(scale * DATA.X, DATA.y, DATA.qid).result_.converged
+    else:
+        with pytest.raises(ValueError, match=r"the objective overflows at w = 0|the gradient at w = 0 is only"):
+            ranker.fit(scale * DATA.X, DATA.y, DATA.qid)

@@ -224,3 +224,16 @@ def test_least_squares_with_the_linear_kernel_are_linear(scaling):
 def test_alphas_are_positive(alpha, words):
     with pytest.raises(ValueError, match=words):
         KernelRankRLS(alpha=alpha).fit(X, DATA.y, DATA.qid)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("ranker", [KernelRankSVM, KernelRankRLS])
+def test_kernel_values_outside_float64_are_one_sentence(ranker):
+    for form in (np.asarray, sparse.csr_matrix):
+        with pytest.raises(ValueError, match="scores underflow: scale the features"):
+            ranker(kernel="linear").fit(form(1e-170 * X), DATA.y, DATA.qid)
+    for kernel, scale in (("rbf", 1e155), ("linear", 1e155), ("linear", 1e300)):
+        for components in (None, 10):
+            with pytest.raises(ValueError, match="overflows: scale the features"):
+                ranker(kernel=kernel, n_components=components).fit(scale * X, DATA.y, DATA.qid)
+    assert not ranker(kernel="linear").fit(0.0 * X, DATA.y, DATA.qid).predict(X).any()  # 0 as it is

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy import optimize, sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from rankwise import RankSVM, make_ranking
 from rankwise.foundation.functions import Certified, Located, Sampleable, Scalable, Searchable
@@ -275,3 +276,29 @@ def test_a_callback_stops_a_fit_in_the_span_of_the_rows():
     assert len(seen) == 2
     assert not result.converged
     assert result.value == pytest.approx(objective.at(result.point).value)
+
+
+@pytest.mark.parametrize("solver", ["bundle", "bmrm"])
+def test_planes_do_not_converge_at_zero_where_rounding_hides_the_decrease(solver):
+    rng = np.random.default_rng(1)
+    X, q = rng.normal(size=(60, 4)), np.arange(60) // 12
+    y = (X[:, 0] > 0).astype(int)
+    with pytest.warns(ConvergenceWarning, match="rounding allows no certificate: the relative gap may be 1$"):
+        tiny = RankSVM(C=0.018, loss="hinge", solver=solver).fit(1e-9 * X, y, q)
+    assert not tiny.result_.converged
+    assert RankSVM(C=0.018, loss="hinge", solver=solver).fit(0.0 * X, y, q).result_.converged  # 0 is the optimum
+
+
+@pytest.mark.parametrize("solver", ["bundle", "bmrm"])
+def test_planes_end_where_only_rounding_is_left(solver):
+    """Weights of 1e-6 to 1e5: the rounding error of the bound is more than f can decrease from w = 0."""
+    low, high = -11435.067503272043, 310375.3784756256
+    X, q = np.array([[low], *[[high]] * 5, [low], [low]]), [1, 0, 1, 0, 0, 0, 1, 1]
+    y = [0.69, 0.02, -2.0, -0.24, -2.02, 0.88, 1.91, 1.51]
+    weights = [194.9, 1.22e-4, 4.97e-6, 9.24e-5, 6.86e-4, 0.0217, 5.62, 91044.4]
+    exact = [194.88391659109723, 0.00012200425322590351, 4.974459626029753e-06, 9.236426980565006e-05]
+    exact += [0.000685669869642031, 0.021666745249567878, 5.618184501334771, 91044.4353840373]
+    for C, given in ((6.38, weights), (6.383501951625743, exact)):  # stalls; has no gap
+        with pytest.warns(ConvergenceWarning, match="rounding allows no certificate: the relative gap may be 0.9"):
+            result = RankSVM(C=C, loss="hinge", solver=solver).fit(X, y, q, sample_weight=given).result_
+        assert result.iterations < 200

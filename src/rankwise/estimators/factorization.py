@@ -12,11 +12,13 @@ from scipy import optimize
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.compiling import clock
+from rankwise.foundation.devices import length_of
 from rankwise.objective.losses import Loss
 from rankwise.objective.risks import PairwiseRisk
 from rankwise.objective.rows import Rows
 from rankwise.pairs.preferences import Preferences
 from rankwise.solvers import Step
+from rankwise.solvers.base import CLOSE, check_sizes
 
 WINDOW = 10  # iterations over which the decrease of the objective is compared with the tolerance
 
@@ -39,6 +41,10 @@ class FactorizedRisk:
         self.risk = PairwiseRisk(preferences, loss)
         self.C = C
         self.graph = preferences.active(np.zeros(len(preferences)))
+        at_zero = self.risk.at(np.zeros(len(preferences)))
+        self.value_at_zero = C * at_zero.value
+        slopes = C * features.transposed_dot(at_zero.gradient)
+        check_sizes(length_of(slopes), slopes, self.value_at_zero)
 
     def flow(self, v: Floats) -> Floats:
         below, above = self.graph.sums(v)
@@ -87,7 +93,7 @@ class Progress:
         norm = float(np.linalg.norm(point.gradient))
         self.history.append(Step(n, point.value, norm, clock() - self.began, detail))
         before = self.history[max(0, n - WINDOW)].value
-        if norm == 0 or (n >= WINDOW and before - point.value <= self.tol * abs(before)):
+        if not point.gradient.any() or (n >= WINDOW and before - point.value <= self.tol * abs(before)):
             self.converged = True
             self.message = self.message or f"the objective decreased by less than {self.tol:g} in {WINDOW} iterations"
         return not self.message
@@ -107,8 +113,12 @@ def descend(objective: FactorizedRisk, start: Floats, progress: Progress, max_it
         progress.message = f"max_iter = {max_iter} iterations were not enough"
 
 
-def quasi_newton(objective: FactorizedRisk, start: Floats, progress: Progress, max_iter: int) -> None:
-    """scipy's L-BFGS, stopped by `progress`."""
+def quasi_newton(objective: FactorizedRisk, start: Floats, progress: Progress, max_iter: int, random: bool) -> None:
+    """scipy's L-BFGS, stopped by `progress`; `random` says whether the start is.
+
+    At a corner of the loss the line search finds no decrease, so this may be the end of a fit that has converged. With
+    features of an unusual scale, it finds none at the start.
+    """
     last: list[Point] = [objective.at(start)]
 
     def at(flat: Floats) -> tuple[float, Floats]:
@@ -127,10 +137,13 @@ def quasi_newton(objective: FactorizedRisk, start: Floats, progress: Progress, m
     options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 0.0, "gtol": 0.0}
     result = optimize.minimize(at, start.ravel(), jac=True, method="L-BFGS-B", callback=after_step, options=options)
     if not progress.message:
-        spent = result.status == 1
-        progress.converged = not spent
-        progress.message = (
-            f"max_iter = {max_iter} iterations were not enough"
-            if spent
-            else "the line search finds no further decrease"
+        first, value = progress.history[0].value, progress.history[-1].value
+        learned = value <= (1 + progress.tol) * objective.value_at_zero and (
+            not random or first - value > CLOSE * first
         )
+        if result.status == 1:
+            progress.message = f"max_iter = {max_iter} iterations were not enough"
+        elif learned:
+            progress.converged, progress.message = True, "the line search finds no further decrease"
+        else:
+            progress.message = "the line search finds no decrease near the start: scale the features"

@@ -34,6 +34,7 @@ from rankwise.pairs.queries import Queries, QueryIds
 from rankwise.rankers.checks import positive
 from rankwise.rankers.ranksvm import strength
 from rankwise.solvers import Result
+from rankwise.solvers.base import may_overflow
 
 START = 0.1  # standard deviation of the scores at the random start
 
@@ -171,13 +172,14 @@ class FactorizedRankSVM(Ranker):
         if not preferences.any:
             warnings.warn("no preference pair: no query has two different labels, so coef_ is 0", stacklevel=2)
         self.C_ = C / divisor(preferences.pairs_per_query(), normalize)
-        objective = FactorizedRisk(rows_of(rows[kept], self.n_jobs), preferences, loss, self.C_)
-        start = self._start(objective, kept, n_components, random)
         progress = Progress(tol, None if held_out is None else self._validator(*held_out), patience)
-        if self.solver == "gd":
-            descend(objective, start, progress, max_iter, rate)
-        else:
-            quasi_newton(objective, start, progress, max_iter)
+        with may_overflow():
+            objective = FactorizedRisk(rows_of(rows[kept], self.n_jobs), preferences, loss, self.C_)
+            start = self._start(objective, kept, n_components, random)
+            if self.solver == "gd":
+                descend(objective, start, progress, max_iter, rate)
+            else:
+                quasi_newton(objective, start, progress, max_iter, random=isinstance(self.init, str))
         self._keep(progress, kept)
         return self
 
@@ -201,7 +203,11 @@ class FactorizedRankSVM(Ranker):
             return start[kept]
         one_of("init", self.init, ("random",), also=f"an array of shape {shape}")
         V: Floats = random.standard_normal(shape)[kept]
-        spread = float(objective.features.dot(objective.weights(V)).std())
+        scores = objective.features.dot(objective.weights(V))
+        exponent = np.frexp(np.abs(scores).max())[1]  # squares of scores may overflow or underflow
+        spread = float(np.ldexp(np.ldexp(scores, -exponent).std(), exponent))
+        if not np.isfinite(spread):
+            raise ValueError("the scores overflow at the random start: scale the features")
         return V * np.sqrt(START / spread) if spread > 0 else V  # w is quadratic in V
 
     def _validator(self, X: HostMatrix, y: Numbers, qid: QueryIds | None) -> Callable[[Floats], float]:

@@ -25,7 +25,7 @@ from rankwise.estimators.inputs import (
 from rankwise.estimators.on_device import check_rows
 from rankwise.estimators.ranksvm import RankSVM
 from rankwise.foundation.arrays import Floats, Ints, finite
-from rankwise.foundation.devices import is_sparse, library_of, to_host
+from rankwise.foundation.devices import is_sparse, library_of, namespace, to_host
 from rankwise.foundation.names import key
 from rankwise.kernel_maps import Kernel, KernelMap
 from rankwise.kernel_maps.kernel import Objects
@@ -35,6 +35,7 @@ from rankwise.objective.stored import is_stored
 from rankwise.rankers.checks import check_pair_weights, positive
 from rankwise.rankers.models import Params
 from rankwise.solvers import Callback, Result, Solver
+from rankwise.solvers.base import may_overflow
 
 SYMMETRY = 1e-8  # how far a precomputed kernel may be from symmetric, as a share of its largest value
 SLAB = 256  # rows compared at a time
@@ -78,9 +79,23 @@ class KernelRanker(Ranker):
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
             check_pair_weights(weights)
-        features = self.map_.fit_transform(X)
+        with may_overflow():
+            features = self.map_.fit_transform(X)
+        self._check_range(X, features)
         self.X_fit_, self.support_ = self.map_.references, self.map_.chosen
         return features, np.asarray(y, dtype=np.float64), weights
+
+    def _check_range(self, X: Objects, features: Floats) -> None:
+        """Raise if kernel values of the rows X overflow, or are 0 only because they underflow."""
+        name, xp = type(self).__name__, namespace(features)
+        if not features.shape[1] or not bool(xp.all(xp.isfinite(features))):
+            raise ValueError(f"{name} overflows: scale the features to a usual size, by ScaledRanker say")
+        if callable(self.kernel) or self.map_.kernel.precomputed or bool(xp.any(features != 0)):
+            return
+        X = to_host(X) if library_of(X) else X
+        largest = float(abs(X).max())
+        if largest > 0 and self.map_.kernel.diagonal(X / largest).any():  # the same rows at a usual size
+            raise ValueError(f"{name}'s scores underflow: scale the features to a usual size, by ScaledRanker say")
 
     def new_map(self) -> KernelMap:
         """The map that the parameters describe, not fitted yet."""

@@ -14,9 +14,12 @@ from scipy import optimize
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.compiling import clock
-from rankwise.foundation.functions import Expansion, Function, Ray, Searchable
+from rankwise.foundation.devices import length_of
+from rankwise.foundation.functions import Certified, Expansion, Function, Ray, Searchable
 from rankwise.solvers.base import (
     CORNER,
+    ROUNDED,
+    STALLED,
     STOPPED,
     Callback,
     Result,
@@ -29,6 +32,7 @@ from rankwise.solvers.base import (
     point_of,
     relative,
     require,
+    uncertified,
     within,
 )
 
@@ -63,16 +67,21 @@ class Bundle:
         planes = _Planes(objective.size)
         history: list[Step] = []
         message, bound = "", 0.0  # neither |w|² nor a loss is negative
+        least, settled, idle = np.inf, 0, 0  # `settled` and `idle` count planes with no gap and without a smaller one
         while not message:
             planes.add(touched)
             proposed, lower = planes.minimum()
-            bound = max(bound, lower)
             best, touched = self._next(objective, best, proposed)
+            idle = 0 if lower > bound or best.value < least else idle + 1
+            bound, least = max(bound, lower), best.value
             gap = max(best.value - bound, 0.0)
             scale = gap_scale(best.value, value_at_zero, gap)
             share = relative(gap, scale)
-            rounding = _rounding(best) if share <= self.tol else 0.0
-            done = within(self.tol, gap, rounding, best.value, value_at_zero)
+            small = share <= self.tol
+            rounding = _rounding(best) if small else 0.0
+            done = within(self.tol, gap, rounding, best.value, value_at_zero) and not _left_at_zero(best)
+            settled += gap <= ROUNDED[0] * self.tol * scale
+            last = len(history) + 1 >= self.max_iter
             norm = float(np.linalg.norm(best.gradient))
             detail = f"{len(planes.heights)} planes, relative gap {share:.2g}"
             step = Step(len(history), best.value, norm, clock() - began, detail)
@@ -82,7 +91,10 @@ class Bundle:
                 message = converged_by("certified", gap, scale, self.tol)
             elif stopped:
                 message = STOPPED
-            elif len(history) >= self.max_iter:
+            elif idle >= STALLED or (small and (settled > ROUNDED[1] or last)):
+                hidden = gap + _rounding(best)  # f(0) - min f may be that much too: 0 would be no scale for it
+                message = uncertified(relative(hidden, gap_scale(best.value, value_at_zero, hidden)))
+            elif last:
                 message = f"max_iter = {self.max_iter} planes were not enough: the relative gap is {share:.3g}"
         result = Result(best.point, best.value, norm, len(history), done, message, history)
         return replace(result, gap=gap + _rounding(best) + CORNER * value_at_zero, gap_estimate=gap)
@@ -105,11 +117,19 @@ bmrm = partial(Bundle, line_search=False)
 
 def _rounding(best: Expansion) -> float:
     """A bound on the rounding error of the lower bound: active planes are tangent near the best point."""
-    if not hasattr(best, "certificate"):
+    if not isinstance(best, Certified):
         return 0.0
     in_gradient, in_value = best.certificate.errors()
     furthest = 2.0 * (2.0 * max(best.value, 0.0)) ** 0.5  # |w| ≤ √2f, at the tangent point and at the optimum
     return float(PLANES * (in_gradient * furthest + in_value))
+
+
+def _left_at_zero(best: Expansion) -> bool:
+    """Whether the best point is 0 only because rounding hides the decrease from it: the gradient there is not 0."""
+    if best.point.any():
+        return False
+    in_gradient = best.certificate.errors()[0] if isinstance(best, Certified) else 0.0
+    return bool(length_of(best.gradient) > in_gradient)
 
 
 def _minimum_on(ray: Ray) -> float:

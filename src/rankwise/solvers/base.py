@@ -39,6 +39,7 @@ CORNER = 16 * float(np.finfo(float).eps)  # share of f(0): covers pairs that see
 AT_ROUNDING = 10.0  # a gradient of at most this many times its rounding error cannot be made much smaller
 VISIBLE = 0.1  # an estimate is of use if the rounding error of the value is at most this share of it
 NEGLIGIBLE = 1e-9  # rounding error, as a share of the value, that is accepted if w = 0 is optimal
+ROUNDED = 1e-3, 10  # with a gap below this share of the tolerance for so many steps, only rounding is left
 STALLED = 100  # after this many steps without a smaller value or gradient, only rounding errors are left
 SMALLEST = 1e-150  # the square of a gradient below this underflows
 SHRINKS = 0.1  # a right model predicts, after its step, at most this share of the decrease it allowed before
@@ -288,6 +289,11 @@ def converged_by(kind: str, gap: float, scale: float, tol: float) -> str:
     return f"converged ({kind} relative gap {relative(gap, scale):.2g} ≤ {tol:g})"
 
 
+def uncertified(gap: float) -> str:
+    """The message of a solver that stopped because rounding may hide a relative gap of that size."""
+    return f"rounding allows no certificate: the relative gap may be {gap:.2g}"
+
+
 def relative(gap: float, scale: float) -> float:
     """gap / scale, where 0 / 0 is 0."""
     return gap / max(scale, 1e-300) if gap > 0 else 0.0
@@ -298,13 +304,18 @@ def check_range(at_zero: Expansion) -> tuple[float, float]:
 
     Without the corners, both are multiples of C.
     """
-    largest = float(abs(at_zero.gradient).max()) if at_zero.gradient.shape[0] else 0.0
     norm = length_of(at_zero.slopes if isinstance(at_zero, Cornered) else at_zero.gradient)
-    if not np.isfinite(norm * norm + at_zero.value):
+    check_sizes(norm, at_zero.gradient, at_zero.value)
+    return norm, at_zero.value
+
+
+def check_sizes(norm: float, gradient: AnyFloats, value: float) -> None:
+    """The errors of `check_range`."""
+    largest = float(abs(gradient).max()) if gradient.shape[0] else 0.0
+    if not np.isfinite(norm * norm + value):
         raise ValueError("the objective overflows at w = 0: scale the features, or use a smaller C")
     if 0 < largest < SMALLEST:
         raise ValueError(f"the gradient at w = 0 is only {largest:.3g}: scale the features up, or use a larger C")
-    return norm, at_zero.value
 
 
 def may_overflow() -> np.errstate:

@@ -25,6 +25,7 @@ from rankwise.objective.risks import ListedRisk, PairwiseRisk
 from rankwise.pairs.levels import by_level
 from rankwise.pairs.preferences import Preferences
 from rankwise.solvers.base import (
+    ROUNDED,
     Callback,
     Journal,
     Result,
@@ -35,6 +36,7 @@ from rankwise.solvers.base import (
     may_overflow,
     relative,
     require,
+    uncertified,
     within,
 )
 
@@ -42,7 +44,6 @@ BYTES_A_PAIR = 96  # the pair, its weight, bounds and curvature, alpha, the orde
 LISTABLE = 5_000_000  # most pairs that "auto" lists
 LOOSE = 0.1  # pairs left out return when the slopes of the others differ by at most this,
 CLOSER = 0.1  # and the next time by this factor less
-ROUNDED = 1e-3, 10  # with a gap below this share of the tolerance for so many passes, only rounding is left
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,7 @@ class DualCoordinateAscent:
             if done:
                 journal.message = converged_by("certified", gap, scale, self.tol)
             elif not journal.message and small and (settled > ROUNDED[1] or last):
-                most = relative(rounding, scale)
-                journal.message = f"rounding allows no certificate: the relative gap may be {most:.2g}"
+                journal.message = uncertified(relative(rounding, scale))
             elif not journal.message and last:
                 journal.message = f"max_iter = {self.max_iter} passes were not enough: the relative gap is {share:.3g}"
             if journal.message:
