@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rankwise.data.columns import FILL_IN, Reading, largest_number, plain_ids
+from rankwise.data.columns import FILL_IN, Reading, largest_lost, largest_number, plain_ids
 from rankwise.data.csv_kernels import (
     CELLS,
     COLUMN,
@@ -30,9 +30,9 @@ from rankwise.data.csv_kernels import (
     NOTHING,
     NUMBER,
     OPEN_QUOTE,
+    OUT_OF_RANGE,
     PLACE,
     QUERY,
-    TOO_LARGE,
     WEIGHT,
     Arrays,
     Rules,
@@ -115,8 +115,9 @@ def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout
         if place is not None:
             roles[place] = role
     missing = 0.0 if reading.filler is None else float(reading.filler)
-    largest = largest_number(reading.dtype or np.float64)
-    rules = Rules(roles, ord(separator), largest, missing, reading.filler is not None, reading.takes_unlabelled)
+    dtype = reading.dtype or np.float64
+    range_of_X = largest_number(dtype), largest_lost(dtype)
+    rules = Rules(roles, ord(separator), *range_of_X, missing, reading.filler is not None, reading.takes_unlabelled)
     return _Layout(header, columns, rules, thread_count(reading.n_jobs))
 
 
@@ -190,9 +191,10 @@ def _fill_chunk(chunk: Chunk, row: int, arrays: Arrays, layout: _Layout) -> Valu
         inexact = role == LABEL and is_rounded_integer(written)
         largest = largest_number(np.float64) if role < 0 else layout.rules.largest
         negative = role == WEIGHT and value < 0
-        if inexact or negative or abs(value) > largest:
+        is_lost = role >= 0 and 0 < abs(value) <= layout.rules.lost
+        if inexact or negative or is_lost or abs(value) > largest:
             column = layout.rules.roles.tolist().index(role)
-            kind = INEXACT_LABEL if inexact else NUMBER if negative else TOO_LARGE
+            kind = INEXACT_LABEL if inexact else NUMBER if negative else OUT_OF_RANGE
             return _error(chunk, begin, column, kind, layout)
         (arrays.y if role == LABEL else arrays.weights if role == WEIGHT else arrays.X[:, role])[at] = value
     if notes[FAULT] != NONE:
@@ -218,7 +220,7 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
         layout.columns.label: "a label: a finite number",
         layout.columns.weight: "a weight: a finite number, 0 or more",
     }.get(column)
-    if kind == TOO_LARGE:
+    if kind == OUT_OF_RANGE:
         is_single = layout.rules.largest < largest_number(np.float64) and what is None
         expected = f"a number that {'float32' if is_single else 'float64'} can hold"
     elif what is not None and kind in (NUMBER, MISSING):
