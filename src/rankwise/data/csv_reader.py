@@ -213,14 +213,16 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
     if kind == CELLS:
         n_cells = _count_cells(line.decode(errors="replace"), separator)
         return ValueError(f"{where}: found {n_cells} cells, expected {len(layout.header)}, as in the header")
-    cell = _first_cell(line[chunk.offset + place - begin :], separator.encode())
+    cell, goes_on = _first_cell(line[chunk.offset + place - begin :], separator.encode())
     shown = visible(cell.decode(errors="backslashreplace"))
     found = f"{where}, column {layout.header[column]!r}: found '{shown}'"
     what = {
         layout.columns.label: "a label: a finite number",
         layout.columns.weight: "a weight: a finite number, 0 or more",
     }.get(column)
-    if kind == OUT_OF_RANGE:
+    if kind == NUMBER and goes_on:
+        expected = _EXPECTED[OPEN_QUOTE]
+    elif kind == OUT_OF_RANGE:
         is_single = layout.rules.largest < largest_number(np.float64) and what is None
         expected = f"a number that {'float32' if is_single else 'float64'} can hold"
     elif what is not None and kind in (NUMBER, MISSING):
@@ -234,11 +236,13 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
     return ValueError(f"{found}, expected {expected}")
 
 
-def _first_cell(line: bytes, separator: bytes) -> bytes:
-    """The beginning of a line's first cell, without its quotes if they are closed."""
-    quoted = re.match(rb'"((?:[^"]|"")*)"', line)
+def _first_cell(line: bytes, separator: bytes) -> tuple[bytes, bool]:
+    """The beginning of a line's first cell, without quotes that enclose it, and whether it goes on after them."""
+    quoted = re.match(rb'"((?:[^"]|"")*)"([^%b\r\n]*)' % re.escape(separator), line)
+    if quoted and quoted[2]:
+        return quoted[0].strip()[:_SHOWN], True
     cell = quoted[1].replace(b'""', b'"') if quoted else line.split(separator)[0]
-    return cell.strip()[:_SHOWN]
+    return cell.strip()[:_SHOWN], False
 
 
 def _text_columns(line: bytes, column: int, layout: _Layout) -> list[str]:
