@@ -53,8 +53,9 @@ def lines_of(data):
 
 
 def number(text, largest, line, column):
-    """A finite number of at most `largest`, as Python reads it."""
-    if not NUMBER.fullmatch(text) or abs(float(text)) > largest:
+    """A finite number of at most `largest`, as Python reads it; for float32 also one that does not become 0."""
+    lost = 2.0**-150 if largest < LARGEST else 0.0
+    if not NUMBER.fullmatch(text) or abs(float(text)) > largest or 0 < abs(float(text)) <= lost:
         raise RefusedError(line, column)
     return float(text)
 

@@ -240,6 +240,10 @@ def test_a_path_that_is_no_text_is_recorded_by_escapes(here):
     (here / odd).write_bytes((here / "test.txt").read_bytes())
     run("train", odd, "-o", "m.json")
     assert list(state(here / "m.json")["run"]["files"]) == ["tr\\xe9.txt"]
+    done = run("train", "--like", "m.json", code=1)
+    assert r"tr\xe9.txt, on which m.json was trained, cannot be read here" in done.stderr
+    assert r"if \x stands for a byte of its name that is not UTF-8, type the name beside --like m.json" in done.stderr
+    assert "the weights are those of m.json, to the last bit" in run("train", odd, "--like", "m.json").stderr
 
 
 @pytest.mark.parametrize(

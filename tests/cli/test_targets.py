@@ -1,12 +1,16 @@
 """Nothing of the user's is overwritten without --force, nothing that is read is written; all of it is said first."""
 
+import errno
 import shutil
 import subprocess
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from commands import RANKWISE, obey_modes, run
 
-from rankwise import load_model, open_chunks
+from rankwise import load_model, load_sample, open_chunks
+from rankwise.foundation.outputs import written_beside
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +126,36 @@ def test_force_replaces_and_so_does_the_same_kind(files, tmp_path):
     run("convert", files / "test.txt", tmp_path / "c", "--to", "chunks")
     run("convert", files / "train.txt", tmp_path / "c", "--to", "chunks")
     assert open_chunks(tmp_path / "c").n_queries == 60
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_file_that_appears_meanwhile_is_kept(files, tmp_path, monkeypatch, has_links):
+    """It was checked at the start only, and the rename at the end replaced it."""
+
+    @contextmanager
+    def slowly(target):
+        with written_beside(target) as file:
+            yield file
+            Path(target).write_text("precious")
+
+    def no_link(*_):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    if not has_links:
+        monkeypatch.setattr("os.link", no_link)
+    scores = tmp_path / "s.txt"
+    predict = ["predict", files / "model.json", files / "test.txt", "-o", scores]
+    with monkeypatch.context() as patched:
+        patched.setattr("rankwise.cli.predict.written_beside", slowly)
+        message = f"rankwise: {scores} exists: give another name, or --force to replace it\n"
+        assert run(*predict, code=1).stderr.endswith(message)
+        assert scores.read_text() == "precious"
+        run(*predict, "--force")
+        assert scores.read_text() != "precious"
+    scores.unlink()
+    run(*predict)
+    assert scores.read_text().count("\n") == len(load_sample("test"))
+    assert [path.name for path in tmp_path.iterdir()] == ["s.txt"]
 
 
 def test_force_replaces_no_folder(files, tmp_path):

@@ -127,6 +127,8 @@ def test_columns_of_other_names(tmp_path):
         ("label,qid,f1\n\n1,1\n", {}, "line 3: found 2 cells, expected 3, as in the header"),
         ("label,qid,f1\n1,1,2,3\n", {}, "line 2: found 4 cells, expected 3"),
         ('label,qid,f1\n1,"1,2\n', {}, "line 2, column 'qid': .* expected a quote that is closed at the end"),
+        ('label,qid,f1\n1,1,"2"x\n', {}, "column 'f1': found '\"2\"x', expected a quote that is closed at the end"),
+        ('label,qid,f1\n"1,5"x,1,2\n', {}, "column 'label': found '\"1,5\"x', expected a quote that is closed"),
         ("Label,qid,f1\n1,1,2\n", {}, r"has no column 'label' .*: did you mean 'Label'\? Name it by --label NAME"),
         ("label,query,f1\n1,1,2\n", {}, r"has no column 'qid' for query ids \(its columns: 'label', 'query', 'f1'\)"),
         ("label,qid,f1,f1\n1,1,2,2\n", {}, "two columns called 'f1'"),

@@ -134,7 +134,7 @@ def test_equals_the_plain_parser(path, data, dense, tiny, mapped):
 
 @given(data=texts())
 def test_float32_is_the_double_rounded_once(data):
-    data = data.replace(b"e308", b"e30")
+    data = data.replace(b"e308", b"e30").replace(b"e-324", b"e-44")
     X, y, *_ = naive(data)
     read = read_letor(io.BytesIO(data), dtype=np.float32, dense=True)
     assert same_bits(read.X, X.astype(np.float32))

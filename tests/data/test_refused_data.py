@@ -1,6 +1,8 @@
 """What must not come in by a file or a frame: ids that are missing, columns without a name, numbers that do not fit."""
 
 import json
+import subprocess
+import sys
 import warnings
 from io import BytesIO
 from types import SimpleNamespace
@@ -115,6 +117,63 @@ def test_a_number_too_large_for_float32_in_a_table_is_named_by_line_and_column(t
     with pytest.raises(ValueError, match=r"t\.csv, line 3, column 'f2': found '-1e39', expected .* float32 can hold"):
         read_data(path, dtype="float32")
     assert read_data(path).X[1, 1] == -1e39
+
+
+@pytest.mark.parametrize("number", ["1e-50", "-7.006492321624085e-46", "0." + "0" * 59 + "1", "3" * 30 + "e-99"])
+def test_a_number_that_float32_would_round_to_0_is_refused(tmp_path, number):
+    """1e50 was an error, and 1e-50 became 0."""
+    files = {
+        "t.csv": f"label,qid,f1,f2\n1,1,0,1\n0,1,{number},{{}}\n",
+        "t.txt": f"1 qid:1 1:0\n0 qid:1 1:{number} 2:{{}}\n",
+    }
+    files["t.jsonl"] = f'{{{{"label": 1, "qid": 1, "f1": {number}, "f2": {{}}}}}}\n'
+    for name, text in files.items():
+        path = tmp_path / name
+        path.write_text(text.format(1))
+        place = "" if name == "t.jsonl" else ".* line 3" if name == "t.csv" else ".* line 2"
+        with pytest.raises(ValueError, match=rf"{name}{place}.*(can|cannot) hold"):
+            read_data(path, dtype="float32")
+        assert read_data(path).X[-1, 0] == float(number)
+        write_data(tmp_path / "t.npz", read_data(path))
+        with pytest.raises(ValueError, match="holds a number that float32 cannot hold"):
+            read_data(tmp_path / "t.npz", dtype="float32")
+        path.write_text(text.replace(number, "7.006492321624087e-46").format("-0.0"))
+        assert read_data(path, dtype="float32").X[-1].tolist() == [2.0**-149, 0]
+
+
+def test_a_small_text_that_float32_would_round_to_0_is_refused_without_the_kernels(tmp_path):
+    (tmp_path / "t.txt").write_text("1 qid:1 1:1e-50\n")
+    code = f"from rankwise import read_data; read_data({str(tmp_path / 't.txt')!r}, dtype='float32')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "found '1:1e-50', expected a number that the chosen float type can hold" in done.stderr
+
+
+@pytest.mark.parametrize("member", ["qid", "docid"])
+@pytest.mark.parametrize(("text", "words"), [("a\0", "without NUL"), ("\ud800", "in UTF-8")])
+def test_an_id_of_json_lines_that_cannot_be_kept_is_refused(tmp_path, member, text, words):
+    """NumPy drops a NUL at the end of a text, which made ids equal; a lone surrogate cannot be written."""
+    path = tmp_path / "t.jsonl"
+    rows = [
+        {"label": 1, "qid": "a", "docid": "b", "x": 1},
+        {"label": 0, "qid": "a", "docid": "c", "x": 2, member: text},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(ValueError, match=rf"t\.jsonl, column '{member}': line 2 holds .*, expected a .* id {words}"):
+        read_data(path)
+
+
+def test_an_id_with_a_nul_is_not_written_to_npz(tmp_path):
+    data = RankingData(X, [1, 0], np.array(["a", "a\0"], object))
+    for name in ("t.npz", "t.chunks"):
+        with pytest.raises(ValueError, match=r"qid\[1\] is 'a\\x00'"):
+            write_data(tmp_path / name, data)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_every_format_are_a_tuple(tmp_path):
+    for name in ("t.npz", "t.csv", "t.jsonl"):
+        write_data(tmp_path / name, RankingData(X, [1, 0], [1, 1], names=["a", "b"]))
+        assert read_data(tmp_path / name).names == ("a", "b")
 
 
 def test_an_empty_frame_is_refused():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from versions import ROUTED_IN_PIPELINES
@@ -50,6 +50,15 @@ def test_grid_search_needs_qid_alone():
     best = RankSVMCV([0.001, 1.0], FOLDS).fit(X, Y, QID)
     assert search.best_params_["C"] == best.C_
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], best.scores_, atol=1e-3)
+
+
+@pytest.mark.usefixtures("routing")
+def test_groups_of_the_outer_folds_may_be_the_queries():
+    """They are routed into the fit too, which leaves out queries one by one."""
+    search = GridSearchCV(RankRLSCV(), {"measure": ["ndcg@10"]}, cv=GroupKFold(3)).fit(X, Y, groups=QID, qid=QID)
+    assert np.isfinite(search.best_score_)
+    with pytest.raises(ValueError, match=r"not by groups: cv=5 .* set_fit_request\(groups=False\)"):
+        RankRLSCV().fit(X, Y, QID, groups=np.zeros(len(QID)))
 
 
 @ROUTED_IN_PIPELINES

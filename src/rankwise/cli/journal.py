@@ -45,9 +45,8 @@ class Journal:
         lines, size = _whole_lines(self.file, self.path)
         if lines and lines[0] != head:
             different = [key for key in head if lines[0].get(key) != head[key]]
-            what = f"the {' and the '.join(different) or 'rest'} differ{'' if len(different) > 1 else 's'}"
             raise ValueError(
-                f"{self.path} is the journal of another job ({what}): "
+                f"{self.path} is the journal of another job (other {' and '.join(different) or 'options'}): "
                 "give the same data and options to resume it, remove it, or name another with --journal"
             )
         self.file.truncate(size)

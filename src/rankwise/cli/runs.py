@@ -6,6 +6,7 @@ and trains.
 
 import hashlib
 import os
+import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +24,8 @@ from rankwise.foundation.strict_json import Json
 from rankwise.model_io.files import versions
 from rankwise.model_io.origins import SHOWN, each, words
 from rankwise.rankers.models import KernelModel, LinearModel, Model
+
+_ESCAPED = re.compile(r"\\x[0-9a-f]{2}")  # as `_plain` records such a byte
 
 
 def data_files(ctx: typer.Context, data: list[str] | None, what: str = "ranking data") -> list[str]:
@@ -124,6 +127,8 @@ def _check_unchanged(path: str, recorded: str | None, found: str | None, model: 
     if recorded is None:
         raise ValueError(f"{model} does not say what {path} contained: give --allow-changes to go on")
     if found is None:
+        if _ESCAPED.search(path):
+            cure += rf"; if \x stands for a byte of its name that is not UTF-8, type the name beside --like {model}"
         raise ValueError(f"{path}, on which {model} was trained, cannot be read here: {cure}")
     raise ValueError(f"{path} has changed since {model} was trained: {cure}")
 

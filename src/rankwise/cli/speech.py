@@ -18,6 +18,7 @@ import typer
 
 from rankwise.foundation.compiling import clock
 from rankwise.foundation.names import nearest, spelled
+from rankwise.foundation.outputs import checks_ended
 from rankwise.foundation.strict_json import Json
 from rankwise.foundation.terminal import is_terminal, shown
 from rankwise.foundation.texts import counted as counted
@@ -57,7 +58,7 @@ def command(function: Callable[Options, None], bad_data: int = BAD_DATA) -> Call
 
     @functools.wraps(function)
     def run(*args: Options.args, **options: Options.kwargs) -> None:
-        with one_sentence(bad_data), warnings.catch_warnings(), interruptible():
+        with one_sentence(bad_data), warnings.catch_warnings(), interruptible(), checks_ended():
             warnings.showwarning = lambda message, *_, **__: say(f"rankwise: warning: {message}")
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             function(*args, **options)

@@ -1,4 +1,4 @@
-"""What a command may overwrite, checked before it does any work.
+"""What a command may overwrite, checked before it does any work and again when a file is put in place.
 
 A file that rankwise wrote (a model, a report, a journal, a folder of chunks) may be replaced by another of its kind.
 All other files are replaced only with --force. A file that the command also reads is never overwritten.
@@ -7,10 +7,11 @@ All other files are replaced only with --force. A file that the command also rea
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from glob import glob
 from pathlib import Path
 
-from rankwise.foundation.outputs import check_writable, is_special, resolved
+from rankwise.foundation.outputs import check_again, check_writable, is_special, resolved
 
 Mark = Callable[[str], bool]
 
@@ -25,10 +26,17 @@ def check_target(
     if Path(target).is_dir():
         raise ValueError(f"{target} is a folder: give the name of a file")
     check_unread(target, reads)
-    if Path(target).exists() and os.path.getsize(target) and not force and not (is_ours and is_ours(target)):
+    if not force:
+        check_replaceable = partial(_check_replaceable, target, is_ours, kind)
+        check_replaceable()
+        check_again(target, check_replaceable)
+    check_writable(target)
+
+
+def _check_replaceable(target: str, is_ours: Mark | None, kind: str) -> None:
+    if Path(target).exists() and os.path.getsize(target) and not (is_ours and is_ours(target)):
         what = f" and is not a {kind}" if kind else ""
         raise ValueError(f"{target} exists{what}: give another name, or --force to replace it")
-    check_writable(target)
 
 
 def check_unread(target: str, reads: Iterable[str | None]) -> None:

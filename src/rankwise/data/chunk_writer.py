@@ -56,6 +56,7 @@ def write_chunks(
     check_replaceable(folder)
     with naming(folder), temporary_folder(path) as partial:
         common, files = _fill(partial, [blocks] if isinstance(blocks, RankingData) else blocks, chunk_bytes)
+        check_replaceable(folder)  # it may have appeared meanwhile
         if (path / MANIFEST).exists():
             _replace(path, partial, common, files)
         else:

@@ -109,6 +109,11 @@ def largest_number(dtype: DTypeLike) -> float:
     return float(np.finfo(np.float64).max)
 
 
+def largest_lost(dtype: DTypeLike) -> float:
+    """The largest double that becomes 0 in this type."""
+    return 2.0**-150 if np.dtype(dtype) == np.float32 else 0.0
+
+
 def plain_ids(texts: Array) -> Array:
     """Ids that were read as texts: int64 if each is written as a plain integer that fits, as in `read_letor`."""
     runs = np.concatenate(([True], texts[1:] != texts[:-1])) if texts.size else np.zeros(0, bool)
@@ -130,9 +135,11 @@ def finished(data: RankingData, reading: Reading, where: str) -> RankingData:
             raise ValueError(f"{where} has {data.n_features} features, {wide} are expected")
         X = scipy.sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], wide))
     if reading.dtype is not None and X.dtype != reading.dtype:
-        with np.errstate(over="ignore"):
+        before = X.data if is_sparse(X) else X
+        with np.errstate(over="ignore", under="ignore"):
             X = X.astype(reading.dtype)
-        if not np.isfinite(X.data if is_sparse(X) else X).all():
+        values = X.data if is_sparse(X) else X
+        if not np.isfinite(values).all() or np.count_nonzero(values) < np.count_nonzero(before):
             raise ValueError(f"{where} holds a number that {np.dtype(reading.dtype)} cannot hold: read it as float64")
     if reading.dense is True and is_sparse(X):
         check_dense_room(X.shape[0], X.shape[1], X.dtype.itemsize)

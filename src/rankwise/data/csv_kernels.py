@@ -24,7 +24,7 @@ LABEL, WEIGHT, QUERY, DOCUMENT, COMMENT, NOTHING = range(-1, -7, -1)
 # what `notes` holds
 FAULT, PLACE, COLUMN, N_HARD, N_NOTES = range(5)
 # kinds of fault
-NONE, CELLS, NUMBER, MISSING, TOO_LARGE, OPEN_QUOTE, NO_ID, ID_ENCODING, INEXACT_LABEL = range(-1, 8)
+NONE, CELLS, NUMBER, MISSING, OUT_OF_RANGE, OPEN_QUOTE, NO_ID, ID_ENCODING, INEXACT_LABEL = range(-1, 8)
 
 _N, _A, _U, _L, _O, _E = (ord(c) for c in "nauloe")
 
@@ -41,13 +41,14 @@ class Arrays(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The role of each column, the byte between cells, the largest number, the value that replaces a missing one, and
-    whether features and labels may be missing.
+    """The role of each column, the byte between cells, the largest number, the largest that would become 0, the value
+    that replaces a missing one, and whether features and labels may be missing.
     """
 
     roles: Array
     separator: int
     largest: float
+    lost: float
     missing: float
     allow_missing: bool
     allow_unjudged: bool
@@ -82,7 +83,7 @@ def fill(text: Array, row: int, arrays: Arrays, rules: Rules, hard: Array, notes
                 begin, role = at, rules.roles[column]
                 if role >= 0 and column < rules.roles.size - 1:  # nearly all cells: a plain number, and not the last
                     value, at, status = read_decimal(text, begin)
-                    if status == EXACT and text[at] == rules.separator and abs(value) <= rules.largest:
+                    if status == EXACT and text[at] == rules.separator and _fits(value, rules):
                         arrays.X[row, role] = value
                         at += 1
                         continue
@@ -150,8 +151,8 @@ def _keep(
             if known < hard.shape[0]:
                 hard[known, 0], hard[known, 1], hard[known, 2], hard[known, 3] = row, role, begin, end
             notes[N_HARD] = known + 1
-        elif role >= 0 and abs(value) > rules.largest:
-            notes[FAULT] = TOO_LARGE
+        elif role >= 0 and not _fits(value, rules):
+            notes[FAULT] = OUT_OF_RANGE
         elif role == WEIGHT and value < 0:
             notes[FAULT] = NUMBER
         if role == LABEL:
@@ -160,6 +161,11 @@ def _keep(
             arrays.weights[row] = value
         else:
             arrays.X[row, role] = value
+
+
+@kernel
+def _fits(value: float, rules: Rules) -> bool:
+    return abs(value) <= rules.largest and (abs(value) > rules.lost or value == 0)
 
 
 @kernel

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rankwise.data.columns import FILL_IN, Reading, largest_number, plain_ids
+from rankwise.data.columns import FILL_IN, Reading, largest_lost, largest_number, plain_ids
 from rankwise.data.csv_kernels import (
     CELLS,
     COLUMN,
@@ -30,9 +30,9 @@ from rankwise.data.csv_kernels import (
     NOTHING,
     NUMBER,
     OPEN_QUOTE,
+    OUT_OF_RANGE,
     PLACE,
     QUERY,
-    TOO_LARGE,
     WEIGHT,
     Arrays,
     Rules,
@@ -115,8 +115,9 @@ def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout
         if place is not None:
             roles[place] = role
     missing = 0.0 if reading.filler is None else float(reading.filler)
-    largest = largest_number(reading.dtype or np.float64)
-    rules = Rules(roles, ord(separator), largest, missing, reading.filler is not None, reading.takes_unlabelled)
+    dtype = reading.dtype or np.float64
+    range_of_X = largest_number(dtype), largest_lost(dtype)
+    rules = Rules(roles, ord(separator), *range_of_X, missing, reading.filler is not None, reading.takes_unlabelled)
     return _Layout(header, columns, rules, thread_count(reading.n_jobs))
 
 
@@ -190,9 +191,10 @@ def _fill_chunk(chunk: Chunk, row: int, arrays: Arrays, layout: _Layout) -> Valu
         inexact = role == LABEL and is_rounded_integer(written)
         largest = largest_number(np.float64) if role < 0 else layout.rules.largest
         negative = role == WEIGHT and value < 0
-        if inexact or negative or abs(value) > largest:
+        is_lost = role >= 0 and 0 < abs(value) <= layout.rules.lost
+        if inexact or negative or is_lost or abs(value) > largest:
             column = layout.rules.roles.tolist().index(role)
-            kind = INEXACT_LABEL if inexact else NUMBER if negative else TOO_LARGE
+            kind = INEXACT_LABEL if inexact else NUMBER if negative else OUT_OF_RANGE
             return _error(chunk, begin, column, kind, layout)
         (arrays.y if role == LABEL else arrays.weights if role == WEIGHT else arrays.X[:, role])[at] = value
     if notes[FAULT] != NONE:
@@ -211,14 +213,16 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
     if kind == CELLS:
         n_cells = _count_cells(line.decode(errors="replace"), separator)
         return ValueError(f"{where}: found {n_cells} cells, expected {len(layout.header)}, as in the header")
-    cell = _first_cell(line[chunk.offset + place - begin :], separator.encode())
+    cell, goes_on = _first_cell(line[chunk.offset + place - begin :], separator.encode())
     shown = visible(cell.decode(errors="backslashreplace"))
     found = f"{where}, column {layout.header[column]!r}: found '{shown}'"
     what = {
         layout.columns.label: "a label: a finite number",
         layout.columns.weight: "a weight: a finite number, 0 or more",
     }.get(column)
-    if kind == TOO_LARGE:
+    if kind == NUMBER and goes_on:
+        expected = _EXPECTED[OPEN_QUOTE]
+    elif kind == OUT_OF_RANGE:
         is_single = layout.rules.largest < largest_number(np.float64) and what is None
         expected = f"a number that {'float32' if is_single else 'float64'} can hold"
     elif what is not None and kind in (NUMBER, MISSING):
@@ -232,11 +236,13 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
     return ValueError(f"{found}, expected {expected}")
 
 
-def _first_cell(line: bytes, separator: bytes) -> bytes:
-    """The beginning of a line's first cell, without its quotes if they are closed."""
-    quoted = re.match(rb'"((?:[^"]|"")*)"', line)
+def _first_cell(line: bytes, separator: bytes) -> tuple[bytes, bool]:
+    """The beginning of a line's first cell, without quotes that enclose it, and whether it goes on after them."""
+    quoted = re.match(rb'"((?:[^"]|"")*)"([^%b\r\n]*)' % re.escape(separator), line)
+    if quoted and quoted[2]:
+        return quoted[0].strip()[:_SHOWN], True
     cell = quoted[1].replace(b'""', b'"') if quoted else line.split(separator)[0]
-    return cell.strip()[:_SHOWN]
+    return cell.strip()[:_SHOWN], False
 
 
 def _text_columns(line: bytes, column: int, layout: _Layout) -> list[str]:

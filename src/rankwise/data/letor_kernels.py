@@ -40,7 +40,7 @@ _BLOCK = 64  # bytes of which the colons are counted together; below 256, so tha
 # what `notes` holds: places in the chunk, -1 if there is none; the numbers left to Python, the rows, the entries
 FAULT, PLACE, N_HARD, WITHOUT_QUERY, WITH_QUERY, TEXT_QUERY, ROWS, ENTRIES, N_NOTES = range(9)
 # kinds of fault
-NONE, LABEL, QUERY, FEATURE, MISSING, TOO_LARGE, NOT_ASCENDING, BEYOND, CHANGED = range(-1, 8)
+NONE, LABEL, QUERY, FEATURE, MISSING, OUT_OF_RANGE, NOT_ASCENDING, BEYOND, CHANGED = range(-1, 8)
 INDEX_ZERO, INEXACT_LABEL, QUERY_ENCODING, QUERY_BLANK = range(8, 12)
 
 Place = tuple[int, int]  # row and entry
@@ -57,13 +57,16 @@ class Arrays(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The rules of `fill`: the index of the first column is `base`; beyond `last_column` or `largest` is a fault."""
+    """The rules of `fill`: the index of the first column is `base`; beyond `last_column` or `largest` is a fault,
+    and so is a number other than 0 up to `lost`, which would become 0.
+    """
 
     dense: bool
     base: int
     n_features: int
     last_column: int
     largest: float
+    lost: float
     missing: float
     allow_missing: bool
 
@@ -251,7 +254,8 @@ def _fill_features(
             value = rules.missing
             fault = FEATURE if not is_missing(text, number) else NONE if rules.allow_missing else MISSING
         else:
-            fault = TOO_LARGE if abs(value) > rules.largest else NONE
+            lost = status != HARD and 0 < abs(value) <= rules.lost
+            fault = OUT_OF_RANGE if lost or abs(value) > rules.largest else NONE
         column = index - rules.base
         if column <= previous or column > rules.last_column:
             fault = BEYOND if column > previous else INDEX_ZERO if previous < 0 else NOT_ASCENDING

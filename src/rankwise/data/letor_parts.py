@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from rankwise.data import letor_kernels as kernels
-from rankwise.data.columns import FILL_IN, largest_number
+from rankwise.data.columns import FILL_IN, largest_lost, largest_number
 from rankwise.data.letor_kernels import count, spans
 from rankwise.data.letor_options import Counts, Options, Part, Seen
 from rankwise.data.reading_kernels import INDEX_DIGITS, LARGEST_INDEX, byte_runs
@@ -87,9 +87,8 @@ def _passing(size: int, dtype: DTypeLike) -> Array:
 def _rules(options: Options, dense: bool, base: int, n_features: int) -> kernels.Rules:
     last = LARGEST_INDEX + 1 if options.n_features is None else options.n_features - 1
     missing = 0.0 if options.missing is None else float(options.missing)
-    return kernels.Rules(
-        dense, base, n_features, last, largest_number(options.dtype), missing, options.missing is not None
-    )
+    range_of_X = largest_number(options.dtype), largest_lost(options.dtype)
+    return kernels.Rules(dense, base, n_features, last, *range_of_X, missing, options.missing is not None)
 
 
 @dataclass(frozen=True)
@@ -125,8 +124,9 @@ def _fill(chunk: Chunk, place: list[int], arrays: kernels.Arrays, rules: kernels
     for slot, start, end in hard[: notes[kernels.N_HARD]].tolist():
         written = text[start:end].tobytes()
         value = float(written)
-        if abs(value) > (rules.largest if slot >= 0 else np.finfo(float).max):
-            notes[kernels.FAULT], notes[kernels.PLACE] = kernels.TOO_LARGE, start
+        is_lost = slot >= 0 and 0 < abs(value) <= rules.lost
+        if is_lost or abs(value) > (rules.largest if slot >= 0 else np.finfo(float).max):
+            notes[kernels.FAULT], notes[kernels.PLACE] = kernels.OUT_OF_RANGE, start
             break
         if slot < 0 and is_rounded_integer(written):
             notes[kernels.FAULT], notes[kernels.PLACE] = kernels.INEXACT_LABEL, start
@@ -210,7 +210,7 @@ def explain(text: Text, place: int, kind: int, n_features: int | None = None, ze
 _EXPECTED = {
     kernels.QUERY: "a query id after qid:, without '#' or control characters, and then a space",
     kernels.MISSING: f"a number after the colon ({FILL_IN})",
-    kernels.TOO_LARGE: "a number that the chosen float type can hold",
+    kernels.OUT_OF_RANGE: "a number that the chosen float type can hold",
     kernels.INDEX_ZERO: "an index of 1 or more: by the model, or by zero_based=False, indices count from 1 "
     "(zero_based=True reads data in which they count from 0)",
     kernels.INEXACT_LABEL: "a label that float64 holds exactly: an integer beyond 2^53 is rounded, and different "

@@ -12,7 +12,7 @@ from itertools import chain
 
 import numpy as np
 
-from rankwise.data.columns import largest_number
+from rankwise.data.columns import largest_lost, largest_number
 from rankwise.data.letor_options import Counts, Options, Part, Seen
 from rankwise.data.streams import Text
 from rankwise.foundation.arrays import LARGEST_EXACT, Array
@@ -75,4 +75,6 @@ def _in_range(rows: Array, columns: Array, values: Array, n_features: int, optio
     ascends = (np.diff(columns) > 0) | (np.diff(rows) > 0)
     known = n_features if options.n_features is None else min(n_features, options.n_features)
     exist = not columns.size or (columns.min() >= 0 and columns.max() < known)
-    return bool(ascends.all() and exist and (np.abs(values) <= largest_number(options.dtype)).all())
+    sizes = np.abs(values[values != 0])
+    fit = (sizes <= largest_number(options.dtype)) & (sizes > largest_lost(options.dtype))
+    return bool(ascends.all() and exist and fit.all())

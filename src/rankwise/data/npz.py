@@ -58,7 +58,15 @@ def npz_arrays(data: RankingData) -> dict[str, Array]:
 
 
 def _plain(ids: Array, name: str) -> Array:
-    return _one_width([str(one) for one in ids.tolist()], name) if ids.dtype.kind in "OT" else ids
+    if ids.dtype.kind not in "OT":
+        return ids
+    texts = [str(one) for one in ids.tolist()]
+    if (row := next((row for row, one in enumerate(texts) if "\0" in one), None)) is not None:
+        raise ValueError(
+            f"{name}[{row}] is {texts[row][:40]!r}, whose NUL an array of texts, as NPZ files and chunks have, drops "
+            "at the end: remove it"
+        )
+    return _one_width(texts, name)
 
 
 def _one_width(texts: list[str], name: str) -> Array:
@@ -167,7 +175,7 @@ def _from_npz(arrays: dict[str, Array]) -> RankingData:
     names, comments = arrays.get("names"), arrays.get("comments")
     first_index = int(arrays.get("first_index", np.array(1)))
     texts = None if comments is None else comments.astype(object)
-    named = None if names is None else names.tolist()
+    named = None if names is None else tuple(names.tolist())
     besides = (arrays.get(name) for name in ("docid", "weight", "groups"))
     return RankingData(X, arrays["y"], arrays["qid"], texts, first_index, named, *besides)
 

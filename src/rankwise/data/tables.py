@@ -7,6 +7,7 @@ and docid, sample_weight, comment if there are any.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _ROWS = 4096  # transposed from columns into rows at a time, while both are in cache
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -193,12 +195,24 @@ def _filled(column: Numbers, missing: float | None, table: Table, i: int, where:
 def _ids(table: Table, i: int, where: str, what: str) -> Array:
     given, missing = table.ids(i)
     _refuse_missing(missing, table, i, where, what)
+    if isinstance(given, list):  # of JSON lines, whose escapes can write any text
+        _refuse_unfit(given, table, i, where, what)
     try:
         ids = one_column(given, table.n_rows, table.header[i])
     except ValueError as error:
         raise ValueError(f"{where}, column {table.header[i]!r}: {error}") from None
     fits = ids.dtype.kind in "iu" and not (ids.dtype == np.uint64 and ids.size and ids.max() > 2**63 - 1)
     return ids.astype(np.int64) if fits else ids
+
+
+def _refuse_unfit(ids: list[object], table: Table, i: int, where: str, what: str) -> None:
+    """Raise an error if an id has a NUL, which NumPy drops at the end of a text, or cannot be written as UTF-8."""
+    for row, one in enumerate(ids):
+        if isinstance(one, str) and ("\0" in one or _SURROGATE.search(one)):
+            expected = f"a {what} {'without NUL' if chr(0) in one else 'in UTF-8'}"
+            raise ValueError(
+                f"{where}, column {table.header[i]!r}: {table.place(row)} holds {one!r}, expected {expected}"
+            )
 
 
 def _first(mask: Array) -> int:

@@ -27,7 +27,7 @@ from rankwise.metrics import Measure, evaluate, parse
 from rankwise.model_selection.choice import check_rule
 from rankwise.model_selection.folds import Documents, RefitFold
 from rankwise.model_selection.splits import Folds
-from rankwise.pairs.queries import Queries, QueryIds
+from rankwise.pairs.queries import Queries, QueryIds, group_of_each
 from rankwise.rankers.rankrls import LEFT_OUT_BY as SOLVERS
 from rankwise.rankers.rankrls import in_rows_given
 
@@ -149,15 +149,17 @@ class RankRLSCV(CrossValidated):
         keep_columns(self, given.columns)
         documents = Documents(rows, labels, None if given.qid is None else to_host(given.qid), weights)
         groups = groups_of(X, groups)
-        self.n_queries_ = len(Queries(documents.qid, rows.shape[0]))
+        queries = Queries(documents.qid, rows.shape[0])
+        self.n_queries_ = len(queries)
         for name in ("coef_path_", "cv_predictions_"):
             self.__dict__.pop(name, None)
         if self.cv is not None:
             self._fold(template, documents, measure, groups)
-        elif groups is None:
+        elif groups is None or np.unique(group_of_each(queries, groups)).size == len(queries):
             self._leave_out(template, documents, measure)
         else:
-            cure = f"{FOLDS} (`rankwise tune --model rankrls`)"
+            cure = f"{FOLDS} (`rankwise tune --model rankrls`); if the groups are those of an outer search, "
+            cure += "set_fit_request(groups=False) keeps them out of this fit"
             raise ValueError(f"queries are left out one by one, and not by groups: {cure}")
         if at_host:
             bring_back(self.best_ranker_)

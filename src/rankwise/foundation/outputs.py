@@ -16,7 +16,7 @@ import secrets
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -29,6 +29,7 @@ TEMPORARY = ".rankwise-tmp-"
 _NAME_KEPT = 40  # last characters of the target's name that a temporary name contains: names are limited in length
 _ATTEMPTS = 100
 _LINKS = 40  # longest chain of symbolic links, as in Linux
+_checks: dict[Path, Callable[[], None]] = {}  # of `check_again`, by the file that is to be written
 
 
 @contextmanager
@@ -54,8 +55,39 @@ def written_beside(target: FileName) -> Iterator[BinaryIO]:
             if path.exists():
                 os.fchmod(handle, stat.S_IMODE(path.stat().st_mode))
             os.fsync(handle)
-            os.replace(beside, path)
+            _put(beside, path)
             sync_folder(path.parent)
+
+
+def check_again(target: FileName, check: Callable[[], None]) -> None:
+    """Let `written_beside` call `check` if it finds a file at `target` in the end, which may have appeared meanwhile;
+    the file is replaced unless this raises an error.
+    """
+    _checks[resolved(target)] = check
+
+
+@contextmanager
+def checks_ended() -> Iterator[None]:
+    """Drop all checks of `check_again` when the block ends: they belong to one command."""
+    try:
+        yield
+    finally:
+        _checks.clear()
+
+
+def _put(beside: Path, path: Path) -> None:
+    """Give the temporary file its name."""
+    if path in _checks:
+        try:
+            os.link(beside, path)  # unlike a rename, it never replaces a file; `temporary_file` removes the other name
+        except OSError:  # there is a file, or the file system has no links
+            if path.exists():
+                _checks[path]()
+        else:
+            del _checks[path]  # a second write of the same command replaces its own file
+            return
+    os.replace(beside, path)
+    _checks.pop(path, None)
 
 
 @contextmanager
