@@ -29,6 +29,7 @@ from .problems import Problem
 from .referee import Truth, truth_of
 
 SECONDS = 20  # that a fit of a small problem may take
+DEVICE_SECONDS = 60  # and on a device, where each of thousands of calls has its overhead
 LOOSE = 3.0  # times the tolerance, as estimates are no proofs
 STOCHASTIC = 10.0  # times the tolerance where steps are random and only their settling is seen
 SENTENCES = (  # that a user may get instead of a fit
@@ -119,7 +120,7 @@ def attempt(problem: Problem, solver: str, engine: str = "numpy") -> Fit:
         l1_ratio=problem.l1_ratio,
     )
     began = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught, limited(SECONDS):
+    with warnings.catch_warnings(record=True) as caught, limited(DEVICE_SECONDS if device else SECONDS):
         warnings.simplefilter("always")
         try:
             _fit(ranker, problem, engine)
