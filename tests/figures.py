@@ -93,11 +93,13 @@ def measured_at(page, cases=(), tables=()):
     machines = {}
     for commit, machine in sorted(places):
         machines.setdefault(machine, []).append(commit)
-    each = [
-        f"at commit{'s' * (len(commits) > 1)} {' and '.join(commits)} on {machine}"
-        for machine, commits in machines.items()
-    ]
+    each = [f"at {_listed(commits)} on {machine}" for machine, commits in machines.items()]
     return f"Measured {'; '.join(each)}." if each else ""
+
+
+def _listed(commits):
+    *others, last = commits
+    return f"commits {', '.join(others)} and {last}" if others else f"commit {last}"
 
 
 def _commit(text):
