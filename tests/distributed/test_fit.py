@@ -14,6 +14,7 @@ from rankwise import losses
 from rankwise.clicks import click_data, simulate_clicks
 from rankwise.distributed import DaskRankRLS, DaskRankSVM, DaskRankSVMCV
 from rankwise.distributed.executor import Cluster
+from rankwise.distributed.partitions import Partitions
 from rankwise.distributed.rankrls import build_regression
 from rankwise.distributed.spread import spread
 from rankwise.least_squares.regression import Regression, regression
@@ -288,3 +289,23 @@ def test_predict_score_and_save(client, data, tmp_path):
     assert ranker.score(X, y, qid) == pytest.approx(expected.score(data.X, data.y, data.qid))
     rankwise.save_model(ranker.to_local(), tmp_path / "model.json")
     np.testing.assert_array_equal(rankwise.load_model(tmp_path / "model.json").coef_, ranker.coef_)
+
+
+def test_a_copy_that_dask_dropped_is_looked_for_elsewhere(client, monkeypatch):
+    """Dask keeps one of several copies of a partition, and not always that on the worker that we asked before."""
+    data = rankwise.make_ranking(n_queries=40, docs_per_query=10, n_features=3, random_state=0)
+    X, y, qid = (da.from_array(one, chunks=(100, *one.shape[1:])) for one in (data.X, data.y, data.qid))
+    expected = DaskRankSVM(C=0.1).fit(X, y, qid)
+    locate, moved = Partitions._locate, []
+
+    def elsewhere(self, leaves):
+        locate(self, leaves)
+        others = set(self.owners.values()) - {self.owners[leaves[0]]}
+        if others and not moved:
+            moved.append(leaves[0])
+            self.owners[leaves[0]] = others.pop()
+
+    monkeypatch.setattr(Partitions, "_locate", elsewhere)
+    found = DaskRankSVM(C=0.1).fit(X, y, qid)
+    assert moved
+    np.testing.assert_array_equal(found.coef_, expected.coef_)

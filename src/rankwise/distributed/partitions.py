@@ -100,6 +100,8 @@ class Partitions:
                     merge(nodes, reply.nodes, n)
                     self.traffic.bytes += reply.sent
                 made_of = state.made_of  # if the reply was incomplete, the next request contains everything
+                for leaf in missing(nodes, n):  # Dask may have dropped the copy that was asked, one of several
+                    self.owners.pop(leaf, None)
         state.made = True
         return total(nodes)
 
