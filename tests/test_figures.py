@@ -118,7 +118,7 @@ def test_pages_quote_the_verdict_of_the_results(page, results):
 def test_times_of_a_path():
     path, alone = (seconds("path", f"26 fits, {how}") for how in ("warm-started", "each from zero"))
     one = seconds("path")
-    says("docs/selection.md", [f"the path takes {path} s where 26 fits from zero take {alone} s and one fit {one} s"])
+    says("docs/selection.md", [f"a path of 26 values takes {path} s, 26 fits from zero {alone} s, and one fit {one} s"])
 
 
 def default_C():

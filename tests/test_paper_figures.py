@@ -234,9 +234,9 @@ def zhang():
     tests = shown("zhang_table_2_to_4")
     for data in ("OHSUMED", *FEW):
         gains, ps = ([cell(tests, what, data, one) for one in ("MAP", "NDCG@5")] for what in ("gain", "p"))
-        yield f"| MAP {gains[0]}, NDCG@5 {gains[1]}; p = {ps[0]} and {ps[1]}"
+        yield f"| MAP {gains[0]} (p = {ps[0]}), NDCG@5 {gains[1]} (p = {ps[1]})"
     holm = min(float(row["p, Holm"]) for row in tests if "p, Holm" in row)
-    yield f"the smallest of twelve: {holm:g} after Holm's correction |"
+    yield f"after Holm's correction for twelve tests, the smallest p is {holm:g} |"
     table = experiment("zhang_figure_1")
     block = {
         (row["data"], row["energy"]): list(map(int, list(row.values())[3:]))
