@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -287,3 +288,30 @@ def test_an_interrupted_training_leaves_no_file(tmp_path):
     assert process.returncode == 130
     assert told.strip().splitlines()[-1] == "rankwise: interrupted"
     assert [path.name for path in tmp_path.iterdir()] == ["big.txt"]
+
+
+INCOMPLETE = """
+import sys
+from rankwise.cli import app, main, speech
+
+class Compiler:
+    def __del__(self):
+        raise AttributeError("incomplete")
+
+def work():
+    half = Compiler()
+    if "interrupt" in sys.argv:
+        import os, signal
+        os.kill(os.getpid(), signal.SIGINT)
+
+app.app = speech.command(work)
+main()
+"""
+
+
+@pytest.mark.parametrize(("how", "code", "last"), [("whole", 0, "incomplete"), ("interrupt", 130, "interrupted")])
+def test_what_ctrl_c_left_incomplete_does_not_complain(how, code, last):
+    done = subprocess.run([sys.executable, "-c", INCOMPLETE, how], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == code
+    assert done.stderr.strip().endswith(last)
+    assert ("Exception ignored" in done.stderr) == (how == "whole")

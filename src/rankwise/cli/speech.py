@@ -128,6 +128,12 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def without_complaints() -> None:
+    """After Ctrl-C, show no errors of destructors: their objects may be incomplete, the compiler's for example."""
+    shown = sys.unraisablehook
+    sys.unraisablehook = lambda error: None if _interrupts else shown(error)
+
+
 def stop_here() -> None:
     """Called between steps: raise a Ctrl-C that other code has suppressed."""
     if _interrupts:
