@@ -275,7 +275,7 @@ def test_the_limit_ends_the_programs_of_a_process_and_keeps_its_rows(tmp_path):
         process.fresh("slow_peer:times", {"pid": str(pid)}, 3.0, PYTHONPATH=str(tmp_path))
     assert stop.value.rows == [{"tol": 0.1}]
     state = subprocess.run(["ps", "-o", "stat=", "-p", pid.read_text()], capture_output=True, text=True).stdout
-    assert state.strip() in ("", "Z"), "the program goes on"
+    assert state.strip()[:1] in ("", "Z"), "the program goes on"
 
 
 def test_a_solver_over_its_limit_leaves_what_it_had(small, tmp_path, monkeypatch):
