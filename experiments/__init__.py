@@ -9,9 +9,10 @@ nothing else has to be registered) with
     def units(quick): ...                         -> list[Unit]: the work, in pieces of bounded time
     def report(found): ...                        -> Report, from {unit's name: what it returned}
 
-A unit is `Unit(name, function, options, limit)`: `function(data, **options)` stands at the top of a module, takes the
-data folder first and returns what JSON can hold. Units run one at a time in a process of their own, which is ended
-after `limit` seconds: `found` then holds None. What is finished is kept in the cache, keyed by function, options and
+A unit is `Unit(name, function, options, limit, timed)`: `function(data, **options)` stands at the top of a module,
+takes the data folder first and returns what JSON can hold. Units run in processes of their own, which are ended after
+`limit` seconds: `found` then holds None. A unit runs alone, unless `timed` is False: such units run on all cores at the
+same time, one on each. What is finished is kept in the cache, keyed by function, options and
 limit, so an interrupted run goes on where it stopped, and tables that ask for the same thing share it. `quick` means
 seconds instead of minutes: fewer or smaller units. The pages come out as results/NAME.csv, NAME.md and, where the
 report has a picture, NAME.png. A note at the top of the page says if all data are synthetic (NEEDS is empty), the run

@@ -8,6 +8,7 @@ import hashlib
 import shlex
 import signal
 import sys
+import time
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +18,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from experiments import data_page, pages, registry, sources
 from experiments.sources import DIFFERS, MISSING, Finding
-from experiments.units import Cache, Unit, UnitError, Worker
+from experiments.units import Cache, Unit, UnitError, Worker, in_lanes
+from rankwise.foundation.threads import thread_count
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "experiments" / "results"
@@ -44,18 +46,24 @@ def main() -> int:
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("", total=sum(map(len, work.values())))
         for name, module in chosen.items():
+
+            def work_off(unit: Unit, worker: Worker, name: str = name) -> None:
+                progress.update(bar, description=f"{name}: {unit.name}")
+                _work_off(unit, worker, cache, late)
+                progress.advance(bar)
+
+            began = time.perf_counter()
             try:
-                with Worker(options.data, options.patience) as worker:
-                    for unit in work[name]:
-                        progress.update(bar, description=f"{name}: {unit.name}")
-                        _work_off(unit, worker, cache, late)
-                        progress.advance(bar)
+                for timed, lanes in ((True, 1), (False, thread_count())):
+                    units = [unit for unit in work[name] if unit.timed == timed]
+                    in_lanes(units, lanes, options.data, options.patience, work_off)
             except UnitError as error:  # the others go on: they may have taken an hour
                 console.print(f"{name}: {error}", markup=False)
                 continue
             report = module.report({unit.name: cache.load(unit) if unit in cache else None for unit in work[name]})
             pages.write(name, module.TITLE, report, options.out, _notes(module, options.quick, differing))
             written += 1
+            console.print(f"{name}: {len(work[name])} units in {time.perf_counter() - began:.0f} s", markup=False)
     console.print(f"{written} of {len(chosen)} experiments written to {options.out}")
     return 0 if written == len(chosen) > 0 else 1
 

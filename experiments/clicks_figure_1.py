@@ -37,12 +37,18 @@ METHODS = (*CLICKED, "judgements", "production rankers")
 def units(quick: bool) -> list[Unit]:
     names, settings, seeds = (("sample",), SETTINGS[:2], 1) if quick else (NEEDS, SETTINGS, SEEDS)
     of_clicks = [
-        Unit(f"{name} {seed} {_label(setting)}", on_clicks, {"name": name, "seed": seed} | setting, limit=300)
+        Unit(
+            f"{name} {seed} {_label(setting)}",
+            on_clicks,
+            {"name": name, "seed": seed} | setting,
+            limit=300,
+            timed=False,
+        )
         for seed in range(seeds)
         for setting in settings
         for name in names
     ]
-    return [*(Unit(name, on_judgements, {"name": name}) for name in names), *of_clicks]
+    return [*(Unit(name, on_judgements, {"name": name}, timed=False) for name in names), *of_clicks]
 
 
 def _label(setting: dict[str, Any]) -> str:

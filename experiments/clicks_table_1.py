@@ -43,7 +43,7 @@ SETTINGS = {
 def units(quick: bool) -> list[Unit]:
     block, settings = (2, list(SETTINGS)[:1]) if quick else (BLOCK, list(SETTINGS))
     return [
-        Unit(f"{name}: {estimator} {first}", simulated, _options(name, estimator, first, block), limit=600)
+        Unit(f"{name}: {estimator} {first}", simulated, _options(name, estimator, first, block), limit=600, timed=False)
         for name in settings
         for estimator, simulations in SIMULATIONS.items()
         for first in range(0, block if quick else simulations, block)

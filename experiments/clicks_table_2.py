@@ -44,12 +44,15 @@ SETTINGS = ("nothing", *WRONG_ETAS, *BEHAVIOURS)
 def units(quick: bool) -> list[Unit]:
     names, n_clicks, seeds = (("sample",), 2_000, 1) if quick else (NEEDS, N_CLICKS, SEEDS)
     of_clicks = [
-        Unit(f"{name} {seed} {fails}", on_clicks, {"name": name, "seed": seed, "fails": fails, "n_clicks": n_clicks})
+        {"name": name, "seed": seed, "fails": fails, "n_clicks": n_clicks}
         for seed in range(seeds)
         for fails in SETTINGS
         for name in names
     ]
-    return [*(Unit(name, on_judgements, {"name": name}) for name in names), *of_clicks]
+    return [
+        *(Unit(name, on_judgements, {"name": name}, timed=False) for name in names),
+        *(Unit("{name} {seed} {fails}".format(**one), on_clicks, one, timed=False) for one in of_clicks),
+    ]
 
 
 def on_clicks(data: Path, name: str, seed: int, fails: str, n_clicks: int) -> dict[str, float]:

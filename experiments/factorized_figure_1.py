@@ -72,7 +72,7 @@ def units(quick: bool) -> list[Unit]:
         for setting in (list(SETTINGS)[2:3] if quick else SETTINGS)
         for seed in range(2 if quick else SEEDS)
     ]
-    return [Unit("{setting}: {seed}".format(**one), tested, one) for one in options]
+    return [Unit("{setting}: {seed}".format(**one), tested, one, timed=False) for one in options]
 
 
 def tested(data: Path, setting: str, seed: int) -> dict[str, Any]:

@@ -71,7 +71,8 @@ Candidates = tuple[list[str], Callable[[Any], list[Any]]]  # their names, and ro
 
 def units(quick: bool) -> list[Unit]:
     folds = FOLDS[:2] if quick else FOLDS
-    return [Unit(f"{method} {fold}", tested, {"method": method, "fold": fold}) for method in METHODS for fold in folds]
+    options = [{"method": method, "fold": fold} for method in METHODS for fold in folds]
+    return [Unit("{method} {fold}".format(**one), tested, one, timed=False) for one in options]
 
 
 def tested(data: Path, method: str, fold: int) -> dict[str, Any]:

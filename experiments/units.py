@@ -5,7 +5,10 @@ import json
 import multiprocessing
 import os
 import traceback
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -14,12 +17,16 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Unit:
-    """`work(data, **options)`, for at most `limit` seconds; the options are part of the key in the cache."""
+    """`work(data, **options)`, for at most `limit` seconds; the options are part of the key in the cache.
+
+    `timed`: it reports times, so nothing else may run beside it.
+    """
 
     name: str
     work: Callable[..., Any]
     options: dict[str, Any] = field(default_factory=dict)
     limit: float = 60.0
+    timed: bool = True
 
 
 class UnitError(RuntimeError):
@@ -100,6 +107,27 @@ class Worker:
             self._process.kill()
             self._process.join()
             self._process = None
+
+
+def in_lanes(units: Iterable[Unit], n: int, data: Path, patience: float, work: Callable[[Unit, Worker], None]) -> None:
+    """Calls `work` with every unit, n at a time, each with a worker that no other has; an exception ends them all."""
+    waiting = deque(units)
+
+    def lane(worker: Worker) -> None:
+        while True:
+            try:
+                unit = waiting.popleft()
+            except IndexError:
+                return
+            work(unit, worker)
+
+    with ThreadPoolExecutor(n) as pool, ExitStack() as workers:
+        lanes = [pool.submit(lane, workers.enter_context(Worker(data, patience))) for _ in range(n)]
+        try:
+            for one in as_completed(lanes):
+                one.result()
+        finally:
+            waiting.clear()
 
 
 def _serve(pipe: Connection, data: Path) -> None:

@@ -22,7 +22,8 @@ TENTHS = [f"{low}–{low + 10}" for low in range(0, 100, 10)]
 
 
 def units(quick: bool) -> list[Unit]:
-    return [Unit(name, spectrum, {"name": name}, limit=240) for name in (list(DATA)[:1] if quick else DATA)]
+    names = list(DATA)[:1] if quick else DATA
+    return [Unit(name, spectrum, {"name": name}, limit=240, timed=False) for name in names]
 
 
 def spectrum(data: Path, name: str) -> dict[str, Any]:

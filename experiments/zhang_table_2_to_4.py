@@ -84,7 +84,8 @@ def units(quick: bool) -> list[Unit]:
     ]
     limits = {"Factorized": 600.0}
     return [
-        Unit("{name} {method} {fold}".format(**one), tested, one, limits.get(one["method"], 60.0)) for one in options
+        Unit("{name} {method} {fold}".format(**one), tested, one, limits.get(one["method"], 60.0), timed=False)
+        for one in options
     ]
 
 

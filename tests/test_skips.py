@@ -14,7 +14,8 @@ def test_that_runs(): pass
 """
 
 
-def test_one_line_per_reason(tmp_path):
+def test_one_line_per_reason(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path)
     (tmp_path / "test_skipping.py").write_text(SKIPPING)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path]

@@ -4,6 +4,7 @@ Files were written a moment before and kernels are compiled, as for someone who 
 """
 
 import os
+import shlex
 import subprocess
 import sys
 import threading
@@ -43,7 +44,10 @@ def whole(command: list[str], repeats: int, said: list[bytes] | None = None, **e
     errors = [] if said is None else said
 
     def process() -> None:
-        done = subprocess.run(command, check=True, capture_output=True, env=os.environ | environment)
+        done = subprocess.run(command, capture_output=True, env=os.environ | environment)
+        if done.returncode:
+            told = done.stderr.decode(errors="replace").strip()
+            raise RuntimeError(f"exit code {done.returncode} of {shlex.join(command)}: {told}")
         errors.append(done.stderr)
 
     return repeated(process, repeats, 60.0)

@@ -40,7 +40,10 @@ def serving(folder: str, quick: bool) -> Iterator[dict[str, Any]]:
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
             try:
                 line = process.stderr.readline() if process.stderr else ""
-                port = int(re.findall(r":(\d+)$", line.strip())[0])
+                address = re.search(r":(\d+)$", line.strip())
+                if address is None:
+                    raise RuntimeError(f"it is not served: {line.strip()}")
+                port = int(address[1])
                 for form, body in bodies(names).items():
                     for clients in CLIENTS:
                         times = ask(port, body, clients, QUICK_SECONDS if quick else SECONDS)

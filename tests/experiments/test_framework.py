@@ -2,6 +2,7 @@
 
 import csv
 import lzma
+import threading
 import time
 from types import SimpleNamespace
 
@@ -18,6 +19,11 @@ def double(data, number):
 
 def sleep(data, seconds):
     time.sleep(seconds)
+
+
+def leave_a_file(data, seconds):
+    time.sleep(seconds)
+    (data / "left").touch()
 
 
 def fail(data):
@@ -182,6 +188,32 @@ def test_late_units_are_none_and_tried_again_next_time(run, monkeypatch):
     assert asked == ["late"]
     asked += ["", ""]
     assert run(units, module=_silent)[1] == [{"late": {"twice": 0}, "the same": {"twice": 0}}]
+
+
+def test_only_units_without_times_run_at_the_same_time(run, monkeypatch):
+    meeting, timed = threading.Barrier(2, timeout=30), threading.Lock()
+
+    def asked(self, unit):
+        if unit.timed:
+            assert timed.acquire(blocking=False)
+            time.sleep(0.05)
+            timed.release()
+        else:
+            meeting.wait()
+        return {"twice": 0}
+
+    monkeypatch.setattr(command, "thread_count", lambda: 2)
+    monkeypatch.setattr(Worker, "run", asked)
+    units = [Unit(f"unit {n}", double, {"number": n}, timed=n % 2 == 0) for n in range(4)]
+    assert run(units, module=_silent) == (0, [{unit.name: {"twice": 0} for unit in units}])
+
+
+def test_failing_unit_ends_those_that_run_beside_it(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "thread_count", lambda: 2)
+    units = [Unit("slow", leave_a_file, {"seconds": 10}, timed=False), Unit("failing", fail, timed=False)]
+    assert run(units)[0] == 1
+    assert not (tmp_path / "data" / "left").exists()
+    assert "failing failed" in capsys.readouterr().err
 
 
 def test_failing_experiment_is_said_and_nothing_written(run, tmp_path, capsys):
