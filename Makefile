@@ -162,6 +162,6 @@ format: $(READY) ## let ruff put the code in order
 clean-kernels:   ## forget compiled kernels: Numba does not see changes in kernels of other files
 	find src -name '*.nb[ic]' -delete
 
-clean:           ## remove the environment and every cache
+clean:           ## remove environments, built files and caches, but nothing that took long: build/experiments, browser, fuzz, bench
 	rm -rf $(VENV) build/docs build/doctrees build/dist $(OLDEST) docs/api docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

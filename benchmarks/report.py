@@ -147,7 +147,7 @@ def _targets(rows: list[Row], targets: list[Row]) -> str:
             reasons.append(f"* {target['work']}: {target['reason']}")
     head = ("work", "target", "measured", "peer", "peer / ours", "command", "")
     table = "## Targets\n\n" + _table(head, lines)
-    return table + ("\n\nWhy some are missed:\n\n" + "\n".join(reasons) if reasons else "")
+    return table + ("\n\nKnown reasons for misses:\n\n" + "\n".join(reasons) if reasons else "")
 
 
 def _state(rows: list[Row], target: Row, value: float | None, row: Row | None) -> str:

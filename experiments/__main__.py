@@ -1,6 +1,6 @@
 """Run the experiments named, or all on the data at hand: python -m experiments [NAME ...] --data FOLDER [--quick]
 
-python -m experiments data says which data that are, where they are published, and whether a folder holds them.
+python -m experiments data says which data these are, where they are published, and whether a folder holds them.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import time
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -60,8 +61,9 @@ def main() -> int:
             except UnitError as error:  # the others go on: they may have taken an hour
                 console.print(f"{name}: {error}", markup=False)
                 continue
-            report = module.report({unit.name: cache.load(unit) if unit in cache else None for unit in work[name]})
-            pages.write(name, module.TITLE, report, options.out, _notes(module, options.quick, differing))
+            found = {unit.name: cache.load(unit) if unit in cache else None for unit in work[name]}
+            notes = [*_notes(module, options.quick, differing), *_left_out(found)]
+            pages.write(name, module.TITLE, module.report(found), options.out, notes)
             written += 1
             console.print(f"{name}: {len(work[name])} units in {time.perf_counter() - began:.0f} s", markup=False)
     console.print(f"{written} of {len(chosen)} experiments written to {options.out}")
@@ -69,7 +71,7 @@ def main() -> int:
 
 
 def _at_hand(options: argparse.Namespace, console: Console) -> tuple[dict[str, ModuleType], list[Finding]]:
-    """The experiments asked for whose data there are, and the files among these data that differ from ours."""
+    """The requested experiments whose data are available, and the files among these data that differ from ours."""
     wanted = {name: registry.load(name) for name in options.names or registry.names()}
     needed = dict.fromkeys(chain.from_iterable(_needs(module, options.quick) for module in wanted.values()))
     findings = {name: sources.check(options.data, sources.datasets()[name]) for name in needed}
@@ -125,6 +127,11 @@ def _notes(module: ModuleType, quick: bool, differing: list[Finding]) -> list[st
     return notes
 
 
+def _left_out(found: dict[str, Any]) -> list[str]:
+    late = sum(outcome is None for outcome in found.values())
+    return [f"{late} of {len(found)} units exceeded their time limit and are left out."] if late else []
+
+
 def _work_off(unit: Unit, worker: Worker, cache: Cache, late: set[Path]) -> None:
     """What was late is tried again in the next run, but not by another experiment of this one."""
     if unit in cache or cache.path(unit) in late:
@@ -166,7 +173,7 @@ def _begins(name: str, prefix: str, names: list[str]) -> bool:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the worker is ended with us
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the workers end with this process
     try:
         sys.exit(main())
     except KeyboardInterrupt:

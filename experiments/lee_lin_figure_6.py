@@ -29,7 +29,7 @@ def report(found: dict[str, Any]) -> Report:
         row[0].set_title(f"{case.name}: C = 2^{case.l2:g} (L2), 2^{case.l1:g} (L1)")
     legend_below(figure, axes, ncols=3)
     return Report(
-        claim="The paper: with many levels a query, PRSVM+ is much slower than Tree-TRON.",
+        claim="The paper: with many levels per query, PRSVM+ is much slower than Tree-TRON.",
         rows=[row for case in cases for row in rows_of(case, found)],
         tables=[Table(times_caption(GAPS), [row for case in cases for row in times(case, found)])],
         why="the paper gives curves only, of the real -list sets; these are synthetic, an eighth of their queries, C "

@@ -47,6 +47,6 @@ def report(found: dict[str, Any]) -> Report:
         claim="The paper trains on fold 1 of LETOR 4.0 and MSLR and on both sets of Yahoo's challenge. " + SYNTHETIC,
         rows=rows,
         tables=[Table("The last column is the mean over queries of levels by documents.", rows, formats)],
-        why="MQ2007 and MQ2008 are the paper's own. The synthetic sets follow its documents a query, features and "
+        why="MQ2007 and MQ2008 are the paper's own. The synthetic sets follow its documents per query, features and "
         "levels; they have fewer queries, so that everything runs in minutes.",
     )

@@ -34,7 +34,7 @@ class UnitError(RuntimeError):
 
 
 class Cache:
-    """A JSON file a finished unit: FOLDER/MODULE OF ITS WORK/FUNCTION-KEY OF THE OPTIONS.json.
+    """One JSON file per finished unit: FOLDER/MODULE OF ITS WORK/FUNCTION-KEY OF THE OPTIONS.json.
 
     Experiments that ask the same function for the same thing share what it found.
     """
@@ -62,7 +62,7 @@ class Cache:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Written beside and renamed: nobody ever sees half a file."""
+    """Write to another file and rename it, so that no reader sees half a file."""
     beside = path.with_name(f"{path.name}.{os.getpid()}.new")
     beside.write_bytes(content)
     beside.replace(path)
@@ -97,7 +97,7 @@ class Worker:
             outcome, failure = self._pipe.recv()
         except EOFError:
             self._end()
-            raise UnitError(f"{unit.name}: its process ended unasked, perhaps for lack of memory") from None
+            raise UnitError(f"{unit.name}: its process died, perhaps because memory ran out") from None
         if failure is not None:
             raise UnitError(f"{unit.name} failed:\n{failure}")
         return outcome

@@ -54,6 +54,12 @@ def test_ordinary_rows_are_not_copied(kind):
     assert shifted(X, STARTS) is X
 
 
+def test_sparse_rows_are_not_copied_for_large_values_that_are_no_offset():
+    """In the query of one document every value may be an offset; in the other the same columns differ by much."""
+    X = sparse.csr_array(1e9 * np.array([[1.0, 2.0], [1.0, 5.0], [3.0, 1.0]]))
+    assert shifted(X, np.array([0, 1, 3])) is X
+
+
 def test_the_given_rows_stay_as_they_are():
     X = ROWS + 1e9
     before = X.copy()

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import rankwise
 from rankwise import RankSVM, RankSVMCV, load_model, load_sample, losses, save_model
@@ -42,6 +43,23 @@ def test_a_loss_with_corners_of_its_own_is_left_to_cutting_planes():
     assert fitted(loss=SLOPED).result_.converged
     with pytest.raises(ValueError, match="solver 'smoothing' is for the hinge loss: for sloped use 'auto'"):
         fitted(loss=SLOPED, solver="smoothing")
+
+
+def test_where_only_cutting_planes_are_left_nobody_is_sent_to_auto():
+    with pytest.raises(
+        ValueError, match="the loss sloped needs solver 'bundle', which takes neither"
+    ):
+        fitted(loss=SLOPED, l1_ratio=0.5)
+    with pytest.raises(ValueError, match="solver 'newton' needs a smooth loss, and sloped has a corner: use 'auto'"):
+        fitted(loss=SLOPED, solver="newton")
+
+
+@pytest.mark.parametrize("solver", ["sgd", "sgd-queries"])
+def test_stochastic_steps_take_a_loss_with_corners_of_its_own(solver):
+    best = fitted(loss=SLOPED, tol=1e-6).result_.value
+    with pytest.warns(ConvergenceWarning, match="max_iter = 40 epochs were not enough"):
+        found = fitted(loss=SLOPED, solver=solver, max_iter=40, random_state=0).result_.value
+    assert best <= found <= 1.1 * best
 
 
 def test_a_hinge_of_another_name_is_the_hinge():

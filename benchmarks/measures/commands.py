@@ -32,10 +32,10 @@ finally:
 """
 LIBLINEAR = "LIBLINEAR ranking extension"
 TRAINED = {
-    "113 MB": (500, 1e-7),
-    "412 MB": (1_967, 8.0),
+    "102 MB": (500, 1e-7),
+    "400 MB": (1_967, 8.0),
 }  # queries of 120 documents, and C: reading decides on the first
-PIPED_QUERIES = 1_800  # about 376 MB
+PIPED_QUERIES = 1_800  # about 366 MB
 WARM = 1_000  # calls of predict
 
 

@@ -57,7 +57,7 @@ class LightgbmSolver(Booster):
         if reason is None and np.unique(objective.y).size > 31:
             reason = "takes at most 31 levels"
         sizes = [len(objective.y)] if objective.qid is None else np.unique(objective.qid, return_counts=True)[1]
-        return reason or ("takes at most 10,000 documents a query" if max(sizes) > 10_000 else None)
+        return reason or ("takes at most 10,000 documents per query" if max(sizes) > 10_000 else None)
 
     def run(self, tol: float) -> None:
         self.model = self.library.LGBMRanker(verbose=-1, n_jobs=self.n_jobs).fit(self.X, self.y, group=self.groups)

@@ -65,7 +65,7 @@ def test_mq2008(read_parts, solver, loss):
     check_road(data.X, data.y, data.qid, solver, loss, C=2**-5)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", list(SCHEMES))
 @pytest.mark.parametrize("scope", ["all", "adjacent"])
 def test_every_scheme_gives_the_same(scheme, scope):
     """Value, gradient and Hessian product to 1e-10."""
@@ -131,6 +131,7 @@ def test_a_stream_of_queries_comes_near_the_optimum():
     close = ranker.coef_ @ best.coef_ / np.linalg.norm(ranker.coef_) / np.linalg.norm(best.coef_)
     assert close > 0.99
     assert not hasattr(RankSVM(solver="newton"), "partial_fit")
+    assert hasattr(RankSVM(solver="SGD_queries"), "partial_fit")
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_pages_on_synthetic_data_say_so(run, tmp_path, monkeypatch):
     assert "**Note:** The data are rankwise's synthetic sample, in place of mq2008." in page
 
 
-def test_late_units_are_none_and_tried_again_next_time(run, monkeypatch):
+def test_late_units_are_none_and_tried_again_next_time(run, tmp_path, monkeypatch):
     asked = []
 
     def late(self, unit):
@@ -185,6 +185,8 @@ def test_late_units_are_none_and_tried_again_next_time(run, monkeypatch):
     units = [Unit("late", double, {"number": 1}), Unit("the same", double, {"number": 1})]
     seen = run(units, module=_silent)[1]
     assert seen == [{"late": None, "the same": None}]
+    page = (tmp_path / "out" / "lee_lin_table_1.md").read_text()
+    assert "2 of 2 units exceeded their time limit and are left out." in page
     assert asked == ["late"]
     asked += ["", ""]
     assert run(units, module=_silent)[1] == [{"late": {"twice": 0}, "the same": {"twice": 0}}]

@@ -146,9 +146,9 @@ def test_what_an_objective_may_offer_beyond_the_least():
     assert isinstance(expansion, Scalable)
     assert not any(isinstance(Valley(), one) for one in offers)
     assert not isinstance(Valley().at(np.zeros(3)), Certified)
-    with pytest.raises(TypeError, match="needs an objective that offers 'sampled'"):
+    with pytest.raises(TypeError, match=r"^a sampled preconditioner needs an objective that offers 'sampled'"):
         TrustRegion(precondition="sampled")(Valley())
-    with pytest.raises(TypeError, match="needs an objective that offers 'times'"):
+    with pytest.raises(TypeError, match=r"^a path over C needs an objective that offers 'times'"):
         Start(Valley().at(np.zeros(3)), (1.0, 1.0)).times(2.0)
 
 

@@ -26,6 +26,7 @@ from rankwise.estimators.inputs import (
 )
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import HostMatrix, Numbers, library_of
+from rankwise.foundation.names import key
 from rankwise.model_selection.splits import Seed
 from rankwise.objective import losses
 from rankwise.objective.building import Pairing
@@ -44,7 +45,7 @@ STOCHASTIC = {"auto": "pairs", "sgd": "pairs", "sgd-queries": "queries"}  # what
 
 
 def _stochastic(ranker: "RankSVM") -> bool:
-    if not isinstance(ranker.solver, str) or ranker.solver not in STOCHASTIC:
+    if not isinstance(ranker.solver, str) or key(ranker.solver) not in STOCHASTIC:
         raise AttributeError(f"partial_fit needs a stochastic solver; solver is {ranker.solver!r}: set it to 'sgd'")
     return True
 
@@ -211,13 +212,13 @@ class RankSVM(Ranker):
         X : array or sparse matrix of shape (n_documents, n_features), RankingData, or frame
             A RankingData, and rows on disk from `rankwise.open_chunks`, contain labels, query ids and feature names:
             `fit(data)`. Rows on disk are read part by part in every pass. With a frame, y, qid and sample_weight may
-            be names of columns, `fit(frame, y="label", qid="query")`; all others except `comment` and `docid` are
-            features.
+            be names of columns, `fit(frame, y="label", qid="query")`; a column `sample_weight` holds weights, and all
+            others except `comment` and `docid` are features.
         y : array of shape (n_documents,)
             Real numbers; only their order within a query counts.
         qid : array of shape (n_documents,), default=None
             Query ids of any type, in any order; None: all documents belong to one query (with a warning if X is a
-            frame with a column `qid`, `query_id`, `queryid` or `query`).
+            frame with a column or an index `qid`, `query_id`, `queryid` or `query`).
         sample_weight : array of shape (n_documents,), default=None
             The weight of the pair (i, j) is sample_weight[i] * sample_weight[j].
         query_weight : dict by query id, array of shape (n_documents,), or name of a column, default=None
@@ -270,7 +271,10 @@ class RankSVM(Ranker):
 
     @available_if(_stochastic)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Data, y: Column = None, qid: Ids = None, sample_weight: Column = None) -> Self:
-        """One epoch of stochastic steps (solver "sgd" or "sgd-queries") on new, complete queries; X as in `fit`."""
+        """One epoch of stochastic steps on new, complete queries; X as in `fit`.
+
+        The solver is "sgd", "sgd-queries", or "auto", which is "sgd" here.
+        """
         if self.options.pairing().normalize != "sum":
             raise ValueError(
                 "partial_fit gets a few queries at a time and cannot normalise by all: set normalize_pairs='sum'"
@@ -296,7 +300,7 @@ class RankSVM(Ranker):
         if self.C == AUTO:  # over the pairs of all batches so far
             total = state.pairs + float(objective.sum.executor.totals.sum())
             objective = replace(objective, C=AUTO_STRENGTH / (total or 1.0))
-        self._state = update(state, objective, over=STOCHASTIC[str(self.solver)], random_state=options.seed())
+        self._state = update(state, objective, over=STOCHASTIC[key(str(self.solver))], random_state=options.seed())
         for outdated in ("result_", "dual_coef_"):
             self.__dict__.pop(outdated, None)
         self.coef_, self.C_ = self._state.average, objective.C

@@ -15,7 +15,7 @@ from rankwise.foundation.terminal import hide, is_terminal, show
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-NOTICE = "compiling kernels that were not used before (about 10 s)"
+NOTICE = "compiling kernels that were not used before (10 to 20 s)"
 EXPECTED = 40  # kernels that a first training compiles, with those that they call
 
 

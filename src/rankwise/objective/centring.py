@@ -60,7 +60,7 @@ def _shifted_sparse(X: SparseMatrix, starts: Ints, enough: float) -> SparseMatri
     candidates = np.flatnonzero(full)
     if not candidates.size:
         return X
-    by_column = X.tocsc()
+    by_column, is_shifted = X.tocsc(), False
     for first in range(0, candidates.size, GROUP):
         group = candidates[first : first + GROUP]
         dense = by_column[:, group].toarray()
@@ -68,6 +68,9 @@ def _shifted_sparse(X: SparseMatrix, starts: Ints, enough: float) -> SparseMatri
         if moved is not dense:
             by_column = by_column.astype(moved.dtype, copy=False)
             by_column[:, group] = scipy.sparse.csc_array(moved)
+            is_shifted = True
+    if not is_shifted:
+        return X
     rows = by_column.tocsr()
     rows.eliminate_zeros()
     rows.sort_indices()

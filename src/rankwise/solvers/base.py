@@ -100,7 +100,7 @@ class Start:
         ridge = self.expansion.ridge if isinstance(self.expansion, Cornered) else 1.0
         hessian = None if self.hessian is None else rescaled(self.hessian, factor, ridge)
         if not isinstance(self.expansion, Scalable):
-            raise lacking(self.expansion, "path", "times")
+            raise lacking(self.expansion, "a path over C", "times")
         norm, value = self.at_zero
         return Start(self.expansion.times(factor), (factor * norm, factor * value), hessian)
 
@@ -404,7 +404,7 @@ def agrees(before: float, now: float, value: float) -> bool:
 def certificate_of(expansion: Expansion) -> Certificate:
     """The certificate of an expansion; an error if it has none."""
     if not isinstance(expansion, Certified):
-        raise lacking(expansion, "dual", "certificate")
+        raise lacking(expansion, "solver 'dual'", "certificate")
     return expansion.certificate
 
 
@@ -412,8 +412,8 @@ def require(given: object, solver: str, *needs: str) -> None:
     """Raise TypeError, before the solve begins, if an object lacks an attribute that the solver needs."""
     for need in needs:
         if not hasattr(given, need):
-            raise lacking(given, solver, need)
+            raise lacking(given, f"solver {solver!r}", need)
 
 
-def lacking(given: object, solver: str, need: str) -> TypeError:
-    return TypeError(f"solver {solver!r} needs an objective that offers {need!r}; {given!r} does not")
+def lacking(given: object, who: str, need: str) -> TypeError:
+    return TypeError(f"{who} needs an objective that offers {need!r}; {given!r} does not")

@@ -61,22 +61,31 @@ SOLVERS: Registry[Entry] = Registry(
     extension="rankwise.papers",
 )
 
-NEEDS: dict[str, tuple[Callable[[Loss, Features], bool], str]] = {  # need -> whether it is met, error message if not
-    "smooth loss": (
-        lambda loss, X: loss.smooth,
-        "needs a smooth loss, and {loss} has a corner: use 'auto', 'smoothing' or 'bundle'",
+# need -> whether it is met, what is said if not, and what to do instead
+NEEDS: dict[str, tuple[Callable[[Loss, Features], bool], str, str]] = {
+    "smooth loss": (lambda loss, X: loss.smooth, "needs a smooth loss, and {loss} has a corner", "use 'auto'"),
+    "hinge loss": (
+        lambda loss, X: loss.pieces == hinge().pieces,
+        "is for the hinge loss",
+        "for {loss} use 'auto'",
     ),
-    "hinge loss": (lambda loss, X: loss.pieces == hinge().pieces, "is for the hinge loss: for {loss} use 'auto'"),
     "dual loss": (
         lambda loss, X: has_dual(loss),
-        "is for the losses hinge, squared_hinge and huber: for {loss} use 'auto'",
+        "is for the losses hinge, squared_hinge and huber",
+        "for {loss} use 'auto'",
     ),
-    "NumPy arrays": (lambda loss, X: library_of(X) is None, "takes arrays of NumPy only: for other arrays use 'auto'"),
+    "NumPy arrays": (
+        lambda loss, X: library_of(X) is None,
+        "takes arrays of NumPy only",
+        "for other arrays use 'auto'",
+    ),
     "single pairs": (
         lambda loss, X: not is_stored(X),
-        "uses single rows, which must be in memory: use 'auto', or pass data.read()",
+        "uses single rows, which must be in memory",
+        "use 'auto', or pass data.read()",
     ),
 }
+NO_PENALTIES = ("takes neither monotonic_cst nor l1_ratio", "use 'auto'")
 
 
 def register_solver(name: str, solver: Entry | str, *, replace: bool = False) -> None:
@@ -155,8 +164,8 @@ def make_solver(
     1e-06
     """
     if isinstance(solver, str):
-        name = SOLVERS.spelling(solver)
-        name = automatic_name(loss) if name == "auto" else name
+        asked = SOLVERS.spelling(solver)
+        name = automatic_name(loss) if asked == "auto" else asked
         given = {
             "tol": tol,
             "random_state": random_state,
@@ -167,15 +176,18 @@ def make_solver(
         }
         made = _made(name, given | ({} if max_iter is None else {"max_iter": max_iter}))
     elif callable(solver):
-        name, made = name_of(solver), solver
+        asked = name = name_of(solver)
+        made = solver
     else:
         raise TypeError(f"solver must be a name or be called with (objective, start, callback); got {solver!r}")
+    lacks = [why for is_met, *why in (NEEDS[need] for need in needs_of(made)) if not is_met(loss, X)]
     if corners and not getattr(made, "takes_penalties", False):
-        raise ValueError(f"solver {name!r} takes neither monotonic_cst nor l1_ratio: use 'auto'")
-    for need in needs_of(made):
-        is_met, complaint = NEEDS[need]
-        if not is_met(loss, X):
-            raise ValueError(f"solver {name!r} " + complaint.format(loss=loss))
+        lacks.insert(0, [*NO_PENALTIES])
+    if lacks:
+        what, instead = (text.format(loss=loss) for text in lacks[0])
+        if asked == "auto":  # which has chosen the only solver that there is
+            raise ValueError(f"the loss {loss} needs solver {name!r}, which {what}")
+        raise ValueError(f"solver {name!r} {what}: {instead}")
     return made
 
 

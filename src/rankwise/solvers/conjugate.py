@@ -145,7 +145,7 @@ def make_preconditioner(kind: str | None, objective: Function) -> Preconditioner
     if kind == "diagonal":
         return lambda current, products: _by_diagonal(current.hessian_diagonal())
     if not isinstance(objective, Sampleable):
-        raise lacking(objective, "with a sampled preconditioner", "sampled")
+        raise lacking(objective, "a sampled preconditioner", "sampled")
     return Sample(objective.sampled(sample_size(objective.size), seed=0))
 
 

@@ -60,8 +60,8 @@ class Newton:
                   returns a `ModelStep`
     precondition  of "cg": None, "diagonal", or "sampled", the Hessian of a sample of the rows
     patience      of "cg": the number of products after which the Hessian is formed instead; None: never
-    then          the solver in the span of the rows that continues after so many products, instead, or if steps are cut
-                  short
+    then          the solver in the span of the rows that takes over after `patience` products, so that the Hessian is
+                  not formed, or if steps are cut short
     detours       how often to solve a sequence of smaller C first if steps are cut short
     rescue        the solver that continues if the line search fails near separability; None: stop there
 

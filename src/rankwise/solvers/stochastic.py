@@ -19,6 +19,7 @@ from rankwise.foundation.arrays import Floats
 from rankwise.foundation.compiling import clock
 from rankwise.foundation.functions import Expansion
 from rankwise.foundation.names import one_of
+from rankwise.objective.losses import hinge
 from rankwise.objective.objective import Objective, hinge_slack
 from rankwise.solvers.base import Callback, Journal, Result, Start, agrees, begun, decrease, require, went_as_predicted
 from rankwise.solvers.conjugate import ModelStep, conjugate_gradients, make_preconditioner
@@ -63,7 +64,8 @@ class Stochastic:
     """An epoch has as many pairs as there are documents, or as many queries as have pairs.
 
     When the objective has changed by at most a share `tol` of itself since half as many epochs, conjugate gradients
-    estimate its distance to the optimum; the run stops when that is within `tol`, as with the other solvers.
+    estimate its distance to the optimum; the run stops when that is within `tol`, as with the other solvers. If the
+    loss has corners and is not the hinge, there is no estimate, and the run ends after `max_iter` epochs.
 
     Examples
     --------
@@ -111,6 +113,8 @@ class Stochastic:
             return np.inf
         if objective.loss.smooth:
             return _attainable(objective, current, journal)
+        if objective.loss.pieces != hinge().pieces:  # no smooth loss is known to be near: the epochs run out
+            return np.inf
         return min(_attainable_rounded(objective.smoothed(width), current, journal) for width in WIDTHS)
 
 
