@@ -19,7 +19,7 @@ from typing import Any, Self
 class Unit:
     """`work(data, **options)`, for at most `limit` seconds; the options are part of the key in the cache.
 
-    `timed`: it reports times, so nothing else may run beside it.
+    `timed`: it reports times that are compared, so nothing else may run beside it.
     """
 
     name: str
