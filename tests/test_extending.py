@@ -46,9 +46,7 @@ def test_a_loss_with_corners_of_its_own_is_left_to_cutting_planes():
 
 
 def test_where_only_cutting_planes_are_left_nobody_is_sent_to_auto():
-    with pytest.raises(
-        ValueError, match="the loss sloped needs solver 'bundle', which takes neither"
-    ):
+    with pytest.raises(ValueError, match="the loss sloped needs solver 'bundle', which takes neither"):
         fitted(loss=SLOPED, l1_ratio=0.5)
     with pytest.raises(ValueError, match="solver 'newton' needs a smooth loss, and sloped has a corner: use 'auto'"):
         fitted(loss=SLOPED, solver="newton")
