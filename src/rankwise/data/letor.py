@@ -191,8 +191,11 @@ def _joined_matrix(parts: list[Part], options: Options, base: int) -> "Array | c
         n_rows, n_columns = part.X.shape
         shift = part.base - base
         if dense:
-            block = part.X if isinstance(part.X, np.ndarray) else part.X.toarray()
-            arrays.values.reshape(rows, n_features)[row : row + n_rows, shift : shift + n_columns] = block
+            block = arrays.values.reshape(rows, n_features)[row : row + n_rows, shift : shift + n_columns]
+            if isinstance(part.X, np.ndarray):
+                block[:] = part.X
+            else:  # not by toarray, which adds to zeros: 0.0 + -0.0 is 0.0
+                block[np.repeat(np.arange(n_rows), np.diff(part.X.indptr)), part.X.indices] = part.X.data
         else:
             _append(arrays, row, entry, part, shift)
         row += n_rows
