@@ -29,7 +29,8 @@ class RankRLS(Ranker):
     ties : {"include", "exclude"}, default="include"
         Whether pairs of equal labels count too; their scores are then drawn together.
     scaling : {"pairs", "query"}, default="pairs"
-        "pairs": every pair weighs 1; "query": the pairs of a query weigh 1 / its number of documents, as in RLScore.
+        "pairs": every pair weighs 1; "query": the pairs of a query weigh 1 / its number of documents, as in RLScore, or
+        1 / the sum of its documents' weights.
     solver : {"auto", "primal", "dual", "cg"}, default="auto"
         All find the same weights, whatever the scales and offsets of the features: each solution is checked, and where
         rounding has spoilt it the problem is solved again by orthogonal factors (`least_squares.factors`). "primal"
