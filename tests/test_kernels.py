@@ -91,6 +91,15 @@ def test_all_documents_as_landmarks_are_exact():
     np.testing.assert_allclose(whole @ whole.T, exact @ exact.T, atol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_an_offset_does_not_change_an_rbf_kernel(dtype):
+    X = np.random.default_rng(0).integers(-64, 65, (30, 4)) / 8
+    far = (X + 2.0**17).astype(dtype)  # exact in float32 too
+    kernel = Kernel("rbf", {"gamma": 0.1})
+    np.testing.assert_allclose(kernel.matrix(far, far[:7]), rbf_kernel(X, X[:7], gamma=0.1), rtol=1e-12)
+    assert (kernel.gram(far, far[:7]).diagonal() == 1.0).all()
+
+
 def test_repeated_landmarks_do_no_harm():
     rows = np.repeat(X[:4], 10, axis=0)
     features = KernelMap(Kernel("rbf", {"gamma": 0.5}), 20, random_state=0).fit_transform(rows)

@@ -46,6 +46,11 @@ class Kernel:
             return self._one_by_one(self.function, objects, references)
         from sklearn.metrics.pairwise import pairwise_kernels
 
+        if self.function == "rbf" and isinstance(references, np.ndarray) and isinstance(objects, np.ndarray):
+            # it depends on differences only, which squared lengths of rows far from 0 would lose to rounding
+            origin, same = references[:1].astype(np.float64), objects is references
+            references = references - origin
+            objects = references if same else objects - origin
         values = pairwise_kernels(objects, references, metric=self.function, filter_params=True, **self.params)
         return np.ascontiguousarray(values, dtype=np.float64)
 
