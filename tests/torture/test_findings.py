@@ -159,3 +159,22 @@ def test_normal_columns_around_1e9_end():
         shifted = RankSVM().fit(Z + 1e9, y).result_
     assert shifted.converged
     assert shifted.value == pytest.approx(RankSVM().fit(Z, y).result_.value, rel=3e-3)
+
+
+@pytest.mark.parametrize(("seed", "C"), [(21, 1e6), (40, 1e5), (20, 1e5)])
+def test_a_hinge_fit_that_rounding_ends_is_as_near_as_it_says_on_separable_data(seed, C):
+    rng = np.random.default_rng(seed)
+    X, y, qid = rng.normal(size=(20, 60)), rng.integers(0, 4, 20), np.repeat([0, 1], 10)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        result = RankSVM(loss="hinge", C=C, tol=1e-6).fit(X, y, qid).result_
+        exact = RankSVM(loss="hinge", C=C, tol=1e-8, solver="dual").fit(X, y, qid).result_
+    assert result.value <= exact.value * (1 + 1.1e-6)  # 4 to 15 times the tolerance, and called converged, before
+    assert result.value - result.gap <= exact.value
+
+
+def test_a_hinge_fit_that_rounding_ends_is_certified_where_the_dual_can():
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(20, 60)), rng.integers(0, 4, 20), np.repeat([0, 1], 10)
+    result = RankSVM(loss="hinge", C=1e4, tol=1e-6).fit(X, y, qid).result_
+    assert result.converged
+    assert result.gap <= 1e-6 * result.value

@@ -62,7 +62,8 @@ class Smoothing:
     """Stops when f(w) - bound ≤ tol · min(f(w), f(0) - bound), for the objective with the hinge.
 
     inner   the solver of the smooth problems
-    rescue  the solver that takes over after `PATIENCE` steps if the data are nearly separable
+    rescue  the solver that takes over if the data are nearly separable: after `PATIENCE` steps, or if rounding ends
+            the run without a proof
 
     Examples
     --------
@@ -103,15 +104,17 @@ class Smoothing:
                 current = run.polish(smooth, model, current)
                 if run.over(current, width, polished=True):
                     break
-            if self.rescue is not None and run.stuck:
-                rescue = replace(self.rescue, max_iter=self.max_iter - run.iterations)
-                return rescued(run.result(), rescue, objective, run.at_zero, callback)
+            if run.stuck:
+                break
             narrower = run.factor
             predicted, hessian = run.predicted(model, current, width, narrower)
             width *= narrower
             smooth, model = run.smoothed(width, hessian, model.products)
             current = run.lower(smooth, current, predicted)
-        return run.result()
+        if self.rescue is None or not (run.stuck or run.unproven):
+            return run.result()
+        rescue = replace(self.rescue, max_iter=self.max_iter - run.iterations)
+        return rescued(run.result(), rescue, objective, run.at_zero, callback)
 
 
 class _Run:
@@ -137,9 +140,10 @@ class _Run:
         self.iterations = 0
         self.history: list[Step] = []
         self.converged, self.message = False, ""
+        self.rounded = False  # whether rounding allows no further steps
         self.sample: Objective | None = None
         self.detour = Detour(options.inner.stage, DETOURS, self)
-        self.patience = PATIENCE if can_help(objective, options.rescue) else options.max_iter
+        self.rescuable = can_help(objective, options.rescue)
 
     @property
     def gap(self) -> float:
@@ -165,9 +169,19 @@ class _Run:
 
     @property
     def stuck(self) -> bool:
-        """Whether the rescue should take over."""
-        late = self.patience <= self.iterations - self.detour.steps and self.iterations < self.options.max_iter
-        return late and near_separable(self.value, self.at_zero)
+        """Whether the rescue should take over because the run takes long."""
+        return PATIENCE <= self.iterations - self.detour.steps and self.helped
+
+    @property
+    def unproven(self) -> bool:
+        """Whether the rescue should take over because rounding hides how near the optimum is."""
+        return self.rounded and not self.certified and self.helped
+
+    @property
+    def helped(self) -> bool:
+        """Whether the rescue would be of use."""
+        left = self.iterations < self.options.max_iter
+        return left and self.rescuable and near_separable(self.value, self.at_zero)
 
     @property
     def almost(self) -> bool:
@@ -295,6 +309,7 @@ class _Run:
         step = Step(self.iterations, self.value, self.norm, clock() - self.began, detail)
         self.history.append(step)
         stopped = self.detour.stopped or (self.callback is not None and bool(self.callback(step)))
+        self.rounded = not stopped and (rounded or width < EXACT)
         if self.certified:  # rounding is bounded separately, as in the other solvers
             gap = self.gap if self.near(self.gap) else max(self.gap - self.rounding, 0.0)
             self.converged, self.message = True, converged_by("certified", gap, self.scale(gap), tol)
@@ -307,7 +322,7 @@ class _Run:
             self.message = f"max_iter = {self.options.max_iter} steps were not enough: the relative gap is {share:.3g}"
         elif rounded and self.near(self.estimate):
             self.message = f"rounding hides how near the optimum is: the relative gap is estimated to be {share:.3g}"
-        elif rounded or width < EXACT:
+        elif self.rounded:
             self.message = f"rounding allows no smaller relative gap than {share:.3g}"
         return bool(self.message)
 

@@ -104,20 +104,25 @@ def near_separable(value: float, at_zero: float) -> bool:
 
 
 def rescued(one: Result, rescue: Rescue, objective: Objective, at_zero: float, callback: Callback | None) -> Result:
-    """The better of the points of `one` and of `rescue`, with the better of the two bounds."""
+    """The better of the points of `one` and of `rescue`, with the better of the two bounds.
+
+    If the rescue neither proves the gap nor finds a value that is lower by more than the tolerance, what `one` said of
+    its end stands: it may have converged by an estimate.
+    """
     other = continued(one, lambda tell: rescue(objective, None, tell), callback, "in the dual")
     best = _better(one, other, CORNER * at_zero)
     bound = max(result.value - result.gap for result in (one, other) if result.gap is not None)
     gap = max(best.value - bound, 0.0)
     scale = gap_scale(best.value, at_zero, gap)
-    proven = gap <= rescue.tol * scale
-    message = other.message
-    if proven and not other.converged:
-        message = converged_by("certified", gap, scale, rescue.tol)
+    converged, message = other.converged, other.message
+    if gap <= rescue.tol * scale and not converged:
+        converged, message = True, converged_by("certified", gap, scale, rescue.tol)
+    elif not converged and one.message and one.value - best.value <= rescue.tol * scale:
+        converged, message = one.converged, one.message
     return replace(
         best,
         iterations=other.iterations,
-        converged=other.converged or proven,
+        converged=converged,
         message=message,
         history=other.history,
         gap=gap,
