@@ -16,6 +16,7 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
+from rankwise.cli.interrupts import INTERRUPTED
 from rankwise.foundation.compiling import clock
 from rankwise.foundation.names import nearest, spelled
 from rankwise.foundation.outputs import checks_ended
@@ -30,7 +31,7 @@ Given = TypeVar("Given")
 Value = TypeVar("Value")
 Report = Callable[[str], None]  # replaces the text of a line of progress
 
-BAD_DATA, INTERRUPTED = 1, 130
+BAD_DATA = 1
 MANY = 1000  # files of a folder among which one with a similar name is looked for
 
 
