@@ -276,6 +276,7 @@ def test_a_warning_about_one_fold_does_not_speak_of_all_queries(tmp_path):
     for model in ("ranksvm", "rankrls"):
         said = run("tune", tmp_path / "t.txt", "--folds", 3, "-o", tmp_path / "m.json", "-m", "map", "--model", model)
         assert "map on one set of held-out queries: within every query all labels are equal, so" in said.stderr
+        assert said.stderr.count("labels are equal") == 1
 
 
 def test_faults(files, tmp_path):

@@ -60,7 +60,8 @@ def command(function: Callable[Options, None], bad_data: int = BAD_DATA) -> Call
     @functools.wraps(function)
     def run(*args: Options.args, **options: Options.kwargs) -> None:
         with one_sentence(bad_data), warnings.catch_warnings(), interruptible(), checks_ended():
-            warnings.showwarning = lambda message, *_, **__: say(f"rankwise: warning: {message}")
+            say_once = functools.cache(say)  # Python forgets what it has shown whenever filters change
+            warnings.showwarning = lambda message, *_, **__: say_once(f"rankwise: warning: {message}")
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             function(*args, **options)
 
