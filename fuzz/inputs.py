@@ -38,6 +38,7 @@ SEEDS = {
         b"qid\tlabel\tf1\n7\t1\t\n007\t2\tnan\n",
         b"label,qid,f0,f1\n1,1.0,1,1\n\n \r\n2,1,1,1",
         b"docid,label,qid,sample_weight,f1\n7,1,1,0.5,1\nd 8,0,1,2,-1\n",
+        b'"label","qid","a\nb",c\n1,1,2,3\n0,1,-1,0.5\n',
         b'label;comment;qid;f1\n1;"x\n""y"";\r\n";"a\nb";2\n0;"\n";q;"1"\n',
     ],
     "trec": [

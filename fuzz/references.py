@@ -152,7 +152,7 @@ def table(data, separator, missing=None, comments=False):
     if any(not name.strip() for name in header):
         raise RefusedError
     read = Rows()
-    for i, line in _rows(data.removeprefix(b"\xef\xbb\xbf"), separator.encode()):
+    for i, line in list(_rows(data, separator))[1:]:
         if not line.strip(b" \r"):
             continue
         found = cells(line, separator.encode(), i)
@@ -174,8 +174,9 @@ def table(data, separator, missing=None, comments=False):
 
 
 def _rows(data, separator):
-    """(number of its first line, row); a quoted cell that ends as cells do may hold line ends."""
-    at, line = data.find(b"\n") + 1 or len(data), 2
+    """(number of its first line, row), the header too; a quoted cell that ends as cells do may hold line ends."""
+    lines_of(data)
+    data, separator, at, line = data.removeprefix(b"\xef\xbb\xbf"), separator.encode(), 0, 1
     while at < len(data):
         begin, is_cell = at, True
         while at < len(data):
@@ -204,10 +205,10 @@ def header_of(data, separator):
 
 
 def _header_by(data, separator):
-    first = lines_of(data)[0].decode(errors="backslashreplace")
-    first = first.removesuffix("\r")
-    if "\r" in first:
+    _, row = next(_rows(data, separator), (1, b""))
+    if any(b"\r" in cell and not re.fullmatch(rb'"([^"]|"")*"', cell) for cell in cells(row, separator.encode(), 1)):
         raise RefusedError(1)
+    first = row.decode(errors="backslashreplace").removesuffix("\r")
     try:
         return next(csv.reader([first], delimiter=separator, strict=True), [])
     except csv.Error:

@@ -33,6 +33,11 @@ FINDINGS = {
         b"qid\tlabel\tf1\n7\xe9\t1\t\n007\t66666666666666666666666666666662\tnan\n",
         b'label,qid,f1\n1,\xff,2\n1,"a\nb",3\n',
         b"docid,label,qid,sample_weight,f1\n7,1,1,-3,-4\n0.5,1\nd 8,0,1,2,-1\n",
+        b'"label","qid","a\nb"\n1,1,2\n0,1,x\n',
+        b'label;qid;"a,\r\n""b""";c\r\n1;1;2;3\r\n',
+        b'label,qid,"a\nb"c,d\n1,1,2,3\n',
+        b'label,qid,"a\rb"\r\r\n1,1,2\n',
+        b'label,x","qid","a\n \r\nb",c\n1,2,1,3,4\n',
         b'label,qid,f1\n1,"\x00\n",2\n1,"\n\x00",3\n1,"a\xe9\nb",3\nx',
     ],
     "trec": [

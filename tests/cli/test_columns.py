@@ -1,6 +1,8 @@
 """Columns through the commands: by name or by number, whatever the format, or one sentence."""
 
 import json
+import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -165,3 +167,33 @@ def test_convert_checks_a_damaged_folder_of_chunks(tables, tmp_path):
         done = run("convert", tmp_path / "t.chunks", tmp_path / f"out.{suffix}", "--to", kind, code=1)
         assert "is damaged: its checksum is" in done.stderr
         assert not (tmp_path / f"out.{suffix}").exists()
+
+
+def test_a_name_of_several_lines_passes_through_the_commands(tmp_path):
+    sample = load_sample("train")
+    names = ["text\nmatch", 'a, "b"\r\nc', *sample.names[2:]]
+    table, model = tmp_path / "t.csv", tmp_path / "m.json"
+    write_data(table, RankingData(sample.X, sample.y, sample.qid, None, 1, names))
+    assert run("check", table).stdout
+    run("train", table, "-o", model, "--C", 0.01)
+    assert list(load_model(model).feature_names_in_[:2]) == names[:2]
+    shown = run("inspect", model, "--top", 0).stdout
+    assert r"text\nmatch " in shown
+    assert r'a, "b"\r\nc ' in shown
+    scores = run("predict", model, table).stdout
+    assert run("predict", model, "-", stdin=table.read_bytes()).stdout == scores
+    for suffix in ("csv", "tsv", "jsonl", "parquet", "npz", "chunks"):
+        run("convert", table, tmp_path / f"to.{suffix}")
+        assert run("predict", model, tmp_path / f"to.{suffix}").stdout == scores
+    assert (tmp_path / "to.csv").read_bytes() == table.read_bytes()
+    assert run("convert", tmp_path / "to.chunks", "-", "--to", "csv").stdout_bytes == table.read_bytes()
+
+
+def test_the_option_that_leaves_out_a_name_of_several_lines_can_be_copied(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text('label,qid,"a\n""b"", \'c",d,e\n1,1,x,1,y\n0,1,z,2,y\n')
+    said = run("check", table, "--missing", 0, code=2).stderr
+    word = re.search(r"--ignore (\S.*) \(ignore=", said)[1]
+    assert word.isprintable()
+    given = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, text=True).stdout
+    assert run("convert", table, "-", "--to", "csv", "--ignore", given).stdout == "label,qid,d\n1,1,1\n0,1,2\n"

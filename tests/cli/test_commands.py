@@ -290,6 +290,45 @@ def test_an_interrupted_training_leaves_no_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["big.txt"]
 
 
+WHILE_IMPORTING = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == when:
+            os.kill(os.getpid(), signal.SIGINT)
+
+when = sys.argv.pop(1)
+sys.meta_path.insert(0, Interrupt())
+from rankwise.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("closed", ["", "2>&-"])
+@pytest.mark.parametrize("module", ["rankwise.cli.limits", "typer", "rankwise.cli.app", "rankwise.solvers.choice"])
+def test_an_interrupted_start_shows_no_traceback(module, closed):
+    line = f'exec "$@" {closed}'
+    command = ["bash", "-c", line, "bash", sys.executable, "-c", WHILE_IMPORTING, module, "train", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=heed_interrupts)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == ("" if closed else "rankwise: interrupted\n")
+
+
+def test_an_ignored_interrupt_stays_ignored():
+    command = [sys.executable, "-c", WHILE_IMPORTING, "typer", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=ignore_interrupts)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def heed_interrupts():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background job ignores them
+
+
+def ignore_interrupts():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 INCOMPLETE = """
 import sys
 from rankwise.cli import app, main, speech

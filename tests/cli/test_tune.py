@@ -269,6 +269,16 @@ def test_queries_that_do_not_count(tmp_path):
     assert not (tmp_path / "m.json").exists()
 
 
+def test_a_warning_about_one_fold_does_not_speak_of_all_queries(tmp_path):
+    """One of three queries has equal labels, so one of three folds has nothing to choose by."""
+    lines = [f"{1 if qid == 1 else i} qid:{qid} 1:{i * i % 3} 2:{i}\n" for qid in (1, 2, 3) for i in range(3)]
+    (tmp_path / "t.txt").write_text("".join(lines))
+    for model in ("ranksvm", "rankrls"):
+        said = run("tune", tmp_path / "t.txt", "--folds", 3, "-o", tmp_path / "m.json", "-m", "map", "--model", model)
+        assert "map on one set of held-out queries: within every query all labels are equal, so" in said.stderr
+        assert said.stderr.count("labels are equal") == 1
+
+
 def test_faults(files, tmp_path):
     (tmp_path / "j").write_text("a diary\n")
     given = ["tune", files / "train.txt", "-o", tmp_path / "m.json"]

@@ -80,6 +80,50 @@ def test_quoted_cells_of_several_lines(monkeypatch):
     assert read(b'label,qid,f1,comment\n1,1,2,"a\xff\x00"\n', comments=True).comments[0] == "a\\xff\x00"
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("piece", [1 << 16, 1, 7])
+def test_names_of_several_lines(monkeypatch, separator, line_end, piece):
+    monkeypatch.setattr(streams, "FIRST_PIECE", piece)
+    monkeypatch.setattr(streams, "PIECE", piece)
+    names = ["a\nb", 'c "d",;\t\r\n\ne', "\rf", "g"]
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator=line_end, delimiter=separator, quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerows([[*names[:2], "label", "qid", *names[2:]], [1, 2, 0, "q", 3, 4], [5, 6, 1, "q\n", 7, 8]])
+    text = file.getvalue()
+    for given in (text, text.encode("utf-8-sig"), text.removesuffix(line_end)):
+        data = read(given)
+        assert data.names == tuple(names)
+        assert data.X.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
+        assert data.qid.tolist() == ["q", "q\n"]
+        source = io.BytesIO(given if isinstance(given, bytes) else given.encode())
+        blocks = list(stream_data(source, format="csv"))
+        assert np.vstack([block.X for block in blocks]).tolist() == data.X.tolist()
+        assert {block.names for block in blocks} == {data.names}
+    number = text.count("\n") + 1
+    row = separator.join(["1", "oops", *"1111"])
+    with pytest.raises(ValueError, match=rf"line {number}, column .*: found 'oops'"):
+        read(text + row)
+
+
+def test_a_quote_of_a_header_that_is_never_closed_is_told():
+    for text in (
+        'label,qid,"a\nb,c\n1,1,2,3\n',
+        'label,qid,"a\n1,1,2\n0,1,"3"x\n',
+        'label,qid,"a\n' + "1,1,2\n" * 300_000,
+    ):
+        with pytest.raises(ValueError, match="line 1: the header cannot be read: "):
+            read(text)
+
+
+def test_names_of_several_lines_survive_every_table(tmp_path):
+    data = RankingData(np.eye(2), [0, 1], [1, 1], names=["a\nb", "c\r\nd"])
+    for format in ("csv", "tsv", "jsonl", "parquet", "npz", "chunks"):
+        write_data(tmp_path / format, data, format=format)
+        back = read_data(tmp_path / format, format=format)
+        assert (tuple(back.names), back.X.tolist()) == (("a\nb", "c\r\nd"), [[1, 0], [0, 1]])
+
+
 def test_a_quote_that_is_never_closed_is_told_with_its_line():
     text = 'label,qid,title,f1\n1,1,"a\nb",2\n0,1,"c,3\n' + "1,1,d,4\n" * 10
     with pytest.raises(ValueError, match="line 4, column 'title': found '\"c', expected a quote that is closed"):

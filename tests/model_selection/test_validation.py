@@ -101,3 +101,9 @@ def test_learning_curve_by_hand():
 def test_sizes_that_cannot_be(sizes):
     with pytest.raises(ValueError, match="sizes"):
         learning_curve(RankSVM(), DATA.X, DATA.y, DATA.qid, sizes=sizes, cv=FOLDS)
+
+
+def test_a_warning_about_one_fold_does_not_speak_of_all_queries():
+    y, qid = np.array([1, 1, 0, 1, 0, 2]), np.array([1, 1, 2, 2, 3, 3])
+    with pytest.warns(UserWarning, match="ndcg on one set of held-out queries: within every query all labels are"):
+        cross_validate(RankSVM(), np.arange(12.0).reshape(6, 2), y, qid, measures="ndcg", cv=3)

@@ -5,6 +5,13 @@ import sys
 
 def main() -> None:
     """The `rankwise` command."""
+    from rankwise.cli.interrupts import interrupts_end_process
+
+    with interrupts_end_process():
+        _run()
+
+
+def _run() -> None:
     from rankwise.cli.limits import within_limits
     from rankwise.cli.speech import hold_closed_streams, one_sentence, without_complaints
     from rankwise.foundation.compiling import told_of_compiling

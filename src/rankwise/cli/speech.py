@@ -16,6 +16,7 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
+from rankwise.cli.interrupts import INTERRUPTED
 from rankwise.foundation.compiling import clock
 from rankwise.foundation.names import nearest, spelled
 from rankwise.foundation.outputs import checks_ended
@@ -30,7 +31,7 @@ Given = TypeVar("Given")
 Value = TypeVar("Value")
 Report = Callable[[str], None]  # replaces the text of a line of progress
 
-BAD_DATA, INTERRUPTED = 1, 130
+BAD_DATA = 1
 MANY = 1000  # files of a folder among which one with a similar name is looked for
 
 
@@ -59,7 +60,8 @@ def command(function: Callable[Options, None], bad_data: int = BAD_DATA) -> Call
     @functools.wraps(function)
     def run(*args: Options.args, **options: Options.kwargs) -> None:
         with one_sentence(bad_data), warnings.catch_warnings(), interruptible(), checks_ended():
-            warnings.showwarning = lambda message, *_, **__: say(f"rankwise: warning: {message}")
+            say_once = functools.cache(say)  # Python forgets what it has shown whenever filters change
+            warnings.showwarning = lambda message, *_, **__: say_once(f"rankwise: warning: {message}")
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             function(*args, **options)
 

@@ -39,11 +39,11 @@ from rankwise.data.csv_kernels import (
     count_rows,
     fill,
 )
-from rankwise.data.csv_rows import given_bytes, whole_rows
+from rankwise.data.csv_rows import first_row, given_bytes, whole_rows
 from rankwise.data.header import Columns, TextColumnsError, find_columns
 from rankwise.data.reading_kernels import byte_runs
 from rankwise.data.records import RankingData
-from rankwise.data.streams import Chunk, Source, name_of, opened, streamed
+from rankwise.data.streams import Chunk, Source, Text, name_of, opened, streamed
 from rankwise.foundation.arrays import Array, is_rounded_integer, read_number
 from rankwise.foundation.texts import visible
 from rankwise.foundation.threads import share, thread_count
@@ -80,9 +80,10 @@ def csv_blocks(source: Source, reading: Reading, separator: str) -> Iterator[Ran
         texts = streamed(opened(source, closing), name)
         for text in texts:
             if layout is None:
-                end = text.data.find(b"\n", text.start) + 1 or len(text.data)
-                layout = _layout(text.data[text.start : end], name, reading, separator)
-                text = replace(text, start=end, first_line=text.first_line + 1)
+                text, end, separator = _header_end(text, texts, reading, separator)
+                layout = _layout(_row_text(text, end), name, reading, separator)
+                n_lines = text.data[:end].count(b"\n")
+                text = replace(text, start=end, first_line=text.first_line + n_lines)
             text = whole_rows(text, texts, layout.rules.separator)
             chunks = list(text.chunks())
             counts = share(lambda chunk: count_rows(chunk.load()), chunks, layout.n_threads)
@@ -91,17 +92,29 @@ def csv_blocks(source: Source, reading: Reading, separator: str) -> Iterator[Ran
                 yield _read(chunks, counts, layout)
 
 
-def _layout(line: bytes, name: str, reading: Reading, separator: str) -> _Layout:
-    text = line.removesuffix(b"\n").removesuffix(b"\r").decode(errors="backslashreplace")
-    if "\r" in text:
-        raise ValueError(
-            f"{name}, line 1: the header holds a line end CR, expected LF or CR LF at the end of every line"
-        )
-    separator = next((one for one in (separator, *_SEPARATORS) if _separates(one, text, reading)), separator)
+def _header_end(text: Text, following: Iterator[Text], reading: Reading, usual: str) -> tuple[Text, int, str]:
+    """The text, where its header ends, and the separator, on which it depends whether a quoted cell has ended."""
+    for separator in (usual, *_SEPARATORS):
+        text, end = first_row(text, following, ord(separator))
+        if _separates(separator, _row_text(text, end), reading):
+            return text, end, separator
+    return *first_row(text, following, ord(usual)), usual
+
+
+def _row_text(text: Text, end: int) -> str:
+    """The first row of the text, which ends there, without its line end."""
+    row = text.data[text.start : end]
+    return row.removesuffix(b"\n").removesuffix(b"\r").decode(errors="backslashreplace")
+
+
+def _layout(line: str, name: str, reading: Reading, separator: str) -> _Layout:
     try:
-        header = _cells(text, separator)
+        header = _cells(line, separator)
     except csv.Error as error:
-        raise ValueError(f"{name}, line 1: the header cannot be read: {error}") from None
+        what = f"cannot be read: {error}"
+        if "\r" in line:
+            what = "holds a line end CR, expected LF or CR LF at the end of every line"
+        raise ValueError(f"{name}, line 1: the header {what}") from None
     columns = find_columns(header, reading, name)
     roles = np.full(len(header), NOTHING)
     roles[list(columns.features)] = np.arange(len(columns.features))
@@ -130,6 +143,8 @@ def _separates(separator: str, header: str, reading: Reading) -> bool:
 
 
 def _cells(line: str, separator: str) -> list[str]:
+    if line.endswith("\r"):  # csv would drop it; elsewhere outside of quotes it is an error of csv
+        raise csv.Error("a line end CR")
     return next(csv.reader([line], delimiter=separator, strict=True), [])
 
 

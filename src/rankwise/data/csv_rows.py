@@ -5,7 +5,7 @@ comments and messages.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,13 +37,32 @@ def whole_rows(text: Text, following: Iterator[Text], separator: int) -> Text:
     if b'"' not in given:
         return text
     while True:
-        letters = bytearray(given)
-        opened_at = hide_line_ends(np.frombuffer(letters, np.uint8), separator)
-        is_open = opened_at >= 0 and len(letters) - opened_at <= _LONGEST
-        more = next(following, None) if is_open else None
+        letters, opened_at = _hidden(given, separator)
+        more = next(following, None) if opened_at >= 0 else None
         if more is None:
-            return RowText(text.name, bytes(letters), 0, text.first_line, given)
+            return RowText(text.name, letters, 0, text.first_line, given)
         given += more.data[:]
+
+
+def first_row(text: Text, following: Iterator[Text], separator: int) -> tuple[Text, int]:
+    """The text, prolonged by the following ones until its first row ends, and where the next row begins in it."""
+    end = text.data.find(b"\n", text.start) + 1 or len(text.data)
+    if b'"' not in text.data[text.start : end]:
+        return text, end
+    while True:
+        letters, opened_at = _hidden(text.data[text.start :], separator)
+        end = letters.find(b"\n") + 1 or len(letters)
+        more = next(following, None) if 0 <= opened_at < end else None
+        if more is None:
+            return text, text.start + end
+        text = replace(text, data=text.data[:] + more.data[:])
+
+
+def _hidden(given: bytes, separator: int) -> tuple[bytes, int]:
+    """The bytes with the line ends in quoted cells hidden, and where a cell begins that could end in the next text."""
+    letters = bytearray(given)
+    opened_at = hide_line_ends(np.frombuffer(letters, np.uint8), separator)
+    return bytes(letters), opened_at if len(letters) - opened_at <= _LONGEST else -1
 
 
 @kernel

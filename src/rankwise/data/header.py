@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from shlex import quote
 
 from rankwise.data.columns import Known, Reading, names_of
 from rankwise.data.records import COMMENT, DOCUMENT, WEIGHT
 from rankwise.foundation.names import Patterns, by_number, key, nearest, numbered
-from rankwise.foundation.texts import counted, first_few
+from rankwise.foundation.texts import counted, first_few, shell_word
 
 FLAGS = {"docid": "--doc"}  # where an option of `read_data` has another name on the command line
 _WHAT = {
@@ -43,10 +42,10 @@ class TextColumnsError(ValueError):
 
     def __init__(self, fault: str, names: Sequence[str]) -> None:
         self.fault, self.names = fault, tuple(names)
-        ignored = quote(",".join(f'"{one}"' if "," in one else one for one in names))  # as --ignore takes names
+        ignored = shell_word(",".join(map(_as_cell, names)))
         left_out = f"by --ignore {ignored} (ignore={[*names]!r} in Python)"
         if len(names) == 1:
-            document = f"--doc {quote(names[0])} (docid={names[0]!r})"
+            document = f"--doc {shell_word(names[0])} (docid={names[0]!r})"
             cure = f"leave it out {left_out}, or, if it holds document ids, name it by {document}"
         elif len(names) > _COLUMNS_SHOWN:
             cure = f"{len(names)} columns are like it: choose the others by --features NAMES (features=[...] in Python)"
@@ -54,6 +53,11 @@ class TextColumnsError(ValueError):
             document = "one that holds document ids by --doc NAME (docid=NAME)"
             cure = f"leave out all {len(names)} such columns {left_out}, or name {document}"
         super().__init__(f"{fault}: {cure}")
+
+
+def _as_cell(name: str) -> str:
+    """A name as --ignore takes it among others: like a cell of CSV."""
+    return name if name.isprintable() and not {",", '"'} & {*name} else '"{}"'.format(name.replace('"', '""'))
 
 
 def check_once(header: Sequence[str], where: str) -> None:

@@ -272,8 +272,8 @@ def _table_blocks(data: RankingData, befores: Strings, afters: Strings, separato
 
 
 def _quoted(text: str, separator: str, what: str) -> str:
-    if (what == "a name" and ("\n" in text or "\r" in text)) or (what in ("qid", "docid") and not text):
-        raise ValueError(f"{what} {text!r} cannot be written to CSV: it is empty or a name with a line end")
+    if what in ("qid", "docid") and not text:
+        raise ValueError(f"{what} '' cannot be written to CSV: every row needs an id that is not empty")
     if any(sign in text for sign in (separator, '"', "\n", "\r")):
         return '"' + text.replace('"', '""') + '"'
     return text

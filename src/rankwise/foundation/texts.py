@@ -6,6 +6,7 @@ In a table the first column is aligned to the left, the others to the right.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import TypeVar
 
 Rows = Sequence[Sequence[str]]
@@ -22,6 +23,15 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
+def shell_word(text: str) -> str:
+    """The text as one word of a command line, with characters that are not printable as escapes of bash and zsh."""
+    if text.isprintable():
+        return quote(text)
+    plain = {"\\": r"\\", "'": r"\'", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
+    signs = (plain.get(one, one if one.isprintable() else f"\\U{ord(one):08x}") for one in text)
+    return f"$'{''.join(signs)}'"
 
 
 def counted(n: int, what: str) -> str:

@@ -157,6 +157,21 @@ def evaluate(
     return evaluation
 
 
+def evaluate_held_out(
+    y: object,
+    scores: object,
+    qid: object,
+    measures: Measures,
+    n_jobs: int | None = None,
+    *,
+    sample_weight: object = None,
+) -> Evaluation:
+    """`evaluate` on the held-out queries of one fold: its warnings say that they are not about all queries."""
+    evaluation, lowest, highest, parsed = measured(y, scores, qid, measures, n_jobs, None, sample_weight)
+    warn_of_void(parsed, lowest, highest, where=" on one set of held-out queries")
+    return evaluation
+
+
 def measured(
     y: object,
     scores: object,
@@ -233,12 +248,14 @@ def with_unjudged(y: object, unjudged: float | None) -> tuple[Floats, Array | No
     return finite(np.where(judged, labels, unjudged), "y"), judged
 
 
-def warn_of_void(measures: Iterable[Measure], lowest: Floats, highest: Floats, stacklevel: int = 3) -> None:
-    """Warn if every ranking has the same value, by the lowest and highest label of each query."""
+def warn_of_void(
+    measures: Iterable[Measure], lowest: Floats, highest: Floats, stacklevel: int = 3, where: str = ""
+) -> None:
+    """Warn if every ranking has the same value, by the lowest and highest label of each query; `where` says of what."""
     distinct = list(dict.fromkeys(measures))
     if (lowest == highest).all():
         names = ", ".join(map(str, distinct))
-        text = f"{names}: within every query all labels are equal, so no ranking is better than another"
+        text = f"{names}{where}: within every query all labels are equal, so no ranking is better than another"
         warnings.warn(text, stacklevel=stacklevel)
         return
     reasons: dict[str, list[Measure]] = {}
@@ -248,7 +265,7 @@ def warn_of_void(measures: Iterable[Measure], lowest: Floats, highest: Floats, s
         if reason:
             options = dict(alike[0].options) | {"relevant": f"{highest.max():g}"}
             cure = f"set the threshold, as in {replace(alike[0], options=tuple(options.items()))}"
-            text = f"{', '.join(map(str, alike))}: {reason}, so every ranking has the same value: {cure}"
+            text = f"{', '.join(map(str, alike))}{where}: {reason}, so every ranking has the same value: {cure}"
             warnings.warn(text, stacklevel=stacklevel)
 
 

@@ -17,7 +17,8 @@ from rankwise.data.repeated import RepeatedRows
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import AnyArray, HostMatrix, is_device_array, is_sparse, library_of, some_rows, to_host
 from rankwise.foundation.threads import thread_count
-from rankwise.metrics import Evaluation, Measure, evaluate
+from rankwise.metrics import Evaluation, Measure
+from rankwise.metrics.evaluation import evaluate_held_out
 from rankwise.model_selection.path import follow
 from rankwise.model_selection.search import SIDE_BY_SIDE, Judged, Workers
 from rankwise.model_selection.splits import Folds, Split, splits_of
@@ -87,7 +88,7 @@ class Documents(NamedTuple):
             qid = None if qid is None else qid[counted]
         if not y.size:
             return Judged(np.nan, np.nan, coef)
-        evaluation = evaluate(y, scores, qid, [measure], n_jobs=n_threads, sample_weight=weight)
+        evaluation = evaluate_held_out(y, scores, qid, [measure], n_jobs=n_threads, sample_weight=weight)
         return Judged(evaluation[measure], _standard_error(evaluation, str(measure)), coef)
 
 

@@ -1,6 +1,6 @@
 """cross_validate: any measures on folds of whole queries, per fold and per query; qid is always passed."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -21,7 +21,7 @@ from rankwise.foundation.strict_json import Json
 from rankwise.foundation.tabular import Columns, Tabular
 from rankwise.foundation.threads import share, thread_count
 from rankwise.metrics import Evaluation, Measure, OfQuery, default_measure, evaluate, parse_all
-from rankwise.metrics.evaluation import Measures
+from rankwise.metrics.evaluation import Measures, evaluate_held_out
 from rankwise.model_selection.choice import means_and_errors
 from rankwise.model_selection.signs import with_signs_by_place
 from rankwise.model_selection.splits import Folds, Split, splits_of
@@ -170,7 +170,7 @@ def cross_validate(
         began = clock()
         fitted = fit(estimator, *part(train), select(weights, train), select(parts, train))
         fit_seconds = clock() - began
-        evaluation = judge(fitted, *part(valid), chosen, select(weights, valid))
+        evaluation = judge(fitted, *part(valid), chosen, select(weights, valid), evaluate_held_out)
         queries = 1 if ids is None else len(Queries(ids[train], train.size))
         return Fold(evaluation, queries, fit_seconds, clock() - began - fit_seconds)
 
@@ -259,6 +259,7 @@ def judge(
     qid: Array | None,
     measures: Iterable[Measure],
     weight: Array | None = None,
+    evaluate: Callable[..., Evaluation] = evaluate,
 ) -> Evaluation:
     """Evaluate the predictions of a fitted ranker, without documents of weight 0 if there are others."""
     scores = predicted(fitted, X, qid)
