@@ -295,6 +295,8 @@ class RankSVM(Ranker):
                 rows, labels, weights = self._check_fit(known, given.y, given.sample_weight, reset=False)
         state = StochasticState.at(np.zeros(rows.shape[1])) if first else self._state
         options = self.options
+        if first and (remark := options.remark_on_loss()):
+            warnings.warn(remark, stacklevel=2)
         objective = options.objective(rows, labels, given.qid, weights)
         self.n_queries_ = n_before + len(Queries(given.qid, rows.shape[0]))
         if self.C == AUTO:  # over the pairs of all batches so far

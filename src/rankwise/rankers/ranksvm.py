@@ -168,6 +168,12 @@ class RankSVMOptions:
     def pairing(self) -> Pairing:
         return Pairing(self.scheme, self.scope, self.costs, self.rescaling, self.normalize_pairs)
 
+    def remark_on_loss(self) -> str | None:
+        """The warning that the loss is minimal for equal scores; None if it is not, or if costs set the margins."""
+        pairing = self.pairing()
+        own_margins = pairing.rescaling == "margin" and pairing.costs is not None
+        return None if own_margins else remark_on_loss(losses.parse(self.loss))
+
     @property
     def reads_parts(self) -> bool:
         """Whether rows may stay on disk."""
@@ -178,7 +184,8 @@ class RankSVMOptions:
             raise TypeError(f"solver must return a Result whose point has {objective.size} entries; got {result!r}")
         if not namespace(result.point).isfinite(result.point).all():
             raise ValueError(f"solver {name_of(self.solver)!r} returned weights that are not finite: {result.point}")
-        remarks = (None if objective.sum.executor.any else NO_PAIR, _remark_on_spline(objective, result))
+        idle = self.remark_on_loss() if objective.sum.executor.any else NO_PAIR
+        remarks = (idle, _remark_on_spline(objective, result))
         return Fitted(
             replace(result, end=None),  # which holds the objective
             C=objective.C,
@@ -217,6 +224,14 @@ def _dual(result: Result, objective: Objective) -> SparseMatrix:
     alpha = scipy.sparse.coo_array(result.dual)
     rows = np.arange(alpha.shape[0]) if objective.order is None else objective.order
     return scipy.sparse.csr_array((alpha.data, (rows[alpha.row], rows[alpha.col])), shape=alpha.shape)
+
+
+def remark_on_loss(loss: losses.Loss) -> str | None:
+    """The warning that a loss is minimal for equal scores; None if it is not."""
+    if not loss.flat:
+        return None
+    cure = "change its pieces so that it falls there"
+    return f"loss {loss} does not fall with the margin at 0: equal scores minimise it, so coef_ is 0; {cure}"
 
 
 def _remark_on_spline(objective: Objective, result: Result) -> str | None:
