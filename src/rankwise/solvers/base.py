@@ -29,6 +29,7 @@ from rankwise.foundation.functions import (
     Function,
     Located,
     Scalable,
+    Underflowing,
 )
 from rankwise.foundation.names import one_of
 from rankwise.foundation.tabular import Columns, Tabular
@@ -42,6 +43,7 @@ NEGLIGIBLE = 1e-9  # rounding error, as a share of the value, that is accepted i
 ROUNDED = 1e-3, 10  # with a gap below this share of the tolerance for so many steps, only rounding is left
 STALLED = 100  # after this many steps without a smaller value or gradient, only rounding errors are left
 SMALLEST = 1e-150  # the square of a gradient below this underflows
+UNDERFLOW = "the objective underflows at w = 0: scale the features up, or use a larger C or larger weights"
 SHRINKS = 0.1  # a right model predicts, after its step, at most this share of the decrease it allowed before
 NOTHING = 1e-12  # an estimate below this share of the value is rounding
 CLOSE = 1e-9  # a difference of values below this share of them is mostly rounding
@@ -306,6 +308,8 @@ def check_range(at_zero: Expansion) -> tuple[float, float]:
     """
     norm = length_of(at_zero.slopes if isinstance(at_zero, Cornered) else at_zero.gradient)
     check_sizes(norm, at_zero.gradient, at_zero.value)
+    if isinstance(at_zero, Underflowing) and at_zero.underflows():
+        raise ValueError(UNDERFLOW)
     return norm, at_zero.value
 
 
