@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import rankwise
 from rankwise import RankRLS, RankSVM, losses
+from rankwise.model_selection import c_path
 from rankwise.objective.building import build
 from rankwise.solvers.base import UNDERFLOW
 
@@ -64,6 +65,25 @@ def test_it_is_one_sentence_of_every_solver(solver):
 def test_options_that_make_a_gradient_underflow(given):
     with pytest.raises(ValueError, match=UNDERFLOW):
         RankSVM(**given).fit(1e-30 * X, Y, QUERIES)
+
+
+@pytest.mark.parametrize("direction", ["up", "down"])
+def test_a_path_to_a_c_whose_gradient_underflows(direction):
+    with pytest.raises(ValueError, match=r"underflows at w = 0|gradient at w = 0 is only 0: scale the features up"):
+        c_path(1e-30 * X, Y, QUERIES, [1.0, 1e-300], direction=direction)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-30])
+def test_a_batch_whose_gradient_underflows(size):
+    with pytest.raises(ValueError, match=UNDERFLOW):
+        RankSVM(C=1e-300, solver="sgd", random_state=0).partial_fit(size * X, Y, QUERIES)
+
+
+def test_weights_of_documents_and_queries_whose_products_underflow():
+    with pytest.raises(ValueError, match="the largest sample_weight times the square root of query_weight is 1e-290"):
+        RankSVM(C=1.0).fit(X, Y, QUERIES, np.full(40, 1e-140), query_weight=dict.fromkeys(range(5), 1e-300))
+    with pytest.raises(ValueError, match=UNDERFLOW):
+        RankSVM(C=1.0).fit(1e-30 * X, Y, QUERIES, query_weight=dict.fromkeys(range(5), 1e-300))
 
 
 def test_pairs_whose_gradient_underflows():
@@ -141,4 +161,5 @@ def test_no_size_gives_scores_of_0_in_silence(ranker, size):
                 continue
         assert np.isfinite(scores).all()
         assert scores.any(), (size, C)
-        assert agreement(scores) > 0.6, (size, C)
+        if not isinstance(ranker, rankwise.FactorizedRankSVM):  # whose objective is not convex
+            assert agreement(scores) > 0.6, (size, C)

@@ -39,6 +39,7 @@ from rankwise.rankers.fitted import Fitted
 from rankwise.rankers.ranksvm import AUTO, AUTO_STRENGTH, QueryWeights, RankSVMOptions
 from rankwise.rankers.signs import Signs
 from rankwise.solvers import Callback, Solver
+from rankwise.solvers.base import check_range
 from rankwise.solvers.stochastic import StochasticState, update
 
 STOCHASTIC = {"auto": "pairs", "sgd": "pairs", "sgd-queries": "queries"}  # what partial_fit draws, by solver
@@ -303,6 +304,8 @@ class RankSVM(Ranker):
             total = state.pairs + float(objective.sum.executor.totals.sum())
             objective = replace(objective, C=AUTO_STRENGTH / (total or 1.0))
         self._state = update(state, objective, over=STOCHASTIC[key(str(self.solver))], random_state=options.seed())
+        if not self._state.average.any():  # are they 0 only because numbers underflow?
+            check_range(objective.at(objective.zero))
         for outdated in ("result_", "dual_coef_"):
             self.__dict__.pop(outdated, None)
         self.coef_, self.C_ = self._state.average, objective.C

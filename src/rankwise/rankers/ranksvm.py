@@ -29,7 +29,7 @@ from rankwise.objective.stored import Features
 from rankwise.pairs.costs import Costs
 from rankwise.pairs.queries import Queries, QueryIds, grouped
 from rankwise.pairs.schemes import Scheme
-from rankwise.rankers.checks import naming_nan, positive, share, whole
+from rankwise.rankers.checks import check_pair_weights, naming_nan, positive, share, whole
 from rankwise.rankers.fitted import Fitted
 from rankwise.rankers.signs import Signs, signs_by_name, signs_by_place
 from rankwise.solvers import Callback, Result, Solver, Step, make_solver, name_of, needs_of
@@ -151,6 +151,8 @@ class RankSVMOptions:
             qid = grouped(qid, X.shape[0])
             by_row = query_weights(query_weight, qid)
             by_row = on_device_of(X, by_row) if library_of(X) else by_row
+            if sample_weight is not None:
+                check_pair_weights(sample_weight * by_row, "sample_weight times the square root of query_weight")
             sample_weight = by_row if sample_weight is None else sample_weight * by_row
         C, normalize = self.strength()
         loss, pairing = losses.parse(self.loss), replace(self.pairing(), normalize=normalize)

@@ -104,6 +104,8 @@ class Start:
         if not isinstance(self.expansion, Scalable):
             raise lacking(self.expansion, "a path over C", "times")
         norm, value = self.at_zero
+        if ridge == 1.0 and norm > 0.0 and factor * norm < SMALLEST:  # other penalties may keep all weights at 0
+            raise ValueError(too_flat(factor * norm))
         return Start(self.expansion.times(factor), (factor * norm, factor * value), hessian)
 
 
@@ -319,7 +321,11 @@ def check_sizes(norm: float, gradient: AnyFloats, value: float) -> None:
     if not np.isfinite(norm * norm + value):
         raise ValueError("the objective overflows at w = 0: scale the features, or use a smaller C")
     if 0 < largest < SMALLEST:
-        raise ValueError(f"the gradient at w = 0 is only {largest:.3g}: scale the features up, or use a larger C")
+        raise ValueError(too_flat(largest))
+
+
+def too_flat(size: float) -> str:
+    return f"the gradient at w = 0 is only {size:.3g}: scale the features up, or use a larger C"
 
 
 def may_overflow() -> np.errstate:
