@@ -141,12 +141,20 @@ def test_weights_that_an_l1_penalty_keeps_at_0_are_no_underflow():
     assert not RankSVM(C=1e-300, l1_ratio=0.5).fit(1e-30 * X, Y, QUERIES).coef_.any()
 
 
+@pytest.mark.parametrize(("size", "C", "words"), [(1e-200, 1e-200, UNDERFLOW), (1e-320, 1e200, "at the random start")])
+def test_factorized_weights_that_underflow(size, C, words):
+    for solver in ("lbfgs", "gd"):
+        with pytest.raises(ValueError, match=words):
+            rankwise.FactorizedRankSVM(C=C, solver=solver, random_state=0).fit(size * X, Y, QUERIES)
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     "ranker",
     [
         *(RankSVM(loss=loss, max_iter=100) for loss in ("hinge", "squared_hinge", "huber", "logistic", "squared")),
         *(RankSVM(solver=solver, max_iter=20) for solver in ("newton-cg", "trust-region", "dual")),
+        rankwise.FactorizedRankSVM(n_components=2, random_state=0, max_iter=20),
         rankwise.KernelRankSVM("linear", max_iter=50),
     ],
 )

@@ -182,6 +182,8 @@ class FactorizedRankSVM(Ranker):
                 descend(objective, start, progress, max_iter, rate)
             else:
                 quasi_newton(objective, start, progress, max_iter, random=isinstance(self.init, str))
+        if isinstance(self.init, str) and not objective.is_flat and progress.is_stuck:
+            raise ValueError("the gradient underflows at the random start: scale the features up")
         self._keep(progress, kept)
         return self
 
