@@ -141,6 +141,12 @@ def test_weights_that_an_l1_penalty_keeps_at_0_are_no_underflow():
     assert not RankSVM(C=1e-300, l1_ratio=0.5).fit(1e-30 * X, Y, QUERIES).coef_.any()
 
 
+def test_rankrls_with_weights_that_underflow():
+    for solver in ("primal", "dual", "cg"):
+        with pytest.raises(ValueError, match="RankRLS's sums over pairs underflow: use larger weights"):
+            RankRLS(solver=solver).fit(1e-50 * X, Y, QUERIES, WEIGHTS)
+
+
 @pytest.mark.parametrize(("size", "C", "words"), [(1e-200, 1e-200, UNDERFLOW), (1e-320, 1e200, "at the random start")])
 def test_factorized_weights_that_underflow(size, C, words):
     for solver in ("lbfgs", "gd"):
