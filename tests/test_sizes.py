@@ -154,6 +154,20 @@ def test_factorized_weights_that_underflow(size, C, words):
             rankwise.FactorizedRankSVM(C=C, solver=solver, random_state=0).fit(size * X, Y, QUERIES)
 
 
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", "sigmoid"])
+@pytest.mark.parametrize("n_components", [None, 10])
+def test_a_kernel_that_is_the_same_for_all_documents_is_said(n_components, kernel, form):
+    for estimator in (rankwise.KernelRankSVM, rankwise.KernelRankRLS):
+        ranker = estimator(kernel, n_components=n_components, random_state=0)
+        with pytest.warns(UserWarning, match="the kernel has the same value for all documents, within rounding"):
+            ranker.fit(form(1e-50 * X), Y, QUERIES)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ranker.fit(form(1e-50 * np.ones((40, 3))), Y, QUERIES)  # documents that are the same
+        assert agreement(ranker.predict(1e-50 * X)) == 0.0
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     "ranker",
