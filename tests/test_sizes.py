@@ -147,7 +147,10 @@ def test_rankrls_with_weights_that_underflow():
             RankRLS(solver=solver).fit(1e-50 * X, Y, QUERIES, WEIGHTS)
 
 
-@pytest.mark.parametrize(("size", "C", "words"), [(1e-200, 1e-200, UNDERFLOW), (1e-320, 1e200, "at the random start")])
+@pytest.mark.parametrize(
+    ("size", "C", "words"),
+    [(1e-200, 1e-200, UNDERFLOW), (1e-200, 1e100, "scores underflow at the random"), (1e-320, 1e200, "underflow")],
+)
 def test_factorized_weights_that_underflow(size, C, words):
     for solver in ("lbfgs", "gd"):
         with pytest.raises(ValueError, match=words):

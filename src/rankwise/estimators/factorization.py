@@ -88,11 +88,6 @@ class Progress:
         self.message, self.converged = "", False
         self.point: Point | None = None
 
-    @property
-    def is_stuck(self) -> bool:
-        """Whether the gradient is 0 at the start."""
-        return len(self.history) == 1 and self.point is not None and not self.point.gradient.any()
-
     def goes_on(self, point: Point) -> bool:
         """Record a point; false if the stopping rule is met."""
         detail = ""

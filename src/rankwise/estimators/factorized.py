@@ -182,8 +182,6 @@ class FactorizedRankSVM(Ranker):
                 descend(objective, start, progress, max_iter, rate)
             else:
                 quasi_newton(objective, start, progress, max_iter, random=isinstance(self.init, str))
-        if isinstance(self.init, str) and not objective.is_flat and progress.is_stuck:
-            raise ValueError("the gradient underflows at the random start: scale the features up")
         self._keep(progress, kept)
         return self
 
@@ -212,6 +210,8 @@ class FactorizedRankSVM(Ranker):
         spread = float(np.ldexp(np.ldexp(scores, -exponent).std(), exponent))
         if not np.isfinite(spread):
             raise ValueError("the scores overflow at the random start: scale the features")
+        if spread == 0 and not objective.is_flat:
+            raise ValueError("the scores underflow at the random start: scale the features up")
         return V * np.sqrt(START / spread) if spread > 0 else V  # w is quadratic in V
 
     def _validator(self, X: HostMatrix, y: Numbers, qid: QueryIds | None) -> Callable[[Floats], float]:
