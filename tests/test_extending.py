@@ -84,6 +84,55 @@ def test_a_registered_loss_may_have_a_parameter():
         losses.parse("twice-huber:2")
 
 
+FLAT = [
+    Loss("late", (Piece(-1.0, 4.0, -4.0, 2.0),)),  # max(0, -1 - margin)²
+    Loss("late hinge", (Piece(0.0, -1.0, 1.0, 0.0),), smooth=False),  # max(0, -margin): its corner is at 0
+    Loss("even", (Piece(np.inf, 1.0, -2.0, 2.0),)),  # margin²
+    Loss("even tenth", (Piece(np.inf, 0.1, -0.2, 0.2),)),
+]
+RANKERS_WITH_LOSS = [
+    RankSVM(C=1.0),
+    RankSVM(C=1.0, solver="sgd", random_state=0, max_iter=5),
+    rankwise.KernelRankSVM(n_components=20, random_state=0),
+    rankwise.FactorizedRankSVM(n_components=2, random_state=0, max_iter=5),
+    RankSVMCV(Cs=[0.1, 1.0], cv=2),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:C = ")
+@pytest.mark.parametrize("ranker", RANKERS_WITH_LOSS)
+@pytest.mark.parametrize("loss", FLAT, ids=str)
+def test_a_loss_that_equal_scores_minimise_is_said(loss, ranker):
+    test = load_sample("test")
+    ranker = clone(ranker).set_params(**{"ranker": RankSVM(loss=loss)} if hasattr(ranker, "cv") else {"loss": loss})
+    with pytest.warns(UserWarning, match=f"loss {loss} does not fall with the margin at 0: .* change its pieces"):
+        ranker.fit(test.X, test.y, test.qid)
+
+
+def test_a_loss_that_equal_scores_minimise_is_said_once_of_many_batches():
+    ranker = RankSVM(C=1.0, loss=FLAT[0], solver="sgd", random_state=0)
+    with pytest.warns(UserWarning, match="loss late does not fall with the margin at 0"):
+        ranker.partial_fit(DATA.X, DATA.y, DATA.qid)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ranker.partial_fit(DATA.X, DATA.y, DATA.qid)
+
+
+@pytest.mark.parametrize(
+    "loss", ["hinge", "squared_hinge", "squared", "logistic:0.1", "logistic:1e-5", "huber:1e-12", "huber:1e12"]
+)
+def test_no_loss_of_ours_is_minimal_for_equal_scores(loss):
+    assert not losses.parse(loss).flat
+
+
+def test_margins_set_by_costs_may_be_above_the_thresholds_of_a_loss():
+    late = Loss("late squares", (Piece(0.0, 1.0, -2.0, 2.0),))  # max(0, -margin)²
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ranker = fitted(loss=late, costs="gain", rescaling="margin")
+    assert ranker.result_.converged
+
+
 @pytest.mark.parametrize(
     ("pieces", "words"),
     [

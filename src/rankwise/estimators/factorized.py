@@ -32,7 +32,7 @@ from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries, QueryIds
 from rankwise.rankers.checks import positive
-from rankwise.rankers.ranksvm import strength
+from rankwise.rankers.ranksvm import remark_on_loss, strength
 from rankwise.solvers import Result
 from rankwise.solvers.base import may_overflow
 
@@ -171,6 +171,8 @@ class FactorizedRankSVM(Ranker):
         preferences = Preferences(labels[kept], queries.codes[kept], weights, n_jobs=self.n_jobs)
         if not preferences.any:
             warnings.warn("no preference pair: no query has two different labels, so coef_ is 0", stacklevel=2)
+        elif remark := remark_on_loss(loss):
+            warnings.warn(remark, stacklevel=2)
         self.C_ = C / divisor(preferences.pairs_per_query(), normalize)
         progress = Progress(tol, None if held_out is None else self._validator(*held_out), patience)
         with may_overflow():
@@ -208,6 +210,8 @@ class FactorizedRankSVM(Ranker):
         spread = float(np.ldexp(np.ldexp(scores, -exponent).std(), exponent))
         if not np.isfinite(spread):
             raise ValueError("the scores overflow at the random start: scale the features")
+        if spread == 0 and not objective.is_flat:
+            raise ValueError("the scores underflow at the random start: scale the features up")
         return V * np.sqrt(START / spread) if spread > 0 else V  # w is quadratic in V
 
     def _validator(self, X: HostMatrix, y: Numbers, qid: QueryIds | None) -> Callable[[Floats], float]:

@@ -3,6 +3,7 @@
 score(x) = Σ β_z k(x, z),   minimising ½|f|² + C Σ loss(f(x_i) - f(x_j)) over f in the span of the references z
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Self
 
@@ -28,6 +29,7 @@ from rankwise.foundation.arrays import Floats, Ints, finite
 from rankwise.foundation.devices import is_sparse, library_of, namespace, to_host
 from rankwise.foundation.names import key
 from rankwise.kernel_maps import Kernel, KernelMap
+from rankwise.kernel_maps.factor import ROUNDING
 from rankwise.kernel_maps.kernel import Objects
 from rankwise.model_selection.splits import Seed
 from rankwise.objective.losses import Loss
@@ -39,6 +41,10 @@ from rankwise.solvers.base import may_overflow
 
 SYMMETRY = 1e-8  # how far a precomputed kernel may be from symmetric, as a share of its largest value
 SLAB = 256  # rows compared at a time
+SAME = (
+    "the kernel has the same value for all documents, within rounding, so that their scores are equal: scale the "
+    "features to a usual size, by ScaledRanker say, or change gamma"
+)
 
 
 class KernelRanker(Ranker):
@@ -86,11 +92,15 @@ class KernelRanker(Ranker):
         return features, np.asarray(y, dtype=np.float64), weights
 
     def _check_range(self, X: Objects, features: Floats) -> None:
-        """Raise if kernel values of the rows X overflow, or are 0 only because they underflow."""
+        """Raise if kernel values of the rows X overflow or underflow to 0; warn if they are equal, but not the rows."""
         name, xp = type(self).__name__, namespace(features)
         if not features.shape[1] or not bool(xp.all(xp.isfinite(features))):
             raise ValueError(f"{name} overflows: scale the features to a usual size, by ScaledRanker say")
-        if callable(self.kernel) or self.map_.kernel.precomputed or bool(xp.any(features != 0)):
+        if bool(xp.any(features != 0)):
+            if _is_constant(features) and not _is_repeated(X):
+                warnings.warn(SAME, stacklevel=4)
+            return
+        if callable(self.kernel) or self.map_.kernel.precomputed:
             return
         X = to_host(X) if library_of(X) else X
         largest = float(abs(X).max())
@@ -256,6 +266,26 @@ class KernelRankSVM(KernelRanker):
         self.result_: Result = linear.result_
         self.n_iter_, self.n_queries_, self.C_ = linear.n_iter_, linear.n_queries_, linear.C_
         return self
+
+
+def _is_constant(features: Floats) -> bool:
+    """Whether the features of a map differ by no more than the rounding of kernel values, which it leaves out."""
+    if features.shape[1] != 1:  # rounding adds no dimension
+        return False
+    low, high = float(features.min()), float(features.max())
+    return bool(high - low <= features.shape[0] * ROUNDING * max(abs(low), abs(high)))
+
+
+def _is_repeated(X: Objects) -> bool:
+    """Whether X has only one row, any number of times."""
+    if not hasattr(X, "shape"):
+        return len(X) == 1
+    X = to_host(X) if library_of(X) else X
+    first = X[:1].toarray() if is_sparse(X) else X[:1]
+    return all(
+        bool(((part.toarray() if is_sparse(part) else part) == first).all())
+        for part in (X[i : i + SLAB] for i in range(0, X.shape[0], SLAB))
+    )
 
 
 def _check_symmetric(K: Floats) -> None:

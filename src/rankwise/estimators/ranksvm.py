@@ -39,6 +39,7 @@ from rankwise.rankers.fitted import Fitted
 from rankwise.rankers.ranksvm import AUTO, AUTO_STRENGTH, QueryWeights, RankSVMOptions
 from rankwise.rankers.signs import Signs
 from rankwise.solvers import Callback, Solver
+from rankwise.solvers.base import check_range
 from rankwise.solvers.stochastic import StochasticState, update
 
 STOCHASTIC = {"auto": "pairs", "sgd": "pairs", "sgd-queries": "queries"}  # what partial_fit draws, by solver
@@ -295,12 +296,16 @@ class RankSVM(Ranker):
                 rows, labels, weights = self._check_fit(known, given.y, given.sample_weight, reset=False)
         state = StochasticState.at(np.zeros(rows.shape[1])) if first else self._state
         options = self.options
+        if first and (remark := options.remark_on_loss()):
+            warnings.warn(remark, stacklevel=2)
         objective = options.objective(rows, labels, given.qid, weights)
         self.n_queries_ = n_before + len(Queries(given.qid, rows.shape[0]))
         if self.C == AUTO:  # over the pairs of all batches so far
             total = state.pairs + float(objective.sum.executor.totals.sum())
             objective = replace(objective, C=AUTO_STRENGTH / (total or 1.0))
         self._state = update(state, objective, over=STOCHASTIC[key(str(self.solver))], random_state=options.seed())
+        if not self._state.average.any():  # are they 0 only because numbers underflow?
+            check_range(objective.at(objective.zero))
         for outdated in ("result_", "dual_coef_"):
             self.__dict__.pop(outdated, None)
         self.coef_, self.C_ = self._state.average, objective.C

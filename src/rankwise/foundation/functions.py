@@ -97,6 +97,13 @@ class Cornered(Protocol):
         ...
 
 
+@runtime_checkable
+class Underflowing(Protocol):
+    """An expansion at 0 that can tell whether it is one of numbers too small for float64."""
+
+    def underflows(self) -> bool: ...
+
+
 class Ray(Protocol):
     """A function on a ray start + t · direction."""
 

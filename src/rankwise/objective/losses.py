@@ -63,6 +63,13 @@ class Loss:
         at_zero = float(self(np.zeros(1))[0])
         return sum(abs(piece.curvature) for piece in self.pieces) / at_zero if at_zero else 0.0
 
+    @property
+    def flat(self) -> bool:
+        """Whether it does not fall where the margin rises from 0, within rounding: equal scores minimise it then."""
+        above = [piece for piece in self.pieces if piece.threshold > 0.0]
+        slope = -sum(piece.slope + piece.curvature for piece in above)  # where margin is 0, u is 1
+        return slope >= -ROUNDED * sum(abs(piece.slope) + abs(piece.curvature) for piece in above)
+
     def __call__(self, margin: Array) -> Array:
         u = 1.0 - margin
         total: Array = 0.0 * u

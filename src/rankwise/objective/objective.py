@@ -15,7 +15,9 @@ from rankwise.objective.penalties import PLAIN, Penalty
 from rankwise.objective.risks import PairwiseRisk, Risk
 from rankwise.objective.rows import Rows
 from rankwise.objective.sums import Ray, Sum, SumExpansion
+from rankwise.objective.underflow import largest_of
 
+LEAST = 1e-300  # scores so small lose digits
 ROUNDING = 4 * float(np.finfo(float).eps)  # relative error of an operation, with an allowance for sums of many terms
 
 
@@ -133,6 +135,21 @@ class ObjectiveExpansion:
     def gradient(self) -> AnyFloats:
         """∇f, or the shortest subgradient if the penalty has corners."""
         return self.penalty.subgradient(self.point, self.slopes)
+
+    def underflows(self) -> bool:
+        """Whether numbers that underflow take digits of the gradient at w = 0, or of the scores at its optimum.
+
+        The scores there differ by about |∇f(0)| |∇sum| / sum. With corners of the penalty, ∇f(0) may be 0 as it should.
+        """
+        largest = largest_of(self.sum.gradient)
+        if self.sum.underflows():
+            return True
+        if largest == 0.0:
+            return False
+        if steepest := largest_of(self.gradient):
+            return steepest * (largest / max(self.sum.value, LEAST)) < LEAST
+        lost = largest_of(self.slopes) == 0.0
+        return lost and largest_of(self.penalty.subgradient(self.point, self.sum.gradient * (LEAST / largest))) > 0.0
 
     @property
     def ridge(self) -> float:

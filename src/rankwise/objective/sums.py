@@ -13,6 +13,7 @@ from rankwise.objective import losses
 from rankwise.objective.chunks import SCALARS
 from rankwise.objective.executors import Executor, State
 from rankwise.objective.losses import Loss
+from rankwise.objective.underflow import TINY, largest_of, loses_digits
 
 NEAR_CORNER = 1e-6  # bound on the rounding error of a margin, for scores with terms of up to 10^9
 
@@ -102,6 +103,21 @@ class SumExpansion:
         loss = self.of.loss
         state = self.state if loss.smooth else self.state.with_loss(losses.reaching(loss, NEAR_CORNER))
         return state.total(methodcaller("sizes"), size=self.point.shape[0] + 2)
+
+    def underflows(self) -> bool:
+        """Whether the gradient, at the point 0, lost digits because numbers underflow: see `underflow`."""
+        if not self.of.executor.any or not largest_of(self.gradient) < TINY:
+            return False
+        total = float(self.sizes()[-2])
+
+        def squared_sizes(v: AnyFloats) -> float:
+            state = self.of.executor.state(methodcaller("at", v))
+            return float(state.total(methodcaller("sizes"), size=v.shape[0] + 2)[-1])
+
+        def derivative(v: AnyFloats) -> float:
+            return float(self.of.along(self.point, v).slope(0.0))
+
+        return loses_digits(self.gradient, squared_sizes, derivative, total)
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,12 @@ def check_room_for_weights(n_features: int) -> None:
     check_room(needed, f"a solver's work on {n_features:,} features", "number the features without gaps")
 
 
-def check_pair_weights(sample_weight: AnyFloats) -> None:
+def check_pair_weights(weights: AnyFloats, name: str = "sample_weight") -> None:
     """One sentence where no float64 can hold what a pair weighs, the product of the weights of its documents."""
-    largest = float(sample_weight.max()) if sample_weight.shape[0] else 0.0
+    largest = float(weights.max()) if weights.shape[0] else 0.0
     if largest != 0.0 and not LEAST_WEIGHT <= largest <= 1.0 / LEAST_WEIGHT:
         raise ValueError(
-            f"the largest sample_weight is {largest:.3g}, and the product of two such weights, which a pair has, is "
+            f"the largest {name} is {largest:.3g}, and the product of two such weights, which a pair has, is "
             "beyond float64: divide all weights by the largest"
         )
 

@@ -29,7 +29,7 @@ from rankwise.objective.stored import Features
 from rankwise.pairs.costs import Costs
 from rankwise.pairs.queries import Queries, QueryIds, grouped
 from rankwise.pairs.schemes import Scheme
-from rankwise.rankers.checks import naming_nan, positive, share, whole
+from rankwise.rankers.checks import check_pair_weights, naming_nan, positive, share, whole
 from rankwise.rankers.fitted import Fitted
 from rankwise.rankers.signs import Signs, signs_by_name, signs_by_place
 from rankwise.solvers import Callback, Result, Solver, Step, make_solver, name_of, needs_of
@@ -151,6 +151,8 @@ class RankSVMOptions:
             qid = grouped(qid, X.shape[0])
             by_row = query_weights(query_weight, qid)
             by_row = on_device_of(X, by_row) if library_of(X) else by_row
+            if sample_weight is not None:
+                check_pair_weights(sample_weight * by_row, "sample_weight times the square root of query_weight")
             sample_weight = by_row if sample_weight is None else sample_weight * by_row
         C, normalize = self.strength()
         loss, pairing = losses.parse(self.loss), replace(self.pairing(), normalize=normalize)
@@ -168,6 +170,12 @@ class RankSVMOptions:
     def pairing(self) -> Pairing:
         return Pairing(self.scheme, self.scope, self.costs, self.rescaling, self.normalize_pairs)
 
+    def remark_on_loss(self) -> str | None:
+        """The warning that the loss is minimal for equal scores; None if it is not, or if costs set the margins."""
+        pairing = self.pairing()
+        own_margins = pairing.rescaling == "margin" and pairing.costs is not None
+        return None if own_margins else remark_on_loss(losses.parse(self.loss))
+
     @property
     def reads_parts(self) -> bool:
         """Whether rows may stay on disk."""
@@ -178,7 +186,8 @@ class RankSVMOptions:
             raise TypeError(f"solver must return a Result whose point has {objective.size} entries; got {result!r}")
         if not namespace(result.point).isfinite(result.point).all():
             raise ValueError(f"solver {name_of(self.solver)!r} returned weights that are not finite: {result.point}")
-        remarks = (None if objective.sum.executor.any else NO_PAIR, _remark_on_spline(objective, result))
+        idle = self.remark_on_loss() if objective.sum.executor.any else NO_PAIR
+        remarks = (idle, _remark_on_spline(objective, result))
         return Fitted(
             replace(result, end=None),  # which holds the objective
             C=objective.C,
@@ -217,6 +226,14 @@ def _dual(result: Result, objective: Objective) -> SparseMatrix:
     alpha = scipy.sparse.coo_array(result.dual)
     rows = np.arange(alpha.shape[0]) if objective.order is None else objective.order
     return scipy.sparse.csr_array((alpha.data, (rows[alpha.row], rows[alpha.col])), shape=alpha.shape)
+
+
+def remark_on_loss(loss: losses.Loss) -> str | None:
+    """The warning that a loss is minimal for equal scores; None if it is not."""
+    if not loss.flat:
+        return None
+    cure = "change its pieces so that it falls there"
+    return f"loss {loss} does not fall with the margin at 0: equal scores minimise it, so coef_ is 0; {cure}"
 
 
 def _remark_on_spline(objective: Objective, result: Result) -> str | None:

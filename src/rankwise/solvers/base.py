@@ -29,6 +29,7 @@ from rankwise.foundation.functions import (
     Function,
     Located,
     Scalable,
+    Underflowing,
 )
 from rankwise.foundation.names import one_of
 from rankwise.foundation.tabular import Columns, Tabular
@@ -42,6 +43,7 @@ NEGLIGIBLE = 1e-9  # rounding error, as a share of the value, that is accepted i
 ROUNDED = 1e-3, 10  # with a gap below this share of the tolerance for so many steps, only rounding is left
 STALLED = 100  # after this many steps without a smaller value or gradient, only rounding errors are left
 SMALLEST = 1e-150  # the square of a gradient below this underflows
+UNDERFLOW = "the objective underflows at w = 0: scale the features up, or use a larger C or larger weights"
 SHRINKS = 0.1  # a right model predicts, after its step, at most this share of the decrease it allowed before
 NOTHING = 1e-12  # an estimate below this share of the value is rounding
 CLOSE = 1e-9  # a difference of values below this share of them is mostly rounding
@@ -102,6 +104,8 @@ class Start:
         if not isinstance(self.expansion, Scalable):
             raise lacking(self.expansion, "a path over C", "times")
         norm, value = self.at_zero
+        if ridge == 1.0 and norm > 0.0 and factor * norm < SMALLEST:  # other penalties may keep all weights at 0
+            raise ValueError(too_flat(factor * norm))
         return Start(self.expansion.times(factor), (factor * norm, factor * value), hessian)
 
 
@@ -306,6 +310,8 @@ def check_range(at_zero: Expansion) -> tuple[float, float]:
     """
     norm = length_of(at_zero.slopes if isinstance(at_zero, Cornered) else at_zero.gradient)
     check_sizes(norm, at_zero.gradient, at_zero.value)
+    if isinstance(at_zero, Underflowing) and at_zero.underflows():
+        raise ValueError(UNDERFLOW)
     return norm, at_zero.value
 
 
@@ -315,7 +321,11 @@ def check_sizes(norm: float, gradient: AnyFloats, value: float) -> None:
     if not np.isfinite(norm * norm + value):
         raise ValueError("the objective overflows at w = 0: scale the features, or use a smaller C")
     if 0 < largest < SMALLEST:
-        raise ValueError(f"the gradient at w = 0 is only {largest:.3g}: scale the features up, or use a larger C")
+        raise ValueError(too_flat(largest))
+
+
+def too_flat(size: float) -> str:
+    return f"the gradient at w = 0 is only {size:.3g}: scale the features up, or use a larger C"
 
 
 def may_overflow() -> np.errstate:
