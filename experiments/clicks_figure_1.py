@@ -67,11 +67,10 @@ def on_clicks(data: Path, name: str, seed: int, n_clicks: int, eta: float, noise
     rankers = production(of.train, random)
     log, true = clicks(of.train, rankers @ of.train.X.T, n_clicks, eta, noise, random)
     estimated = harvested(log)
-    given = zip(CLICKED, (None, true, estimated), strict=True)
-    found = {
-        method: None if method == CLICKED[2] and estimated is None else trained_on_clicks(log, of, propensities)
-        for method, propensities in given
-    }
+    naive = trained_on_clicks(log, of, None)
+    weighted = naive if eta == 0 else trained_on_clicks(log, of, true)  # all weights are 1 without position bias
+    last = None if estimated is None else trained_on_clicks(log, of, estimated)
+    found = dict(zip(CLICKED, (naive, weighted, last), strict=True))
     return found | {"production rankers": float(np.mean([ndcg(of.test, coef) for coef in rankers]))}
 
 

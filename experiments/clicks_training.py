@@ -2,7 +2,8 @@
 
 The lists of ten documents come from three production rankers, each trained on 1 % of the training queries, so that
 position bias can also be estimated from the log. C is chosen alike for all methods: the value of `STRENGTHS`, divided
-by the sum of the weights of the pairs, that has the best NDCG@10 on the judgements of the validation part.
+by the sum of the weights of the pairs, that has the best NDCG@10 on the judgements of the validation part. The fits are
+those of one path over C.
 """
 
 from dataclasses import replace
@@ -15,6 +16,7 @@ import numpy as np
 from experiments import datasets
 from rankwise import RankingData, RankSVM, evaluate, load_sample
 from rankwise.clicks import ClickLog, Propensities, click_data, harvested_bias, simulate_clicks
+from rankwise.model_selection import c_path
 
 DATA = {"mq2007": "MQ2007", "mq2008": "MQ2008", "sample": "sample (synthetic)"}
 RANKERS, SHARE = 3, 0.01
@@ -83,8 +85,8 @@ def trained_on_clicks(log: ClickLog, of: Split, propensities: Propensities | Non
 
 def trained(training: RankingData, of: Split, weight_of_pairs: float) -> float:
     """NDCG@10 on the test part, with the C that is best on the validation part."""
-    fits = [RankSVM(C=strength / weight_of_pairs).fit(training).coef_ for strength in STRENGTHS]
-    best = max(fits, key=lambda coef: ndcg(of.valid, coef))
+    path = c_path(training, Cs=np.array(STRENGTHS) / weight_of_pairs, ranker=RankSVM(n_jobs=1))
+    best = max(path.coef, key=lambda coef: ndcg(of.valid, coef))
     return ndcg(of.test, best)
 
 

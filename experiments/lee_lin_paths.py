@@ -24,6 +24,7 @@ from rankwise.solvers import Result, Step, make_solver, needs_of
 
 MOST_POINTS = 40  # at which test measures are computed
 PATIENCE = 4  # seconds by the clock for one of the process's own
+COMPILING = {"steps": 10, "tol": 1e-2}  # a short run that uses all kernels
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,8 @@ def path(
     """
     train, _, test = load(data, name, quick)
     C = scaled(exponent, name, train)
-    _run(train.select(slice(2000)), C, 1.0, **method)  # compile; with fewer rows than features another solver runs
-    watched, result = _run(train, C, seconds, **method)
+    _run(train.select(slice(2000)), C, **method | COMPILING)  # with fewer rows than features another solver runs
+    watched, result = _run(train, C, seconds=seconds, **method)
     history = result.history
     columns = {
         "seconds": watched.seconds,
@@ -107,14 +108,24 @@ def path(
 
 
 def _run(
-    train: RankingData, C: float, seconds: float, *, solver: str, scheme: str, loss: str, tol: float
+    train: RankingData,
+    C: float,
+    *,
+    solver: str,
+    scheme: str,
+    loss: str,
+    tol: float,
+    seconds: float = np.inf,
+    steps: float = np.inf,
 ) -> tuple[Watched, Result]:
+    """Ends at the first step after so many of the process's seconds, or after so many steps."""
     kind = losses.parse(loss)
     watched = Watched(build(train.X, train.y, train.qid, loss=kind, C=C, pairing=Pairing(scheme), n_jobs=1))
 
     def over(step: Step) -> bool:
         watched.note(step)
-        return watched.seconds[-1] > seconds or step.seconds > PATIENCE * seconds
+        late = watched.seconds[-1] > seconds or step.seconds > PATIENCE * seconds
+        return late or len(watched.seconds) >= steps
 
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")

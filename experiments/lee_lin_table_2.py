@@ -14,7 +14,7 @@ NEEDS = tuple(name.lower() for name in REAL)
 
 
 def units(quick: bool) -> list[Unit]:
-    return [Unit(name, statistics, {"name": name, "quick": quick}) for name in chosen(ORIGINALS, quick)]
+    return [Unit(name, statistics, {"name": name, "quick": quick}, timed=False) for name in chosen(ORIGINALS, quick)]
 
 
 def statistics(data: Path, name: str, quick: bool) -> dict[str, Any]:

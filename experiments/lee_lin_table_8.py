@@ -15,7 +15,7 @@ NEEDS = ()
 
 
 def units(quick: bool) -> list[Unit]:
-    return [Unit(name, statistics, {"name": name, "quick": quick}) for name in SAMPLES]
+    return [Unit(name, statistics, {"name": name, "quick": quick}, timed=False) for name in SAMPLES]
 
 
 def statistics(data: Path, name: str, quick: bool) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def test_no_call_goes_around_the_wrapper(library, folder, operation, tmp_path):
     assert not [line for line in lines if " mmap(" in line and "PROT_WRITE" in line and "MAP_SHARED" in line]
 
 
-@pytest.mark.parametrize("rounds", [4, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=pytest.mark.slow)])
 def test_two_writers_at_once(folder, rounds):
     """What is there in the end is whole and of one that reported success; the other succeeded too, or said why not."""
     rows = lines_of([sys.executable, str(HERE / "at_once.py"), str(folder), str(rounds)])
