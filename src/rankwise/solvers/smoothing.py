@@ -170,7 +170,7 @@ class _Run:
     @property
     def stuck(self) -> bool:
         """Whether the rescue should take over because the run takes long."""
-        return PATIENCE <= self.iterations - self.detour.steps and self.helped
+        return self.iterations - self.detour.steps >= PATIENCE and self.helped
 
     @property
     def unproven(self) -> bool:
