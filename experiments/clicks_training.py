@@ -2,8 +2,8 @@
 
 The lists of ten documents come from three production rankers, each trained on 1 % of the training queries, so that
 position bias can also be estimated from the log. C is chosen alike for all methods: the value of `STRENGTHS`, divided
-by the sum of the weights of the pairs, that has the best NDCG@10 on the judgements of the validation part. The fits are
-those of one path over C.
+by the sum of the weights of the pairs, that has the best NDCG@10 on the judgements of the validation part. One path
+over C gives all fits.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """Choosing C by the validation set, as the paper does: 2^-15 … 2^10, the best for each measure. Shared by tables.
 
-RankSVM goes up the grid from the last optimum, on all cores; of L2-loss SVR, as many values of C are tried at the same
-time as there are cores. Only the fits at the chosen C are timed, each alone on one thread. SVR is LIBLINEAR's by way of
+RankSVM goes up the grid from the last optimum, on all cores; for L2-loss SVR, one value of C per core is fitted at a
+time. Only the fits at the chosen C are timed, each alone on one thread. SVR is LIBLINEAR's by way of
 scikit-learn, without intercept and with ε = 0, as in the paper; L2 loss in the primal, L1 loss (of which LIBLINEAR has
 only the dual) with its iterations bounded.
 """

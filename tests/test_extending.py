@@ -122,7 +122,7 @@ def test_a_loss_that_equal_scores_minimise_is_said_once_of_many_batches():
     "loss", ["hinge", "squared_hinge", "squared", "logistic:0.1", "logistic:1e-5", "huber:1e-12", "huber:1e12"]
 )
 def test_no_loss_of_ours_is_minimal_for_equal_scores(loss):
-    assert not losses.parse(loss).flat
+    assert not losses.parse(loss).minimal_for_equal_scores
 
 
 def test_margins_set_by_costs_may_be_above_the_thresholds_of_a_loss():

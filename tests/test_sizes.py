@@ -28,12 +28,12 @@ def agreement(scores):
     return float(np.sign(scores[:, None] - scores)[pairs].mean())
 
 
-def exact_gradient(features, C, weights=None):
-    """That of the hinge at w = 0, by fractions."""
+def exact_gradient(features, weights=None):
+    """That of the hinge at w = 0 with C = 1, by fractions."""
     weights = np.ones(40) if weights is None else weights
     total = [Fraction(0)] * features.shape[1]
     for i, j in np.argwhere((QUERIES[:, None] == QUERIES) & (Y[:, None] > Y)):
-        weight = Fraction(C) * Fraction(weights[i]) * Fraction(weights[j])
+        weight = Fraction(weights[i]) * Fraction(weights[j])
         pair = zip(total, features[i], features[j], strict=True)
         total = [one - weight * (Fraction(better) - Fraction(worse)) for one, better, worse in pair]
     return total
@@ -111,7 +111,7 @@ def test_a_tiny_gradient_with_all_its_digits_is_fine():
 
 
 def _gradients(objective, features, weights=WEIGHTS):
-    return objective.sum.at(np.zeros(3)).gradient, exact_gradient(features, 1.0, weights)
+    return objective.sum.at(np.zeros(3)).gradient, exact_gradient(features, weights)
 
 
 def test_scores_that_underflow_are_one_sentence():
@@ -119,8 +119,7 @@ def test_scores_that_underflow_are_one_sentence():
         RankSVM(C=1e200).fit(1e-320 * X, Y, QUERIES)  # weights of 1e-120
 
 
-@pytest.mark.parametrize("weights", [None, WEIGHTS])
-@pytest.mark.parametrize("size", [1e-320, 1e-30, 1.0, 1e100])
+@pytest.mark.parametrize(("size", "weights"), [(1e-30, None), (1.0, None), (1e100, None), (1.0, WEIGHTS)])
 @pytest.mark.parametrize("ranker", [RankSVM(), RankSVM(loss="hinge"), RankRLS()])
 def test_features_that_are_constant_within_queries_are_no_underflow(ranker, size, weights):
     constant = np.repeat(size * np.round(8 * X[:5]), 8, axis=0)
@@ -188,7 +187,10 @@ def test_no_size_gives_scores_of_0_in_silence(ranker, size):
             warnings.simplefilter("error")
             try:
                 scores = ranker.fit(size * X, Y, QUERIES).predict(size * X)
-            except (ValueError, UserWarning):
+            except UserWarning:
+                continue
+            except ValueError:
+                assert (size, C) != (1.0, 1.0)
                 continue
         assert np.isfinite(scores).all()
         assert scores.any(), (size, C)

@@ -122,3 +122,13 @@ def test_a_detour_can_be_stopped(loss):
 
 def test_the_steps_of_a_detour_count():
     assert blocked("squared_hinge", max_iter=8).message.startswith("max_iter = 8")
+
+
+def test_a_callback_that_stops_is_not_followed_by_the_dual(monkeypatch):
+    monkeypatch.setattr("rankwise.solvers.smoothing.PATIENCE", 3)
+    monkeypatch.setattr("rankwise.solvers.stuck.BLOCKED", 10**6)
+    seen = []
+    result = fitted(loss="hinge", tol=1e-7, callback=lambda step: seen.append(step) or step.iteration >= 3)
+    assert result.message == "stopped by the callback"
+    assert len(result.history) == len(seen)
+    assert not any("pairs active" in step.detail for step in seen)

@@ -112,7 +112,7 @@ def _layout(line: str, name: str, reading: Reading, separator: str) -> _Layout:
         header = _cells(line, separator)
     except csv.Error as error:
         what = f"cannot be read: {error}"
-        if "\r" in line:
+        if "\r" in re.sub(r'"([^"]|"")*"', "", line):  # outside of quotes
             what = "holds a line end CR, expected LF or CR LF at the end of every line"
         raise ValueError(f"{name}, line 1: the header {what}") from None
     columns = find_columns(header, reading, name)

@@ -12,14 +12,15 @@ from scipy import optimize
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.compiling import clock
-from rankwise.foundation.devices import length_of
+from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
+from rankwise.objective.objective import Objective
 from rankwise.objective.risks import PairwiseRisk
 from rankwise.objective.rows import Rows
-from rankwise.objective.underflow import TINY, largest_of, loses_digits
+from rankwise.objective.sums import Sum
 from rankwise.pairs.preferences import Preferences
 from rankwise.solvers import Step
-from rankwise.solvers.base import CLOSE, UNDERFLOW, check_sizes
+from rankwise.solvers.base import CLOSE, check_range
 
 WINDOW = 10  # iterations over which the decrease of the objective is compared with the tolerance
 
@@ -42,23 +43,10 @@ class FactorizedRisk:
         self.risk = PairwiseRisk(preferences, loss)
         self.C = C
         self.graph = preferences.active(np.zeros(len(preferences)))
-        at_zero = self.risk.at(np.zeros(len(preferences)))
-        self.value_at_zero = C * at_zero.value
-        gradient = features.transposed_dot(at_zero.gradient)
-        slopes = C * gradient
-        check_sizes(length_of(slopes), slopes, self.value_at_zero)
-        if (gradient.any() and not slopes.any()) or self._loses_digits(gradient, at_zero.gradient):
-            raise ValueError(UNDERFLOW)
-        self.is_flat = not slopes.any()  # at w = 0
-
-    def _loses_digits(self, gradient: Floats, by_score: Floats) -> bool:
-        """Whether the gradient at w = 0 lost digits because numbers underflow."""
-        return largest_of(gradient) < TINY and loses_digits(
-            gradient,
-            lambda v: float(np.square(self.features.absolute_dot(abs(v)) + 1.0).sum()),
-            lambda v: float(by_score @ self.features.dot(v)),
-            float(abs(by_score).sum()),
-        )
+        at_zero = Objective(Sum(Threads(features, self.risk)), C).at(features.zero)
+        check_range(at_zero)
+        self.value_at_zero = at_zero.value
+        self.is_flat = not at_zero.gradient.any()
 
     def flow(self, v: Floats) -> Floats:
         below, above = self.graph.sums(v)

@@ -96,13 +96,14 @@ class KernelRanker(Ranker):
         name, xp = type(self).__name__, namespace(features)
         if not features.shape[1] or not bool(xp.all(xp.isfinite(features))):
             raise ValueError(f"{name} overflows: scale the features to a usual size, by ScaledRanker say")
-        if bool(xp.any(features != 0)):
-            if _is_constant(features) and not _is_repeated(X):
-                warnings.warn(SAME, stacklevel=4)
-            return
-        if callable(self.kernel) or self.map_.kernel.precomputed:
+        any_value = bool(xp.any(features != 0))
+        if callable(self.kernel) or self.map_.kernel.precomputed or (any_value and not _is_constant(features)):
             return
         X = to_host(X) if library_of(X) else X
+        if any_value:
+            if float(abs(X.max(axis=0) - X.min(axis=0)).max()) > 0:
+                warnings.warn(SAME, stacklevel=4)
+            return
         largest = float(abs(X).max())
         if largest > 0 and self.map_.kernel.diagonal(X / largest).any():  # the same rows at a usual size
             raise ValueError(f"{name}'s scores underflow: scale the features to a usual size, by ScaledRanker say")
@@ -274,18 +275,6 @@ def _is_constant(features: Floats) -> bool:
         return False
     low, high = float(features.min()), float(features.max())
     return bool(high - low <= features.shape[0] * ROUNDING * max(abs(low), abs(high)))
-
-
-def _is_repeated(X: Objects) -> bool:
-    """Whether X has only one row, any number of times."""
-    if not hasattr(X, "shape"):
-        return len(X) == 1
-    X = to_host(X) if library_of(X) else X
-    first = X[:1].toarray() if is_sparse(X) else X[:1]
-    return all(
-        bool(((part.toarray() if is_sparse(part) else part) == first).all())
-        for part in (X[i : i + SLAB] for i in range(0, X.shape[0], SLAB))
-    )
 
 
 def _check_symmetric(K: Floats) -> None:

@@ -101,6 +101,11 @@ def inner(u: AnyArray, v: AnyArray) -> float:
     return float(np.einsum("i,i->", u, v))
 
 
+def largest_of(v: AnyArray) -> float:
+    """max |v_j|; 0 if there is none."""
+    return float(abs(v).max()) if v.shape[0] else 0.0
+
+
 def length_of(v: AnyArray) -> float:
     """|v|, even if the squares of its entries overflow."""
     norm = sqrt(inner(v, v))

@@ -64,8 +64,8 @@ class Loss:
         return sum(abs(piece.curvature) for piece in self.pieces) / at_zero if at_zero else 0.0
 
     @property
-    def flat(self) -> bool:
-        """Whether it does not fall where the margin rises from 0, within rounding: equal scores minimise it then."""
+    def minimal_for_equal_scores(self) -> bool:
+        """Whether it does not fall, within rounding, where the margin rises from 0."""
         above = [piece for piece in self.pieces if piece.threshold > 0.0]
         slope = -sum(piece.slope + piece.curvature for piece in above)  # where margin is 0, u is 1
         return slope >= -ROUNDED * sum(abs(piece.slope) + abs(piece.curvature) for piece in above)

@@ -7,17 +7,15 @@ from functools import cached_property
 import numpy as np
 
 from rankwise.foundation.arrays import Ints
-from rankwise.foundation.devices import AnyFloats, diagonal_of, length_of
+from rankwise.foundation.devices import AnyFloats, diagonal_of, largest_of, length_of
 from rankwise.objective import losses
 from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
 from rankwise.objective.penalties import PLAIN, Penalty
 from rankwise.objective.risks import PairwiseRisk, Risk
 from rankwise.objective.rows import Rows
-from rankwise.objective.sums import Ray, Sum, SumExpansion
-from rankwise.objective.underflow import largest_of
+from rankwise.objective.sums import LEAST, Ray, Sum, SumExpansion
 
-LEAST = 1e-300  # scores so small lose digits
 ROUNDING = 4 * float(np.finfo(float).eps)  # relative error of an operation, with an allowance for sums of many terms
 
 
@@ -141,14 +139,14 @@ class ObjectiveExpansion:
 
         The scores there differ by about |∇f(0)| |∇sum| / sum. With corners of the penalty, ∇f(0) may be 0 as it should.
         """
-        largest = largest_of(self.sum.gradient)
         if self.sum.underflows():
             return True
+        largest = largest_of(self.sum.gradient)
         if largest == 0.0:
             return False
         if steepest := largest_of(self.gradient):
             return steepest * (largest / max(self.sum.value, LEAST)) < LEAST
-        lost = largest_of(self.slopes) == 0.0
+        lost = largest_of(self.slopes) == 0.0  # C made them 0; slopes of any size would move a weight
         return lost and largest_of(self.penalty.subgradient(self.point, self.sum.gradient * (LEAST / largest))) > 0.0
 
     @property

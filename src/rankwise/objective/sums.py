@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from math import prod
 from operator import attrgetter, methodcaller
 
-from rankwise.foundation.devices import AnyFloats
+import numpy as np
+
+from rankwise.foundation.devices import AnyFloats, largest_of, on_device_of
 from rankwise.objective import losses
 from rankwise.objective.chunks import SCALARS
 from rankwise.objective.executors import Executor, State
 from rankwise.objective.losses import Loss
-from rankwise.objective.underflow import TINY, largest_of, loses_digits
 
+LEAST, FAR = 1e-300, 2.0**1000  # terms so small lose digits; the length of a ray that shows them
 NEAR_CORNER = 1e-6  # bound on the rounding error of a margin, for scores with terms of up to 10^9
 
 
@@ -105,19 +107,17 @@ class SumExpansion:
         return state.total(methodcaller("sizes"), size=self.point.shape[0] + 2)
 
     def underflows(self) -> bool:
-        """Whether the gradient, at the point 0, lost digits because numbers underflow: see `underflow`."""
-        if not largest_of(self.gradient) < TINY or not self.of.executor.any:  # on a cluster, `any` is a round
+        """Whether the terms of the gradient, at the point 0, are too small for float64, and not all 0.
+
+        If they are 0 by underflow, the derivative along a very long ray shows it.
+        """
+        if largest_of(self.gradient) >= LEAST or not self.of.executor.any:  # on a cluster, `any` is a round
             return False
-        total = float(self.sizes()[-2])
-
-        def squared_sizes(v: AnyFloats) -> float:
-            state = self.of.executor.state(methodcaller("at", v))
-            return float(state.total(methodcaller("sizes"), size=v.shape[0] + 2)[-1])
-
-        def derivative(v: AnyFloats) -> float:
-            return float(self.of.along(self.point, v).slope(0.0))
-
-        return loses_digits(self.gradient, squared_sizes, derivative, total)
+        if largest_of(self.sizes()[:-2]) >= LEAST:
+            return False
+        directions = np.arange(1, self.point.shape[0] + 1) * 0.6180339887498949 % 1 - 0.5  # irregular, and nowhere 0
+        ray = self.of.along(self.point, on_device_of(self.point, FAR * directions))
+        return float(ray.slope(0.0)) != 0.0
 
 
 @dataclass(frozen=True)

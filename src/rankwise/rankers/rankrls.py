@@ -26,7 +26,7 @@ LEFT_OUT_BY = ("auto", "primal", "dual")  # whose leave-out formulas are exact
 ON_DEVICE = {"auto": "auto", "primal": "newton", "cg": "trust-region-diagonal"}
 LEAST = 1e-295  # scores so small have lost digits
 LEAST_FEATURE = 1e-140  # beside an alpha that float64 cannot hold, features so small have weights that are not known
-TINY_SUM = 1e-200  # products of weights and features so small may underflow when they are multiplied by labels
+LEAST_SUM = 1e-300  # products of weights and features so small lose digits
 NO_PAIR = "no preference pair: no query has two different labels, so coef_ is 0"
 
 
@@ -156,8 +156,9 @@ def concluded(
         raise ValueError(f"{name} overflows: scale the features or the labels to a usual size, by ScaledRanker say")
     if (at.point.any() or at.gradient.any()) and largest < LEAST:
         raise ValueError(f"{name}'s scores underflow: scale the features or the labels to a usual size")
-    if problem.degrees[1] * float(np.max(problem.largest, initial=0.0)) < TINY_SUM and problem.start.underflows():
-        raise ValueError(f"{name}'s sums over pairs underflow: use larger weights, the largest of them 1 say")
+    degree, size = problem.degrees[1], float(np.max(problem.largest, initial=0.0))
+    if degree > 0 and size > 0 and degree * size < LEAST_SUM:
+        raise ValueError(f"{name}'s sums over pairs underflow: use larger weights, for example with a maximum of 1")
     converged = solution.error <= max(tol, ENOUGH)
     failure = None if converged else not_converged(name, solution.error, stopped)
     return Result(w, value, norm, solution.products, converged, solution.message, history=[]), failure

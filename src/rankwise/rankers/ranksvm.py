@@ -152,8 +152,9 @@ class RankSVMOptions:
             by_row = query_weights(query_weight, qid)
             by_row = on_device_of(X, by_row) if library_of(X) else by_row
             if sample_weight is not None:
-                check_pair_weights(sample_weight * by_row, "sample_weight times the square root of query_weight")
-            sample_weight = by_row if sample_weight is None else sample_weight * by_row
+                by_row = sample_weight * by_row
+                check_pair_weights(by_row, "sample_weight times the square root of query_weight")
+            sample_weight = by_row
         C, normalize = self.strength()
         loss, pairing = losses.parse(self.loss), replace(self.pairing(), normalize=normalize)
         return build(X, y, qid, sample_weight, loss=loss, C=C, pairing=pairing, n_jobs=self.n_jobs)
@@ -230,7 +231,7 @@ def _dual(result: Result, objective: Objective) -> SparseMatrix:
 
 def remark_on_loss(loss: losses.Loss) -> str | None:
     """The warning that a loss is minimal for equal scores; None if it is not."""
-    if not loss.flat:
+    if not loss.minimal_for_equal_scores:
         return None
     cure = "change its pieces so that it falls there"
     return f"loss {loss} does not fall with the margin at 0: equal scores minimise it, so coef_ is 0; {cure}"

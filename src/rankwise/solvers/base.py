@@ -17,6 +17,7 @@ from rankwise.foundation.devices import (
     diagonal_of,
     half_square,
     inner,
+    largest_of,
     length_of,
     on_device_of,
 )
@@ -317,7 +318,7 @@ def check_range(at_zero: Expansion) -> tuple[float, float]:
 
 def check_sizes(norm: float, gradient: AnyFloats, value: float) -> None:
     """The errors of `check_range`."""
-    largest = float(abs(gradient).max()) if gradient.shape[0] else 0.0
+    largest = largest_of(gradient)
     if not np.isfinite(norm * norm + value):
         raise ValueError("the objective overflows at w = 0: scale the features, or use a smaller C")
     if 0 < largest < SMALLEST:

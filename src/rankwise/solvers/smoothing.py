@@ -111,7 +111,7 @@ class Smoothing:
             width *= narrower
             smooth, model = run.smoothed(width, hessian, model.products)
             current = run.lower(smooth, current, predicted)
-        if self.rescue is None or not (run.stuck or run.unproven):
+        if self.rescue is None or (run.message and not run.unproven):
             return run.result()
         rescue = replace(self.rescue, max_iter=self.max_iter - run.iterations)
         return rescued(run.result(), rescue, objective, run.at_zero, callback)
@@ -170,15 +170,15 @@ class _Run:
     @property
     def stuck(self) -> bool:
         """Whether the rescue should take over because the run takes long."""
-        return self.iterations - self.detour.steps >= PATIENCE and self.helped
+        return self.iterations - self.detour.steps >= PATIENCE and self.rescue_helps
 
     @property
     def unproven(self) -> bool:
         """Whether the rescue should take over because rounding hides how near the optimum is."""
-        return self.rounded and not self.certified and self.helped
+        return self.rounded and not self.certified and self.rescue_helps
 
     @property
-    def helped(self) -> bool:
+    def rescue_helps(self) -> bool:
         """Whether the rescue would be of use."""
         left = self.iterations < self.options.max_iter
         return left and self.rescuable and near_separable(self.value, self.at_zero)

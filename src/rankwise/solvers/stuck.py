@@ -14,7 +14,7 @@ from rankwise.foundation.compiling import clock
 from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.functions import E, Expandable, Function, Scalable
 from rankwise.objective.objective import Objective
-from rankwise.solvers.base import CORNER, Callback, Result, Step, continued, converged_by, gap_scale
+from rankwise.solvers.base import CORNER, STOPPED, Callback, Result, Step, continued, converged_by, gap_scale
 
 CUT_SHORT = 0.02  # a step below this share of the full step is cut short
 BLOCKED = 3  # steps cut short after which a detour is taken
@@ -117,7 +117,7 @@ def rescued(one: Result, rescue: Rescue, objective: Objective, at_zero: float, c
     converged, message = other.converged, other.message
     if gap <= rescue.tol * scale and not converged:
         converged, message = True, converged_by("certified", gap, scale, rescue.tol)
-    elif not converged and one.message and one.value - best.value <= rescue.tol * scale:
+    elif not converged and message != STOPPED and one.message and one.value - best.value <= rescue.tol * scale:
         converged, message = one.converged, one.message
     return replace(
         best,
