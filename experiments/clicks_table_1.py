@@ -17,7 +17,7 @@ TITLE = "Position bias: how often 95 % intervals hold the truth"
 NEEDS = ()
 DEPTH = 6
 RESAMPLES = 100
-SIMULATIONS = {"swap_bias": 300, "harvested_bias": 300, "em_bias": 100}  # of each setting
+SIMULATIONS = {"swap_bias": 120, "harvested_bias": 120, "em_bias": 60}  # of each setting
 BLOCK = 20  # simulations of a unit
 FIRST_SEED = 1_000  # the seeds of the tests are smaller
 
