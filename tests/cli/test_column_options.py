@@ -309,3 +309,20 @@ def test_columns_are_counted_where_a_model_has_taken_its_features(tmp_path):
     run("train", tmp_path / "t.csv", "--label", "grade", "-o", tmp_path / "m.json")
     said = run("evaluate", tmp_path / "m.json", tmp_path / "t.csv", code=1).stderr
     assert "has no column 'label' for labels (its columns beside 2 features: 'grade', 'qid'): name the column" in said
+
+
+def test_commands_say_which_value_a_model_was_trained_with_for_missing_features(tmp_path):
+    table, model, target = (str(tmp_path / name) for name in ("gaps.csv", "model.json", "model.sql"))
+    rows = [f"{i % 3},{i // 6},{i % 5 or ''},{i % 7}" for i in range(24)]
+    (tmp_path / "gaps.csv").write_text("\n".join(["label,qid,stars,clicks", *rows]) + "\n")
+    run("train", table, "-o", model, "--missing", "4")
+    commands = (["predict", model, table], ["evaluate", model, table])
+    for command in (
+        *commands,
+        ["explain", model, table, "--query", "0"],
+        ["compare", model, "--data", table, "--baseline-column", "clicks"],
+    ):
+        assert "was trained with --missing 4: now it is 0" in run(*command, "--missing", "0").stderr
+        assert "was trained with" not in run(*command, "--missing", "4").stderr
+    exported = run("export", model, "--to", "sql", "-o", target).stderr
+    assert "was trained with --missing 4: give the same for data with missing values" in exported

@@ -6,7 +6,7 @@ import numpy as np
 import typer
 
 from rankwise.cli.click_options import Clicks, check_stdin
-from rankwise.cli.inputs import check_order, finite_scores, is_model, read_features, read_scores
+from rankwise.cli.inputs import check_order, finite_scores, is_model, read_features, read_ranker, read_scores
 from rankwise.cli.judging import COLUMN, is_column, is_run, is_score_table
 from rankwise.cli.options import Naming
 from rankwise.cli.runs import trained_on
@@ -20,7 +20,6 @@ from rankwise.data.records import RankingData
 from rankwise.data.score_table import SCORE
 from rankwise.data.trec import read_run
 from rankwise.foundation.arrays import Array, Floats
-from rankwise.model_io.files import read_model
 
 
 class Scored(NamedTuple):
@@ -55,7 +54,7 @@ def _scored(ranker: str, files: list[str] | None, columns: Naming, clicks: Click
     name = " ".join(files)
     check_order(ranker, files[0])
     if is_file and is_model(ranker):
-        model = read_model(ranker)
+        model = read_ranker(ranker, columns)
         if trained_on(model, clicks.path):
             say(f"note: {ranker} was trained on {clicks.path}: expect worse values on queries that it has not seen")
         features = read_features(files, model.columns, columns)

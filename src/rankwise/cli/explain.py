@@ -85,15 +85,14 @@ def _explained(
 ) -> "Explanation | PairExplanation":
     import numpy as np
 
-    from rankwise.cli.inputs import check_order, read_data
+    from rankwise.cli.inputs import check_order, read_data, read_ranker
     from rankwise.data.document_ids import known_ids
     from rankwise.explaining import contributions
     from rankwise.explaining.choosing import Candidates
     from rankwise.model_io.conversion import formula_of
-    from rankwise.model_io.files import read_model
 
     check_order(model_file, data_file)
-    model = read_model(model_file)
+    model = read_ranker(model_file, columns)
     rows = read_data(data_file, model.columns, columns, comments=True, needs_labels=False)
     ids = known_ids(rows)
     if ids is None and (odd := next((one for one in documents if not one.isdecimal()), None)):

@@ -65,7 +65,7 @@ def export(
 
     Example: rankwise export model.json --to solr -o solr.json --name ranker --check test.txt
     """
-    from rankwise.cli.inputs import read_names
+    from rankwise.cli.inputs import note_missing, read_names
     from rankwise.cli.targets import check_target
     from rankwise.exporting.exports import SCALINGS
     from rankwise.exporting.exports import export as exported
@@ -77,6 +77,7 @@ def export(
     check_target(output, [model, names, feature_map, check], force)
     known = model_to_export(model, None if names is None else read_names(names))
     mapped = None if feature_map is None else _feature_map(feature_map)
+    note_missing(known, model, columns.missing if check is not None else None)
     data = None if check is None else _data(check, known, columns)
     with doing(f"exporting {model}"):
         options: dict[str, Any] = {"name": name, "feature_set": feature_set, "scaling": scaling, "precision": precision}

@@ -27,7 +27,7 @@ from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.outputs import naming
 from rankwise.foundation.texts import first_few
 from rankwise.model_io.conversion import scores_of
-from rankwise.model_io.files import is_model_file
+from rankwise.model_io.files import is_model_file, read_model
 from rankwise.rankers.models import Model
 
 if TYPE_CHECKING:
@@ -191,6 +191,21 @@ def read_names(path: str) -> list[str]:
     if len(set(names)) < len(names):
         raise ValueError(f"{path} holds {max(names, key=names.count)!r} twice: every feature needs a name of its own")
     return names
+
+
+def read_ranker(path: str, columns: Naming) -> Model:
+    """The model in a file, to score data with these columns."""
+    model = read_model(path)
+    note_missing(model, path, columns.missing)
+    return model
+
+
+def note_missing(model: Model, path: str, missing: float | None) -> None:
+    """Say if the model was trained with another value for missing features, or with one and none is given now."""
+    trained = (model.run or {}).get("options", {}).get("missing")
+    if trained is not None and trained != missing:
+        now = "give the same for data with missing values" if missing is None else f"now it is {missing:g}"
+        say(f"note: {path} was trained with --missing {trained:g}: {now}")
 
 
 def check_order(model: str, data: str | None) -> None:

@@ -19,6 +19,7 @@ from rankwise.cli.inputs import (
     parse_measures,
     read_data,
     read_judged,
+    read_ranker,
     read_scores,
 )
 from rankwise.cli.options import Naming
@@ -36,7 +37,7 @@ from rankwise.foundation.compression import open_bytes
 from rankwise.metrics import Evaluation, Measure, default_measures, evaluate
 from rankwise.metrics.defaults import with_judged
 from rankwise.metrics.evaluation import with_unjudged
-from rankwise.model_io.files import is_model_file, read_model
+from rankwise.model_io.files import is_model_file
 from rankwise.reporting.subjects import Subject
 
 COLUMN = "column:"  # begins the name of a ranker that is a column of the data
@@ -82,7 +83,7 @@ class Judge:
             return self._run(ranker)
         elif is_model(ranker):
             self._needs_data(ranker, "a model")
-            model = read_model(ranker)
+            model = read_ranker(ranker, self.columns)
             if trained_on(model, str(self.data)):
                 say(f"note: {ranker} was trained on {self.data}: expect lower values on queries that it has not seen")
             stored = left_on_disk(model, [str(self.data)], model.columns, self.columns)
@@ -97,7 +98,7 @@ class Judge:
         if is_column(ranker) or ranker == "-" or not is_model_file(ranker):
             shown = f"feature {name}" if is_column(ranker) and name.isdecimal() else name  # a number is no subject
             return Subject(shown, self.scored(ranker).scores)
-        model = read_model(ranker)
+        model = read_ranker(ranker, self.columns)
         return Subject.of_model(name, model, self._data(known=model.columns))
 
     def table(self) -> RankingData:

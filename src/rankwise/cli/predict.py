@@ -17,6 +17,7 @@ from rankwise.cli.inputs import (
     note_zeros,
     options_for,
     read_data,
+    read_ranker,
 )
 from rankwise.cli.options import Naming
 from rankwise.cli.speech import counted, doing, say, stop_here
@@ -29,7 +30,6 @@ from rankwise.data.streams import name_of
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.outputs import naming, written_beside
-from rankwise.model_io.files import read_model
 from rankwise.rankers.models import Model
 
 NARROW = 1 << 12  # features up to which rows of text are read as dense ones: their scores do not depend on the blocks
@@ -67,7 +67,7 @@ def write_trec(model_file: str, data_file: str, columns: Naming, output: str, ta
     from rankwise.data.trec import write_qrels, write_run
 
     check_order(model_file, data_file)
-    model = read_model(model_file)
+    model = read_ranker(model_file, columns)
     data = read_data(data_file, model.columns, columns, comments=True, needs_labels=qrels is not None)
     documents = document_ids(data)
     write_run(output, finite_scores(model, data, model_file, data_file), data.qid, documents, tag)
@@ -81,7 +81,7 @@ def _scored(
 ) -> Iterator[tuple[Any, Floats]]:
     """Blocks of rows and their scores."""
     check_order(model_file, data_file)
-    model = read_model(model_file)
+    model = read_ranker(model_file, columns)
     done = 0
     with closing(_blocks(model, data_file, columns, output, with_ids)) as blocks:
         for block in blocks:

@@ -39,6 +39,7 @@ def serve(
 
     Example: rankwise serve model.json --port 8000 --workers 2
     """
+    from rankwise.cli.inputs import note_missing
     from rankwise.data.columns import check_missing
     from rankwise.serving import server
     from rankwise.serving.model_file import ModelFile
@@ -48,6 +49,7 @@ def serve(
     listening = server.listen(host, port)
     _log_by_say()
     served = file.current.model
+    note_missing(served, model, missing)
     features = counted(served.columns.n_features, "features")
     say(f"rankwise: {model} ({served.kind}, {features}) is served at {server.address_of(listening)}")
     server.serve(file, listening, Limits(max_bytes, max_documents, timeout), workers)
