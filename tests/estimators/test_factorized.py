@@ -263,3 +263,12 @@ def test_features_of_an_extreme_scale_do_not_converge_at_the_start(scale):
     else:
         with pytest.raises(ValueError, match=r"the objective overflows at w = 0|the gradient at w = 0 is only"):
             ranker.fit(scale * DATA.X, DATA.y, DATA.qid)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_features_that_are_constant_within_queries_give_weights_of_0(seed):
+    qid = np.repeat(np.arange(6), 10)
+    y = np.random.default_rng(0).integers(0, 3, 60)
+    ranker = FactorizedRankSVM(random_state=seed).fit(qid[:, None] * np.ones(2), y, qid)
+    assert not ranker.coef_.any()
+    assert ranker.result_.converged

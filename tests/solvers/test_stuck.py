@@ -133,3 +133,11 @@ def test_a_callback_that_stops_is_not_followed_by_the_dual(monkeypatch):
     assert result.message == "stopped by the callback"
     assert len(result.history) == len(seen)
     assert not any("pairs active" in step.detail for step in seen)
+
+
+@pytest.mark.parametrize("max_iter", [20, 65])
+def test_steps_of_a_detour_count(max_iter):
+    rows = np.random.default_rng(1).normal(size=(30, 5))
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        ranker = RankSVM(C=1e8, loss="hinge", tol=1e-8, max_iter=max_iter).fit(rows, rows @ [1, 2, 3, -1, 0.5])
+    assert ranker.n_iter_ <= max_iter

@@ -12,6 +12,7 @@ from scipy import optimize
 
 from rankwise.foundation.arrays import Floats
 from rankwise.foundation.compiling import clock
+from rankwise.objective.chunks import PlainChunk
 from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
 from rankwise.objective.objective import Objective
@@ -43,10 +44,10 @@ class FactorizedRisk:
         self.risk = PairwiseRisk(preferences, loss)
         self.C = C
         self.graph = preferences.active(np.zeros(len(preferences)))
-        at_zero = Objective(Sum(Threads(features, self.risk)), C).at(features.zero)
-        check_range(at_zero)
-        self.value_at_zero = at_zero.value
-        self.is_flat = not at_zero.gradient.any()
+        whole = Threads(features, self.risk, [PlainChunk(features, self.risk, large=True)])  # rows are in any order
+        at_zero = Objective(Sum(whole), C).at(features.zero)
+        norm, self.value_at_zero = check_range(at_zero)
+        self.is_flat = norm <= at_zero.certificate.errors()[0]  # at w = 0, within rounding
 
     def flow(self, v: Floats) -> Floats:
         below, above = self.graph.sums(v)

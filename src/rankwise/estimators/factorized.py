@@ -205,14 +205,17 @@ class FactorizedRankSVM(Ranker):
             return start[kept]
         one_of("init", self.init, ("random",), also=f"an array of shape {shape}")
         V: Floats = random.standard_normal(shape)[kept]
+        if objective.is_flat:  # w = 0 is optimal; other V would make it of rounding errors
+            return np.zeros_like(V)
         scores = objective.features.dot(objective.weights(V))
         exponent = np.frexp(np.abs(scores).max())[1]  # squares of scores may overflow or underflow
         spread = float(np.ldexp(np.ldexp(scores, -exponent).std(), exponent))
         if not np.isfinite(spread):
             raise ValueError("the scores overflow at the random start: scale the features")
-        if spread == 0 and not objective.is_flat:
+        if spread == 0:
             raise ValueError("the scores underflow at the random start: scale the features up")
-        return V * np.sqrt(START / spread) if spread > 0 else V  # w is quadratic in V
+        V *= np.sqrt(START / spread)  # w is quadratic in V
+        return V
 
     def _validator(self, X: HostMatrix, y: Numbers, qid: QueryIds | None) -> Callable[[Floats], float]:
         """From weights to the measure on the validation queries."""

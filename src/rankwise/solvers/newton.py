@@ -123,7 +123,7 @@ class Newton:
             if self.then is not None and hard and isinstance(objective, Objective):
                 return _continued_by(self.then.within(left), objective, journal.result(current), journal.callback)
             step = step or model.minimum(current)
-            trial, length = detour.instead(objective, current, *line_search(objective, current, step.step))
+            trial, length = detour.instead(objective, current, *line_search(objective, current, step.step), left - 1)
             if detour.stopped:
                 return journal.result(current, STOPPED)
             if trial is None:

@@ -253,8 +253,8 @@ class _Run:
     def _advance(
         self, smooth: Objective, current: ObjectiveExpansion, direction: AnyFloats
     ) -> tuple[ObjectiveExpansion | None, float]:
-        before = self.detour.steps
-        trial, length = self.detour.instead(smooth, current, *line_search(smooth, current, direction))
+        before, left = self.detour.steps, self.options.max_iter - self.iterations - 1
+        trial, length = self.detour.instead(smooth, current, *line_search(smooth, current, direction), left)
         self.iterations += 1 + self.detour.steps - before
         return None if self.detour.stopped else trial, length
 

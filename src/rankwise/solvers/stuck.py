@@ -4,7 +4,6 @@ First they take a *detour*: they solve the problem for smaller C first. Then a *
 enough to list them: ascent in the dual, which works best near separability.
 """
 
-from collections.abc import Callable
 from dataclasses import Field, replace
 from typing import Any, ClassVar, Protocol, TypeGuard
 
@@ -30,7 +29,14 @@ class Run(Protocol):
     history: list[Step]
 
 
-Stage = Callable[[Function, AnyFloats, Callback], Result]
+class Stage(Protocol):
+    """A solver, a dataclass of options, for one C of a detour."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def max_iter(self) -> int: ...
+    def __call__(self, objective: Function, start: AnyFloats, callback: Callback) -> Result: ...
 
 
 class Rescue(Protocol):
@@ -68,17 +74,23 @@ class Detour:
         """Whether steps were cut short so often that a detour is better."""
         return self.blocked >= BLOCKED
 
-    def instead(self, objective: Expandable[E], current: E, trial: E | None, length: float) -> tuple[E | None, float]:
-        """The end of a path, with length 0, if steps are blocked and its value is lower; else `trial` and `length`."""
+    def instead(
+        self, objective: Expandable[E], current: E, trial: E | None, length: float, left: int
+    ) -> tuple[E | None, float]:
+        """The end of a path, with length 0, if steps are blocked and its value is lower; else `trial` and `length`.
+
+        left  the largest number of steps
+        """
         self.blocked += length < CUT_SHORT
         if not self.left or (trial is not None and not self.due) or not isinstance(objective, Scalable):
             return trial, length
         self.left, self.blocked = self.left - 1, 0
         w = 0.0 * current.point
         for share in SHARES:
-            result = self.stage(objective.times(share), w, self._tell)
-            w, self.steps = result.point, self.steps + result.iterations
-            if self.stopped:
+            stage = replace(self.stage, max_iter=min(self.stage.max_iter, left))
+            result = stage(objective.times(share), w, self._tell)
+            w, self.steps, left = result.point, self.steps + result.iterations, left - result.iterations
+            if self.stopped or left <= 0:
                 return trial, length
         end = objective.at(w)
         return (end, 0.0) if end.value < (trial or current).value else (trial, length)
