@@ -21,6 +21,7 @@ from benchmarks.cases import BENCHMARKS, SLOW, Fit, Measure
 from benchmarks.process import ROOT, StoppedError, fresh
 from benchmarks.solvers.liblinear import PROGRAM
 from benchmarks.where import commit, processor
+from rankwise.foundation.texts import counted
 from rankwise.foundation.threads import thread_count
 
 DATA = ROOT.parent / "shared" / "data"
@@ -37,7 +38,8 @@ LIMIT, QUICK_LIMIT = 900.0, 60.0  # seconds after which a process is stopped; me
 Tell = Callable[[str], None]
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: list[str] | None = None) -> int:
+    """1 if a benchmark that was named, or every benchmark, could not be run; else 0."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--quick", action="store_true", help="small sizes, few repeats: under five minutes")
@@ -56,9 +58,13 @@ def main(arguments: list[str] | None = None) -> None:
     folder = Path(options.results) if options.results else folder_for(options.names, options.quick)
     folder.mkdir(parents=True, exist_ok=True)
     usual = [name for name in BENCHMARKS if not (options.quick and name in SLOW)]
-    run(options.names or usual, folder, options)
+    chosen = options.names or usual
+    failed = run(chosen, folder, options)
     page = report.write(folder)
     print(f"{page}: the table of targets, all times and the pictures")
+    for name, reason in failed.items():
+        print(f"{name} was not measured: {reason}", file=sys.stderr)
+    return 1 if failed and (options.names or len(failed) == len(chosen)) else 0
 
 
 def folder_for(names: list[str], quick: bool) -> Path:
@@ -67,12 +73,14 @@ def folder_for(names: list[str], quick: bool) -> Path:
     return RESULTS / "quick" if quick else RESULTS
 
 
-def run(names: list[str], folder: Path, options: Any) -> None:
+def run(names: list[str], folder: Path, options: Any) -> dict[str, str]:
+    """Writes a table per benchmark; returns why benchmarks have no measurement, by name."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     host = f"{processor()}, {options.beside}" if options.beside else processor()
     where = {"machine": host, "cores": thread_count(), "versions": versions()}
     look = (TextColumn("{task.fields[name]:<16}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    failed = {}
     with Progress(*look, TextColumn("{task.description}")) as bar:
         task = bar.add_task("", total=len(names), name="")
         for name in names:
@@ -81,8 +89,11 @@ def run(names: list[str], folder: Path, options: Any) -> None:
             rows = list(rows_of(BENCHMARKS[name], options, lambda doing: bar.update(task, description=doing)))
             command = f"python -m benchmarks {name}{' --quick' if options.quick else ''}"
             write(folder / f"{name}.csv", [row | where | {"case": name, "command": command} for row in rows])
-            bar.console.print(f"{name}: {len(rows)} rows in {time.perf_counter() - begin:.0f} s")
+            if len(rows) == 1 and rows[0].get("note") and "value" not in rows[0]:
+                failed[name] = rows[0]["note"]
+            bar.console.print(f"{name}: {counted(len(rows), 'rows')} in {time.perf_counter() - begin:.0f} s")
             bar.advance(task)
+    return failed
 
 
 def rows_of(case: Fit | Measure, options: Any, tell: Tell) -> Iterator[dict[str, Any]]:
@@ -181,4 +192,4 @@ def versions() -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main())

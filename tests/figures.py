@@ -83,17 +83,31 @@ def measured_at(page, cases=(), tables=()):
         made = EXPERIMENTS / f"{name}.md"
         if made.exists():
             last = made.read_text().rstrip().splitlines()[-1]
-            places.add((_commit(last), re.search(r"` on (.+), Python ", last)[1]))
+            places.add((_commit(last), re.search(r"` on (.+), Python ", last)[1], "experiments"))
     places |= {
-        (_commit(row["versions"]), f"{row['machine']}, {row['cores']} cores")
+        (_commit(row["versions"]), f"{row['machine']}, {row['cores']} cores", "benchmarks")
         for row in BENCHMARKS
         if row["case"] in cases
     }
-    places |= {(row["commit"], row["machine"]) for table in tables for row in rows(table)}
-    machines = {}
-    for commit, machine in sorted(places):
-        machines.setdefault(machine, []).append(commit)
-    each = [f"at {_listed(commits)} on {machine}" for machine, commits in machines.items()]
+    places |= {(row["commit"], row["machine"], "benchmarks") for table in tables for row in rows(table)}
+    return _sentence(places)
+
+
+def _sentence(places):
+    """Each commit is said once; where it was measured on several machines, with what was measured on each of them."""
+    commits, kinds, machines = {}, {}, {}
+    for commit, machine, kind in sorted(places):
+        commits.setdefault(machine, {})[commit] = None
+        kinds.setdefault(machine, {})[kind] = None
+    for machine, those in commits.items():
+        machines.setdefault(tuple(those), []).append(machine)
+    each = []
+    for those, found in machines.items():
+        if len(found) == 1:
+            each.append(f"at {_listed(those)} on {found[0]}")
+        else:
+            parts = (f"{' and '.join(sorted(kinds[machine], reverse=True))} on {machine}" for machine in found)
+            each.append(f"at {_listed(those)}: {'; '.join(parts)}")
     return f"Measured {'; '.join(each)}." if each else ""
 
 

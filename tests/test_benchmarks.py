@@ -241,6 +241,22 @@ def test_missing_data_are_a_reason(tmp_path):
     assert "mq2007 is not in the folder" in row["note"]
 
 
+def test_a_named_benchmark_without_its_data_fails_and_others_are_written(tmp_path, capsys, monkeypatch):
+    def rows_of(case, options, tell):
+        return [{"what": "MQ2007", "note": "no data"}] if case.name == "mq2007" else [{"solver": "ours", "value": 1.0}]
+
+    monkeypatch.setattr(run, "rows_of", rows_of)
+    monkeypatch.setattr(report, "write", lambda folder: folder)
+    monkeypatch.setattr(run, "BENCHMARKS", {name: run.BENCHMARKS[name] for name in ("mq2007", "small")})
+    assert run.main(["mq2007", "small", "--results", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == "mq2007 was not measured: no data\n"
+    assert [row["value"] for row in report.read(tmp_path) if row["case"] == "small"] == [1.0]
+    assert run.main(["small", "--results", str(tmp_path)]) == 0
+    assert not capsys.readouterr().err
+    assert run.main(["--results", str(tmp_path)]) == 0
+    assert capsys.readouterr().err == "mq2007 was not measured: no data\n"
+
+
 def test_real_data_are_tested_on_the_test_part_of_fold_1(tmp_path):
     (tmp_path / "mq2008").mkdir()
     for part in (1, 2, 3, 5):

@@ -38,7 +38,7 @@ class Solver:
     name: ClassVar[str]
     ours: ClassVar[bool] = False
     package: ClassVar[str | None] = None
-    advice: ClassVar[str] = 'not installed: pip install ".[peers]"'
+    advice: ClassVar[str] = 'not installed: pip install -e ".[peers]"'
     solves: ClassVar[tuple[str | None, ...]] = ("squared_hinge",)
     tolerances: tuple[float, ...] = SMOOTH
     note = ""

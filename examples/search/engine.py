@@ -8,9 +8,13 @@ import math
 import re
 from collections.abc import Sequence
 
-import tantivy
 from films import Film
-from tantivy import Occur, Query
+
+try:
+    import tantivy
+    from tantivy import Occur, Query
+except ModuleNotFoundError:
+    raise SystemExit("this example needs the search engine tantivy: pip install tantivy") from None
 
 FEATURES = ("text_bm25", "title_bm25", "body_bm25", "title_phrase", "all_words", "popularity", "year")
 

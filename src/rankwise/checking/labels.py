@@ -58,7 +58,7 @@ def _without_pairs(queries: Queries, pairs_per_query: Floats) -> list[Finding]:
 def _few(queries: Queries, pairs_per_query: Floats, pairs: int) -> list[Finding]:
     found = []
     if pairs < FEW_PAIRS:
-        message = f"There are only {counted(pairs, 'pairs')} to learn from."
+        message = f"There {'is' if pairs == 1 else 'are'} only {counted(pairs, 'pairs')} to learn from."
         found.append(Finding("few-pairs", message, "Judge more documents or queries.", numbers={"pairs": pairs}))
     largest = int(pairs_per_query.argmax())
     share, n_documents = float(pairs_per_query[largest] / pairs), int(queries.sizes[largest])

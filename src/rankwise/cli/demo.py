@@ -56,8 +56,8 @@ def save(folder: str, force: bool, to: str = DEFAULT) -> None:
 def run() -> None:
     train, test = load_sample("train"), load_sample("test")
     pairs = Preferences(train.y, train.qid).active(np.zeros(len(train))).n_pairs
-    answer(f"A bookshop's search (synthetic): {train.n_queries} queries to learn from, {test.n_queries} to test on,")
-    answer(f"{len(train):,} judged books, {train.n_features} features, {pairs:,} preference pairs.\n")
+    answer(f"A bookshop's search (synthetic): {train.n_queries} queries to learn from ({len(train):,} judged books,")
+    answer(f"{train.n_features} features, {pairs:,} preference pairs), {test.n_queries} other queries to test on.\n")
     began = clock()
     with doing("training"):
         model = Training(RankSVMOptions(C=0.01)).fit(train)

@@ -200,7 +200,7 @@ class Explanation(Explained):
         ]
         header = ["document", "score", *names]
         more = self.scores.size - len(rows)
-        rest = [f"... and {more:,} more documents"] if more else []
+        rest = [f"... and {counted(more, 'more documents')}"] if more else []
         about = f"{self.summary()}; what features add to it or take off"
         return "\n".join([visible(about), "", table(rows, header), *rest, "", self._footnote()])
 

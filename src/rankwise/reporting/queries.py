@@ -15,6 +15,7 @@ import numpy as np
 from rankwise.explaining.choosing import Candidates
 from rankwise.explaining.contributions import explain
 from rankwise.foundation.arrays import Array, Floats, Ints
+from rankwise.foundation.texts import counted
 from rankwise.metrics.significance import ROUNDING
 from rankwise.reporting.markup import form_of, number, text
 from rankwise.reporting.studies import Study
@@ -121,7 +122,7 @@ def detail(study: Study, query: int) -> str:
         lines = "".join(
             _document(study, subject, order, place, reasons, moved, form) for place, reasons in _top(subject, order)
         )
-        more = f"<p class=more>{rows.size - DEPTH:,} more documents</p>" if rows.size > DEPTH else ""
+        more = f"<p class=more>{counted(rows.size - DEPTH, 'more documents')}</p>" if rows.size > DEPTH else ""
         caption = f"{text(subject.name)} <b>{number(value)}</b>"
         head = "<th scope=col class=n>#</th><th scope=col>document</th><th scope=col class=n>label</th>"
         head += "<th scope=col class=n>score</th>"
