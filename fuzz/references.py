@@ -193,7 +193,8 @@ def _rows(data, separator):
 
 
 def header_of(data, separator):
-    """The names of the columns, and the separator: the usual one or, if it shows no known column, another one."""
+    """The names of the columns, and the first separator that shows a known column or, if none does, the most names."""
+    best, most = separator, 1
     for one in (separator, ",", ";", "\t"):
         try:
             header = _header_by(data, one)
@@ -201,7 +202,9 @@ def header_of(data, separator):
             continue
         if set(BESIDES) & set(header):
             return header, one
-    return _header_by(data, separator), separator
+        if len(header) > most:
+            best, most = one, len(header)
+    return _header_by(data, best), best
 
 
 def _header_by(data, separator):

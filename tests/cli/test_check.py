@@ -65,6 +65,18 @@ def test_missing_values_are_reported_rather_than_refused(frame, tmp_path, name):
     assert "constant-feature" in codes(report)
 
 
+@pytest.mark.parametrize("name", ["d.csv", "d.jsonl", "d.parquet"])
+def test_missing_labels_are_counted_whatever_replaces_missing_features(frame, tmp_path, name):
+    path = tmp_path / name
+    if name == "d.jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        write(frame, path)
+    found = codes(report_of(path, "--missing", "4", code=1))
+    assert "missing-labels" in found
+    assert "missing-values" not in found
+
+
 def test_columns_by_name(frame, tmp_path):
     renamed = frame.fillna({"label": 0}).rename(columns={"label": "grade", "qid": "query"}).assign(title="no number")
     renamed["leak"] = 2 * renamed.grade

@@ -228,6 +228,19 @@ def test_a_quoted_cell_is_shown_as_it_reads(shop, tmp_path):
     assert """line 2, column 'title': found '5" pot, no. 0', expected a finite number""" in told
 
 
+@pytest.mark.parametrize(("separator", "suffix"), [(";", "csv"), ("\t", "csv"), (",", "tsv"), (",", "csv")])
+def test_a_table_without_a_known_column_is_cut_by_the_separator_with_the_most_cells(tmp_path, separator, suffix):
+    path = tmp_path / f"shop.{suffix}"
+    path.write_text(separator.join(["search query", "sku", "price net", "grade"]) + "\n")
+    told = run("check", path, code=2).stderr
+    assert "has no column 'label' for labels (its columns: 'search query', 'sku', 'price net', 'grade')" in told
+
+
+def test_a_header_that_no_separator_cuts_keeps_its_own_error(tmp_path):
+    (tmp_path / "shop.csv").write_text('query,"sku"x,grade\n')
+    assert "line 1: the header cannot be read" in run("check", tmp_path / "shop.csv", code=2).stderr
+
+
 def test_missing_cells_and_decimal_commas_are_no_texts(tmp_path):
     path = tmp_path / "german.csv"
     path.write_text("label;qid;name;stars;price\n1;1;tea;NA;2,50\n0;1;mug;4.5;3,00\n")

@@ -93,12 +93,19 @@ def csv_blocks(source: Source, reading: Reading, separator: str) -> Iterator[Ran
 
 
 def _header_end(text: Text, following: Iterator[Text], reading: Reading, usual: str) -> tuple[Text, int, str]:
-    """The text, where its header ends, and the separator, on which it depends whether a quoted cell has ended."""
+    """The text, where its header ends, and the separator, on which it depends whether a quoted cell has ended.
+
+    The separator shows a known column or, if none does, cuts the header into the most cells.
+    """
+    n_cells: dict[str, int] = {}
     for separator in (usual, *_SEPARATORS):
         text, end = first_row(text, following, ord(separator))
-        if _separates(separator, _row_text(text, end), reading):
+        header = _names(separator, _row_text(text, end))
+        if set(header) & set(reading.besides):
             return text, end, separator
-    return *first_row(text, following, ord(usual)), usual
+        n_cells[separator] = len(header) or 1  # a header that cannot be cut is one cell
+    most = max(n_cells, key=n_cells.__getitem__)  # the usual one among equals
+    return *first_row(text, following, ord(most)), most
 
 
 def _row_text(text: Text, end: int) -> str:
@@ -134,12 +141,12 @@ def _layout(line: str, name: str, reading: Reading, separator: str) -> _Layout:
     return _Layout(header, columns, rules, thread_count(reading.n_jobs))
 
 
-def _separates(separator: str, header: str, reading: Reading) -> bool:
-    """Whether the header, cut by this separator, has one of the columns that are no features."""
+def _names(separator: str, header: str) -> list[str]:
+    """The header cut by this separator; no names if it cannot be."""
     try:
-        return bool(set(_cells(header, separator)) & set(reading.besides))
+        return _cells(header, separator)
     except csv.Error:
-        return False
+        return []
 
 
 def _cells(line: str, separator: str) -> list[str]:
