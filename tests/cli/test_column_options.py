@@ -216,6 +216,34 @@ def test_one_message_names_all_columns_of_text(shop, tmp_path, file):
     assert f"leave out all 3 such columns by {TEXTS}, or name one that holds document ids by --doc NAME" in told
 
 
+@pytest.mark.parametrize("file", ["shop.csv", "shop.jsonl", "shop.parquet"])
+def test_document_ids_that_are_known_are_not_asked_for_again(shop, tmp_path, file):
+    told = run("train", shop / file, "-o", tmp_path / "m.json", *NAMES, code=1).stderr
+    assert told.endswith("leave it out by --ignore title (ignore=['title'] in Python)\n")
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("N/A", "write an empty cell, NA, nan, null or none for a missing number"),
+        ("-", "write an empty cell, NA, nan, null or none for a missing number"),
+        ("true", "write 1 and 0 for true and false"),
+        ("No", "write 1 and 0 for yes and no"),
+    ],
+)
+def test_a_cell_that_stands_for_a_number_is_told_how_to_write_it(tmp_path, cell, words):
+    (tmp_path / "d.csv").write_text(f"label,qid,stars,title\n1,1,3,0\n0,1,{cell},tea\n")
+    told = run("train", tmp_path / "d.csv", "-o", tmp_path / "m.json", code=1).stderr
+    cure = f"{words}, or leave out the column by --ignore stars (ignore=['stars'] in Python)\n"
+    assert told.endswith(f"line 3, column 'stars': found '{cell}', expected a finite number: {cure}")
+
+
+def test_only_texts_are_named_to_be_left_out(tmp_path):
+    (tmp_path / "d.csv").write_text("label,qid,title,stars,in_stock\n1,1,tea,n/a,true\n")
+    told = run("train", tmp_path / "d.csv", "-o", tmp_path / "m.json", code=1).stderr
+    assert "leave it out by --ignore title (" in told
+
+
 def test_many_columns_of_text_are_counted(tmp_path):
     names = [f"t{i}" for i in range(30)]
     (tmp_path / "wide.csv").write_text(f"label,qid,x,{','.join(names)}\n1,1,1,{','.join(names)}\n")

@@ -52,6 +52,8 @@ from rankwise.pairs.queries import id_array
 _SEPARATORS = ",;\t"
 _DECIMAL_COMMA = re.compile(rb"[+-]?[0-9.]*,[0-9]+")
 _MISSING = (b"", b"na", b"nan", b"null", b"none")  # as csv_kernels finds them
+_LIKE_MISSING = (b"-", b"--", b"?", b".", b"n/a", b"n.a.", b"#n/a", b"<na>", b"missing", b"unknown")
+_TRUE_FALSE = {b"true": "true and false", b"false": "true and false", b"yes": "yes and no", b"no": "yes and no"}
 _SHOWN = 40  # bytes of a cell that a message shows
 _EXPECTED = {
     MISSING: f"a number ({FILL_IN})",
@@ -252,7 +254,10 @@ def _error(chunk: Chunk, place: int, column: int, kind: int, layout: _Layout) ->
     elif kind == NUMBER and _DECIMAL_COMMA.fullmatch(cell):
         expected = "a number with a decimal point: a decimal comma is not read"
     elif kind == NUMBER:
-        return TextColumnsError(f"{found}, expected a finite number", _text_columns(line, column, layout))
+        instead = _instead(cell)
+        names = _text_columns(line, column, layout) if instead is None else [layout.header[column]]
+        has_ids = layout.columns.docid is not None
+        return TextColumnsError(f"{found}, expected a finite number", names, has_ids, instead)
     else:
         expected = _EXPECTED[kind]
     return ValueError(f"{found}, expected {expected}")
@@ -279,7 +284,16 @@ def _text_columns(line: bytes, column: int, layout: _Layout) -> list[str]:
 
 def _is_text(cell: bytes) -> bool:
     is_number = not np.isnan(read_number(cell)) or _DECIMAL_COMMA.fullmatch(cell)
-    return not is_number and cell.lower() not in _MISSING
+    return not is_number and cell.lower() not in _MISSING and _instead(cell) is None
+
+
+def _instead(cell: bytes) -> str | None:
+    """How to write a cell that stands for a missing number, or for true or false."""
+    if cell.lower() in _LIKE_MISSING:
+        return "write an empty cell, NA, nan, null or none for a missing number"
+    if both := _TRUE_FALSE.get(cell.lower()):
+        return f"write 1 and 0 for {both}"
+    return None
 
 
 def _count_cells(line: str, separator: str) -> int:

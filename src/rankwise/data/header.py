@@ -38,21 +38,28 @@ class Columns:
 
 
 class TextColumnsError(ValueError):
-    """Columns, `names`, are taken as features and hold no numbers; `fault` says where that was found."""
+    """Columns, `names`, are taken as features and hold no numbers; `fault` says where that was found.
 
-    def __init__(self, fault: str, names: Sequence[str]) -> None:
+    has_ids  another column is known to hold the document ids
+    instead  how to write the cell that was found, if it stands for a number or a missing one
+    """
+
+    def __init__(self, fault: str, names: Sequence[str], has_ids: bool, instead: str | None = None) -> None:
         self.fault, self.names = fault, tuple(names)
         ignored = shell_word(",".join(map(_as_cell, names)))
         left_out = f"by --ignore {ignored} (ignore={[*names]!r} in Python)"
-        if len(names) == 1:
+        if instead is not None:
+            cure, ids = f"{instead}, or leave out the column {left_out}", ""
+        elif len(names) == 1:
             document = f"--doc {shell_word(names[0])} (docid={names[0]!r})"
-            cure = f"leave it out {left_out}, or, if it holds document ids, name it by {document}"
+            cure, ids = f"leave it out {left_out}", f", or, if it holds document ids, name it by {document}"
         elif len(names) > _COLUMNS_SHOWN:
-            cure = f"{len(names)} columns are like it: choose the others by --features NAMES (features=[...] in Python)"
+            chosen = "choose the others by --features NAMES (features=[...] in Python)"
+            cure, ids = f"{len(names)} columns are like it: {chosen}", ""
         else:
-            document = "one that holds document ids by --doc NAME (docid=NAME)"
-            cure = f"leave out all {len(names)} such columns {left_out}, or name {document}"
-        super().__init__(f"{fault}: {cure}")
+            cure = f"leave out all {len(names)} such columns {left_out}"
+            ids = ", or name one that holds document ids by --doc NAME (docid=NAME)"
+        super().__init__(f"{fault}: {cure}{'' if has_ids else ids}")
 
 
 def _as_cell(name: str) -> str:

@@ -8,7 +8,6 @@ and docid, sample_weight, comment if there are any.
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise.data.columns import FILL_IN, Reading
-from rankwise.data.header import TextColumnsError, find_columns
+from rankwise.data.header import Columns, TextColumnsError, find_columns
 from rankwise.data.records import ATTRIBUTES, INDICES, VALUES, RankingData
 from rankwise.foundation.arrays import Array, Floats, exact
 from rankwise.foundation.strict_json import Rule, check_object, is_count, is_list_of, is_text, parse_json
@@ -90,7 +89,7 @@ def from_table(table: Table, reading: Reading, where: str) -> RankingData:
         known = _known(table.known, where)
         X = _sparse(table, known.n_features, reading, where)
         return RankingData(X, y, qid, comments, known.first_index, known.names, docid, weight)
-    X = _dense(table, columns.features, reading, where)
+    X = _dense(table, columns, reading, where)
     return RankingData(X, y, qid, comments, columns.first_index, columns.names, docid, weight)
 
 
@@ -130,15 +129,15 @@ def _refuse_missing(missing: Array | None, table: Table, i: int, where: str, wha
         raise ValueError(f"{where}, column {table.header[i]!r}: {row} has no {what}: every row needs one")
 
 
-def _dense(table: Table, features: Sequence[int], reading: Reading, where: str) -> Array:
-    columns = [table.numbers(i) for i in features]
-    if texts := [i for i, one in zip(features, columns, strict=True) if not one.is_numeric]:
+def _dense(table: Table, columns: Columns, reading: Reading, where: str) -> Array:
+    features = {i: table.numbers(i) for i in columns.features}
+    if texts := [i for i, one in features.items() if not one.is_numeric]:
         names = [table.header[i] for i in texts]
-        kind = columns[features.index(texts[0])].kind
-        raise TextColumnsError(f"{where}, column {names[0]!r} holds {kind}, expected numbers", names)
-    single = bool(columns) and all(one.values.dtype in (np.float32, np.float16) for one in columns)
+        fault = f"{where}, column {names[0]!r} holds {features[texts[0]].kind}, expected numbers"
+        raise TextColumnsError(fault, names, has_ids=columns.docid is not None)
+    single = bool(features) and all(one.values.dtype in (np.float32, np.float16) for one in features.values())
     X = np.empty((table.n_rows, len(features)), np.float32 if single else np.float64)
-    filled = [_filled(one, reading.filler, table, i, where, X.dtype) for i, one in zip(features, columns, strict=True)]
+    filled = [_filled(one, reading.filler, table, i, where, X.dtype) for i, one in features.items()]
     for start in range(0, table.n_rows, _ROWS):
         rows = slice(start, start + _ROWS)
         for j, column in enumerate(filled):
@@ -179,7 +178,7 @@ def _filled(column: Numbers, missing: float | None, table: Table, i: int, where:
     """
     where = f"{where}, column {table.header[i]!r}"
     if not column.is_numeric:
-        raise TextColumnsError(f"{where} holds {column.kind}, expected numbers", [table.header[i]])
+        raise TextColumnsError(f"{where} holds {column.kind}, expected numbers", [table.header[i]], has_ids=False)
     if column.missing is not None and missing is None:
         raise ValueError(f"{where}: {table.place(_first(column.missing))} has no number: {FILL_IN}")
     numbers: Array = np.asarray(column.values, dtype)
