@@ -55,5 +55,6 @@ def _read(sources: list[str], columns: Naming, needs_labels: bool = True) -> "Ra
     from rankwise.cli.inputs import read_data
 
     keep = columns.missing is None  # so that missing values are counted; missing labels always are
-    options = {"keep_missing": keep, "unjudged": True, "needs_labels": needs_labels}
-    return read_data(sources, columns=columns, comments=True, **options)
+    return read_data(
+        sources, columns=columns, comments=True, keep_missing=keep, unjudged=True, needs_labels=needs_labels
+    )
