@@ -272,3 +272,11 @@ def test_features_that_are_constant_within_queries_give_weights_of_0(seed):
     ranker = FactorizedRankSVM(random_state=seed).fit(qid[:, None] * np.ones(2), y, qid)
     assert not ranker.coef_.any()
     assert ranker.result_.converged
+
+
+def test_queries_in_any_order_have_the_same_value_at_zero():
+    rng = np.random.default_rng(0)
+    rows, qid, y = rng.normal(size=(3000, 5)), rng.integers(0, 60, 3000), rng.integers(0, 3, 3000)
+    risk = FactorizedRisk(MemoryRows(rows), Preferences(y, qid), losses.squared_hinge(), C=2.0)
+    pairs = sum((y[qid == one][:, None] > y[qid == one]).sum() for one in range(60))
+    assert risk.value_at_zero == 2.0 * pairs
