@@ -8,7 +8,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise import RankSVM
-from rankwise.solvers import dual
+from rankwise.objective import losses
+from rankwise.objective.building import build, build_from_pairs
+from rankwise.solvers import DualCoordinateAscent, dual
 
 RNG = np.random.default_rng(0)
 X = np.exp(3 * RNG.normal(size=(60, 90)))
@@ -121,10 +123,6 @@ def test_a_detour_can_be_stopped(loss):
     assert seen.index(True) == len(seen) - 1, "nothing is told after the answer"
 
 
-def test_the_steps_of_a_detour_count():
-    assert blocked("squared_hinge", max_iter=8).message.startswith("max_iter = 8")
-
-
 def test_a_callback_that_stops_is_not_followed_by_the_dual(monkeypatch):
     monkeypatch.setattr("rankwise.solvers.smoothing.PATIENCE", 3)
     monkeypatch.setattr("rankwise.solvers.stuck.BLOCKED", 10**6)
@@ -135,9 +133,23 @@ def test_a_callback_that_stops_is_not_followed_by_the_dual(monkeypatch):
     assert not any("pairs active" in step.detail for step in seen)
 
 
-@pytest.mark.parametrize("max_iter", [20, 65])
-def test_steps_of_a_detour_count(max_iter):
-    rows = np.random.default_rng(1).normal(size=(30, 5))
+@pytest.mark.parametrize("max_iter", [20, 65, 200])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_steps_of_a_detour_count(loss, max_iter):
+    rows, seen = np.random.default_rng(3).normal(size=(30, 5)), []
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        ranker = RankSVM(C=1e8, loss="hinge", tol=1e-8, max_iter=max_iter).fit(rows, rows @ [1, 2, 3, -1, 0.5])
-    assert ranker.n_iter_ <= max_iter
+        ranker = RankSVM(C=1e10, loss=loss, tol=1e-12, max_iter=max_iter, callback=seen.append)
+        ranker.fit(rows, rows @ [1, 2, 3, -1, 0.5])
+    assert any(step.detail.startswith("smaller C") for step in seen)
+    assert seen[-1].iteration <= ranker.n_iter_ <= max_iter
+    assert ranker.result_.converged or "max_iter = " in ranker.result_.message
+    assert all(a.iteration <= b.iteration for a, b in pairwise(seen))
+
+
+@pytest.mark.parametrize(("n_pairs", "helps"), [(3, True), (5, False)])
+def test_pairs_are_counted_to_be_listed(n_pairs, helps, monkeypatch):
+    monkeypatch.setattr(dual, "LISTABLE", 4)
+    pairs = build_from_pairs(np.ones((100, 1)), [[0, 1]] * n_pairs, loss=losses.hinge(), C=1.0)
+    by_labels = build(np.ones((n_pairs + 1, 1)), np.r_[1, np.zeros(n_pairs)], loss=losses.hinge(), C=1.0)
+    for objective in (pairs, by_labels):
+        assert DualCoordinateAscent().worth_listing(objective) == helps

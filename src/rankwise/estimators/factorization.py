@@ -53,12 +53,12 @@ class FactorizedRisk:
         below, above = self.graph.sums(v)
         return below - above
 
-    def weights(self, V: Floats) -> Floats:
-        return self.features.transposed_dot(np.einsum("ik,ik->i", V, self.flow(V)))
+    def weights(self, V: Floats, flow: Floats | None = None) -> Floats:
+        return self.features.transposed_dot(np.einsum("ik,ik->i", V, self.flow(V) if flow is None else flow))
 
     def at(self, V: Floats) -> Point:
         flow = self.flow(V)
-        w = self.features.transposed_dot(np.einsum("ik,ik->i", V, flow))
+        w = self.weights(V, flow)
         risk = self.risk.at(self.features.dot(w))
         by_weight = w + self.C * self.features.transposed_dot(risk.gradient)
         a = self.features.dot(by_weight)[:, None]

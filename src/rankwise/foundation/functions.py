@@ -99,7 +99,7 @@ class Cornered(Protocol):
 
 @runtime_checkable
 class Underflowing(Protocol):
-    """An expansion at 0 that can tell whether it is one of numbers too small for float64."""
+    """An expansion at 0 that can tell whether underflow has distorted it."""
 
     def underflows(self) -> bool: ...
 

@@ -2,7 +2,7 @@
 s_i - s_j < t; a loss is the sum of its pieces, and no other code knows more about it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from inspect import Parameter, signature
@@ -66,9 +66,8 @@ class Loss:
     @property
     def minimal_for_equal_scores(self) -> bool:
         """Whether it does not fall, within rounding, where the margin rises from 0."""
-        above = [piece for piece in self.pieces if piece.threshold > 0.0]
-        slope = -sum(piece.slope + piece.curvature for piece in above)  # where margin is 0, u is 1
-        return slope >= -ROUNDED * sum(abs(piece.slope) + abs(piece.curvature) for piece in above)
+        slope, size = _slope_at_zero([piece for piece in self.pieces if piece.threshold > 0.0])
+        return slope >= -ROUNDED * size
 
     def __call__(self, margin: Array) -> Array:
         u = 1.0 - margin
@@ -287,10 +286,18 @@ def _check_values(loss: Loss) -> None:
     worst = int(values.argmin())
     if values[worst] < -EXACT * float(np.abs(values).max()):
         raise ValueError(f"loss {loss} is {values[worst]:g} at the margin {gaps[worst]:g}: it must not be negative")
-    before = [piece for piece in loss.pieces if piece.threshold >= 0.0]
-    slope = -sum(piece.slope + piece.curvature for piece in before)  # where margin is 0, u is 1
-    if slope > EXACT * sum(abs(piece.slope) + abs(piece.curvature) for piece in before):
+    slope, size = _slope_at_zero([piece for piece in loss.pieces if piece.threshold >= 0.0])
+    if slope > EXACT * size:
         raise ValueError(f"loss {loss} rises with the margin at 0: minimising it would put the worse documents first")
+
+
+def _slope_at_zero(pieces: Iterable[Piece]) -> tuple[float, float]:
+    """The slope of the pieces at the margin 0, where u is 1, and the sum of their sizes."""
+    slope, size = 0.0, 0.0
+    for piece in pieces:
+        slope -= piece.slope + piece.curvature
+        size += abs(piece.slope) + abs(piece.curvature)
+    return slope, size
 
 
 def _check_pieces(loss: Loss) -> None:

@@ -72,14 +72,6 @@ class Objective:
             return self.sum.executor
         raise ValueError("this solver uses single pairs, which are stored on many workers: use solver='auto'")
 
-    @property
-    def most_pairs(self) -> float:
-        """An upper bound on the number of pairs; inf if this process does not have them."""
-        if not isinstance(self.sum.executor, Threads):
-            return np.inf
-        sizes = np.diff(self.risk.starts).astype(np.float64)
-        return float(sizes @ (sizes - 1.0)) / 2
-
     def at(self, w: AnyFloats) -> "ObjectiveExpansion":
         return ObjectiveExpansion(w, self.C, self.sum.at(w), self.loss, self.penalty)
 

@@ -26,7 +26,6 @@ LEFT_OUT_BY = ("auto", "primal", "dual")  # whose leave-out formulas are exact
 ON_DEVICE = {"auto": "auto", "primal": "newton", "cg": "trust-region-diagonal"}
 LEAST = 1e-295  # scores so small have lost digits
 LEAST_FEATURE = 1e-140  # beside an alpha that float64 cannot hold, features so small have weights that are not known
-LEAST_SUM = 1e-300  # products of weights and features so small lose digits
 NO_PAIR = "no preference pair: no query has two different labels, so coef_ is 0"
 
 
@@ -108,8 +107,8 @@ class RankRLSOptions:
         result, failure = concluded(self.kind, problem, solution, tol, stopped)
         dual: Floats | None = None
         if name == "dual":
-            found = solution.dual
-            dual = problem.dual(result.point, alpha) if found is None else problem.units.dual(found)
+            scaled_dual = solution.dual
+            dual = problem.dual(result.point, alpha) if scaled_dual is None else problem.units.dual(scaled_dual)
         return Fitted(result, dual=dual, failure=failure)
 
     def _solved_on_device(self, problem: "Regression", X: DeviceArray) -> Result:
@@ -146,6 +145,7 @@ def concluded(
     """
     from rankwise.least_squares.solving import ENOUGH
     from rankwise.least_squares.units import LEAST as LEAST_ALPHA
+    from rankwise.objective.sums import LEAST as LEAST_TERM
 
     at, units = solution.at, problem.units
     w, value = units.weights(at.point), units.value(at.value)
@@ -157,7 +157,7 @@ def concluded(
     if (at.point.any() or at.gradient.any()) and largest < LEAST:
         raise ValueError(f"{name}'s scores underflow: scale the features or the labels to a usual size")
     degree, size = problem.degrees[1], float(np.max(problem.largest, initial=0.0))
-    if degree > 0 and size > 0 and degree * size < LEAST_SUM:
+    if degree > 0 and size > 0 and degree * size < LEAST_TERM:
         raise ValueError(f"{name}'s sums over pairs underflow: use larger weights, for example with a maximum of 1")
     converged = solution.error <= max(tol, ENOUGH)
     failure = None if converged else not_converged(name, solution.error, stopped)

@@ -175,7 +175,7 @@ class RankSVMOptions:
         """The warning that the loss is minimal for equal scores; None if it is not, or if costs set the margins."""
         pairing = self.pairing()
         own_margins = pairing.rescaling == "margin" and pairing.costs is not None
-        return None if own_margins else remark_on_loss(losses.parse(self.loss))
+        return None if own_margins else flat_loss_remark(losses.parse(self.loss))
 
     @property
     def reads_parts(self) -> bool:
@@ -200,8 +200,8 @@ class RankSVMOptions:
     def _reporting(self, callback: Callback | None) -> Callback:
         def report(step: Step) -> object:
             if self.verbose:
-                told = f"objective {step.value:.9g}  gradient {step.gradient_norm:.3g}  {step.detail}"
-                print(f"{step.iteration:4d}  {told}", file=sys.stderr)
+                values = f"objective {step.value:.9g}  gradient {step.gradient_norm:.3g}"
+                print(f"{step.iteration:4d}  {values}  {step.detail}", file=sys.stderr)
             return None if callback is None else callback(step)
 
         return report
@@ -229,7 +229,7 @@ def _dual(result: Result, objective: Objective) -> SparseMatrix:
     return scipy.sparse.csr_array((alpha.data, (rows[alpha.row], rows[alpha.col])), shape=alpha.shape)
 
 
-def remark_on_loss(loss: losses.Loss) -> str | None:
+def flat_loss_remark(loss: losses.Loss) -> str | None:
     """The warning that a loss is minimal for equal scores; None if it is not."""
     if not loss.minimal_for_equal_scores:
         return None

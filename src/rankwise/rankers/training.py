@@ -64,10 +64,10 @@ class Training:
         for text in (fitted.failure, *fitted.remarks):
             if text is not None:
                 warnings.warn(text, stacklevel=2)
-        told = {field.name: getattr(self.options, field.name) for field in fields(self.options)}
+        parameters = {field.name: getattr(self.options, field.name) for field in fields(self.options)}
         return LinearModel(
             kind=self.options.kind,
-            params={name: value for name, value in told.items() if name not in OF_THE_RUN},
+            params={name: value for name, value in parameters.items() if name not in OF_THE_RUN},
             columns=columns,
             result=fitted.result,
             n_queries=fitted.n_queries,

@@ -174,10 +174,11 @@ class Journal:
         self.callback, self.tol, self.rule = callback, tol, rule
         self.stalls = stalls  # whether to stop when neither value nor gradient decreases any more
         self.history: list[Step] = []
+        self.iterations = 0  # more than there are records, if a detour took some
         self.message = ""
         self.converged = False
         self.estimate = np.inf
-        self.least, self.progress = (np.inf, np.inf), 0  # least value and gradient, and the last step to improve one
+        self.least, self.progress = (np.inf, np.inf), 0  # least value and gradient, and the last record of one
 
     def scale(self, value: float, gap: float) -> float:
         """See `gap_scale`."""
@@ -209,10 +210,11 @@ class Journal:
         """Record a step; False if the run is over."""
         norm = length_of(current.gradient)
         self.estimate = estimate
-        step = Step(len(self.history), current.value, norm, clock() - self.began, detail)
+        self.iterations += len(self.history) > 0
+        step = Step(self.iterations, current.value, norm, clock() - self.began, detail)
         self.history.append(step)
         if current.value < self.least[0] or norm < self.least[1]:
-            self.least, self.progress = (min(current.value, self.least[0]), min(norm, self.least[1])), step.iteration
+            self.least, self.progress = (min(current.value, self.least[0]), min(norm, self.least[1])), len(self.history)
         stopped = self.callback is not None and bool(self.callback(step))
         if self.rule == "gradient":
             self.converged = norm <= self.tol * self.norm_at_zero
@@ -220,7 +222,7 @@ class Journal:
             self.converged = self.near(current.value, min(proven_gap(current), estimate))
         if stopped and not self.converged:
             self.message = STOPPED
-        elif self.stalls and step.iteration - self.progress >= STALLED and not self.converged:
+        elif self.stalls and len(self.history) - self.progress >= STALLED and not self.converged:
             self.message = "rounding allows no further decrease"
         return not (self.converged or self.message)
 
@@ -242,7 +244,7 @@ class Journal:
             current.point,
             current.value,
             last.gradient_norm,
-            last.iteration,
+            self.iterations,
             self.converged,
             self.message or message,
             self.history,
@@ -263,7 +265,7 @@ class Journal:
 def continued(one: Result, solve: Callable[[Callback | None], Result], callback: Callback | None, where: str) -> Result:
     """The result of another solver, called with a callback, whose steps are counted from the end of `one`.
 
-    If it fails, its message begins with the steps so far and `where` it continued: its own max_iter is what was left.
+    If it fails, its message begins with the steps so far and `where` it continued: its max_iter counts only the rest.
     """
 
     def later(step: Step) -> Step:
@@ -310,19 +312,14 @@ def check_range(at_zero: Expansion) -> tuple[float, float]:
     Without the corners, both are multiples of C.
     """
     norm = length_of(at_zero.slopes if isinstance(at_zero, Cornered) else at_zero.gradient)
-    check_sizes(norm, at_zero.gradient, at_zero.value)
-    if isinstance(at_zero, Underflowing) and at_zero.underflows():
-        raise ValueError(UNDERFLOW)
-    return norm, at_zero.value
-
-
-def check_sizes(norm: float, gradient: AnyFloats, value: float) -> None:
-    """The errors of `check_range`."""
-    largest = largest_of(gradient)
-    if not np.isfinite(norm * norm + value):
+    largest = largest_of(at_zero.gradient)
+    if not np.isfinite(norm * norm + at_zero.value):
         raise ValueError("the objective overflows at w = 0: scale the features, or use a smaller C")
     if 0 < largest < SMALLEST:
         raise ValueError(too_flat(largest))
+    if isinstance(at_zero, Underflowing) and at_zero.underflows():
+        raise ValueError(UNDERFLOW)
+    return norm, at_zero.value
 
 
 def too_flat(size: float) -> str:

@@ -2,8 +2,8 @@
 
 Weights at a corner of the penalty, 0, without a slope away from it stay there; all others are *free* and take a Newton
 step together. On the way, a weight that reaches 0 stops there, or goes on if the other sign is allowed and the model
-decreases. At the minimum on this path, the next *face* begins: another set of free weights. There are few of them, as
-many weights may become free or stop at once, and as those at the minima of successive models are mostly the same.
+decreases. At the minimum on this path, the next *face* begins: another set of free weights. Few faces are needed: many
+weights become free or stop at once, and successive minima share most of them.
 """
 
 from dataclasses import dataclass

@@ -19,6 +19,7 @@ from rankwise.foundation.compiling import clock
 from rankwise.foundation.devices import SparseMatrix, length_of
 from rankwise.foundation.functions import Expansion
 from rankwise.foundation.memory import memory_at_hand
+from rankwise.objective.executors import Threads
 from rankwise.objective.losses import Loss
 from rankwise.objective.objective import ROUNDING, Objective
 from rankwise.objective.risks import ListedRisk, PairwiseRisk
@@ -71,8 +72,10 @@ class DualCoordinateAscent:
 
     def worth_listing(self, objective: Objective) -> bool:
         """Whether the pairs are few enough for "auto" to list them."""
-        most = objective.most_pairs
-        return most <= LISTABLE and most * BYTES_A_PAIR <= memory_at_hand()
+        if not isinstance(objective.sum.executor, Threads):
+            return False
+        n_pairs = _count(_risk(objective))
+        return n_pairs <= LISTABLE and n_pairs * BYTES_A_PAIR <= memory_at_hand()
 
     def __call__(
         self, objective: Objective, start: Floats | Start | None = None, callback: Callback | None = None
@@ -123,8 +126,7 @@ class Ascent:
         from rankwise.objective.row_kernels import squared_distances
 
         slope, curvature = _limits(objective.loss)
-        risk = objective.risk if isinstance(objective.risk, ListedRisk) else objective.pairwise
-        better, worse, weights, margins = listed(risk)
+        better, worse, weights, margins = listed(_risk(objective))
         costs = objective.C * weights
         most = costs * slope if slope else np.full(costs.size, np.inf)
         ridge = 1.0 / (costs * curvature) if curvature else np.zeros(costs.size)
@@ -191,13 +193,24 @@ class Ascent:
         return (given - taken).astype(np.float64)
 
 
+def _risk(objective: Objective) -> ListedRisk | PairwiseRisk:
+    return objective.risk if isinstance(objective.risk, ListedRisk) else objective.pairwise
+
+
+def _count(risk: ListedRisk | PairwiseRisk) -> int:
+    """The number of pairs, which a list of them has room for."""
+    if isinstance(risk, ListedRisk):
+        return risk.weights.size
+    return sum(sum(by_level(one).pairs.tolist()) for one in risk.preferences.layouts)
+
+
 def listed(risk: ListedRisk | PairwiseRisk) -> tuple[Ints, Ints, Floats, Floats]:
     """All pairs of positive weight: better, worse, weights, and required margins."""
     if isinstance(risk, ListedRisk):
         ends, signs = risk.differences.indices, risk.differences.data
         better, worse, weights, margins = ends[signs > 0], ends[signs < 0], risk.weights, risk.margins
     else:
-        better, worse = _list(risk.preferences)
+        better, worse = _list(risk)
         weights = _weights(risk.preferences, better, worse)
         margins = np.ones(better.size) if risk.margins is None else risk.margins[better] - risk.margins[worse]
     counts = weights > 0
@@ -206,16 +219,16 @@ def listed(risk: ListedRisk | PairwiseRisk) -> tuple[Ints, Ints, Floats, Floats]
     return better[counts], worse[counts], weights[counts], margins[counts]
 
 
-def _list(preferences: Preferences) -> tuple[Ints, Ints]:
+def _list(risk: PairwiseRisk) -> tuple[Ints, Ints]:
     from rankwise.pairs.listing import list_pairs
 
-    n_pairs = sum(sum(by_level(one).pairs.tolist()) for one in preferences.layouts)
+    n_pairs = _count(risk)
     if n_pairs * BYTES_A_PAIR > memory_at_hand():
         raise ValueError(
             f"solver 'dual' lists every pair, and {n_pairs:,} pairs take about {n_pairs * BYTES_A_PAIR / 1e6:,.0f} MB, "
             "more memory than is available: use solver='auto'"
         )
-    lists = [list_pairs(one) for one in preferences.layouts]
+    lists = [list_pairs(one) for one in risk.preferences.layouts]
     return np.concatenate([better for better, _ in lists]), np.concatenate([worse for _, worse in lists])
 
 

@@ -10,7 +10,7 @@ from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import AnyArray, AnyFloats, CupyArray, Tensor, diagonal_of, library_of
 from rankwise.foundation.threads import enough_blas_threads
 
-SMALLEST = 1e-300  # a diagonal may be 0 only where the gradient is 0 too
+LEAST_DIAGONAL = 1e-300  # a diagonal may be 0 only where the gradient is 0 too
 
 Solve = Callable[[AnyFloats], AnyFloats]  # v -> matrix⁻¹ v
 
@@ -27,7 +27,7 @@ def scaled_inverse(matrix: AnyArray, least: float = 1.0) -> Solve:
     rounding makes the matrix indefinite, multiples of the identity are added, ten times larger each time.
     """
     # But for rounding the diagonal is at least that; in float32 it is a difference of large sums.
-    scale = 1.0 / diagonal_of(matrix).clip(max(least, SMALLEST), None) ** 0.5
+    scale = 1.0 / diagonal_of(matrix).clip(max(least, LEAST_DIAGONAL), None) ** 0.5
     if not bool((scale > 0).all()) or not bool((scale < np.inf).all()):
         raise ValueError("the Hessian overflows: scale the features, or use a smaller C")
     scaled = matrix * scale[:, None] * scale

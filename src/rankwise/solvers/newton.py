@@ -103,6 +103,10 @@ class Newton:
         return not callable(self.inner)
 
     @property
+    def _too_few(self) -> str:
+        return f"max_iter = {self.max_iter} iterations were not enough"
+
+    @property
     def stage(self) -> "Newton":
         """The solver for one C of a detour, whose optimum need not be exact."""
         most = min(STAGE, self.max_iter)
@@ -113,12 +117,12 @@ class Newton:
         objective, detour = model.objective, Detour(self.stage, self.detours, journal)
         estimate, sound = np.inf, False  # of the gap, by the last model, and whether its step went as predicted
         while True:
-            step, estimate = _looked_at_again(model, journal, current, estimate)
+            step, estimate = _step_or_estimate(model, journal, current, estimate)
             if not journal.goes_on(current, detail, estimate):
                 return journal.result(current, hessian=model.hessian)
-            left = self.max_iter - len(journal.history) - detour.steps + 1
+            left = self.max_iter - journal.iterations
             if left <= 0:
-                return journal.result(current, f"max_iter = {self.max_iter} iterations were not enough")
+                return journal.result(current, self._too_few)
             hard = model.written_out or detour.due
             if self.then is not None and hard and isinstance(objective, Objective):
                 return _continued_by(self.then.within(left), objective, journal.result(current), journal.callback)
@@ -134,20 +138,22 @@ class Newton:
 
     def _at_rest(self, objective: Function, journal: Journal, current: Expansion, attainable: float) -> Result:
         """The result if the line search finds no decrease: because of rounding, or that of the rescue."""
+        left = self.max_iter - journal.iterations
+        if left <= 0:  # a detour took them
+            return journal.result(current, self._too_few)
         journal.estimate = attainable
         journal.converged = (
             journal.rule == "gap" and journal.near(current.value, attainable) and journal.beyond_proof(current)
         )
         result = journal.result(current, "the line search failed: rounding allows no further decrease")
-        left = self.max_iter - result.iterations
-        hopeful = left > 0 and near_separable(result.value, journal.value_at_zero) and journal.rule == "gap"
+        hopeful = near_separable(result.value, journal.value_at_zero) and journal.rule == "gap"
         if result.converged or not hopeful or self.rescue is None or not can_help(objective, self.rescue):
             return result
         rescue = replace(self.rescue, max_iter=left)
         return rescued(result, rescue, objective, journal.value_at_zero, journal.callback)
 
 
-def _looked_at_again(
+def _step_or_estimate(
     model: "Model", journal: Journal, current: Expansion, estimate: float
 ) -> tuple[ModelStep | None, float]:
     """The next step, if it is known already, and the estimate, or inf if it must not end the run.

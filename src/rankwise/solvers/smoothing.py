@@ -10,6 +10,7 @@ The ray from 0 through w has better points: a longer w satisfies pairs that are 
 """
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -134,7 +135,7 @@ class _Run:
         self.proof = np.inf  # the bound on the gap but for the slack
         self.floor = self.blur = 0.0  # its rounding error and that of the value, at a point where the bound is small
         self.width = np.inf  # the last one
-        self.least = 0.0  # a gap that is not undercut: it shrinks at most as the square of the width
+        self.least = 0.0  # least credible estimate: the gap shrinks at most as the square of the width
         self.last = np.inf  # the value with the hinge at the optimum of the last width
         self.left, self.slack = np.inf, np.inf  # remaining decrease at this width, and slack at the last
         self.iterations = 0
@@ -143,7 +144,6 @@ class _Run:
         self.rounded = False  # whether rounding allows no further steps
         self.sample: Objective | None = None
         self.detour = Detour(options.inner.stage, DETOURS, self)
-        self.rescuable = can_help(objective, options.rescue)
 
     @property
     def gap(self) -> float:
@@ -181,7 +181,12 @@ class _Run:
     def rescue_helps(self) -> bool:
         """Whether the rescue would be of use."""
         left = self.iterations < self.options.max_iter
-        return left and self.rescuable and near_separable(self.value, self.at_zero)
+        return left and near_separable(self.value, self.at_zero) and self.rescuable
+
+    @cached_property
+    def rescuable(self) -> bool:
+        """Whether there is a rescue, and few enough pairs for it."""
+        return can_help(self.objective, self.options.rescue)
 
     @property
     def almost(self) -> bool:
@@ -253,9 +258,9 @@ class _Run:
     def _advance(
         self, smooth: Objective, current: ObjectiveExpansion, direction: AnyFloats
     ) -> tuple[ObjectiveExpansion | None, float]:
-        before, left = self.detour.steps, self.options.max_iter - self.iterations - 1
+        left = self.options.max_iter - self.iterations - 1
         trial, length = self.detour.instead(smooth, current, *line_search(smooth, current, direction), left)
-        self.iterations += 1 + self.detour.steps - before
+        self.iterations += 1
         return None if self.detour.stopped else trial, length
 
     def over(self, current: ObjectiveExpansion, width: float, polished: bool = False) -> bool:

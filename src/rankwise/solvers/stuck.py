@@ -26,7 +26,7 @@ class Run(Protocol):
 
     began: float
     callback: Callback | None
-    history: list[Step]
+    iterations: int
 
 
 class Stage(Protocol):
@@ -63,7 +63,7 @@ class Detour:
     def __init__(self, stage: Stage, times: int, run: Run) -> None:
         """stage  solves the problem for each C: see `Newton.stage`
         times  the largest number of detours
-        run    its callback is called with the steps of the detour
+        run    its callback is called with the steps of the detour, and its iterations include them
         """
         self.stage, self.left, self.run = stage, times, run
         self.blocked = self.steps = 0
@@ -87,10 +87,13 @@ class Detour:
         self.left, self.blocked = self.left - 1, 0
         w = 0.0 * current.point
         for share in SHARES:
+            if left <= 0:
+                break
             stage = replace(self.stage, max_iter=min(self.stage.max_iter, left))
             result = stage(objective.times(share), w, self._tell)
+            self.run.iterations += result.iterations
             w, self.steps, left = result.point, self.steps + result.iterations, left - result.iterations
-            if self.stopped or left <= 0:
+            if self.stopped:
                 return trial, length
         end = objective.at(w)
         return (end, 0.0) if end.value < (trial or current).value else (trial, length)
@@ -99,8 +102,7 @@ class Detour:
         run = self.run
         if run.callback is None:
             return False
-        iteration = run.history[-1].iteration if run.history else 0
-        seconds = clock() - run.began
+        iteration, seconds = run.iterations + step.iteration, clock() - run.began
         step = replace(step, iteration=iteration, seconds=seconds, detail=f"smaller C, {step.detail}")
         self.stopped = bool(run.callback(step))
         return self.stopped
@@ -118,8 +120,8 @@ def near_separable(value: float, at_zero: float) -> bool:
 def rescued(one: Result, rescue: Rescue, objective: Objective, at_zero: float, callback: Callback | None) -> Result:
     """The better of the points of `one` and of `rescue`, with the better of the two bounds.
 
-    If the rescue neither proves the gap nor finds a value that is lower by more than the tolerance, what `one` said of
-    its end stands: it may have converged by an estimate.
+    If `one` converged by an estimate, it stands unless the rescue finds a value that is lower by more than the
+    tolerance.
     """
     other = continued(one, lambda tell: rescue(objective, None, tell), callback, "in the dual")
     best = _better(one, other, CORNER * at_zero)
@@ -129,8 +131,8 @@ def rescued(one: Result, rescue: Rescue, objective: Objective, at_zero: float, c
     converged, message = other.converged, other.message
     if gap <= rescue.tol * scale and not converged:
         converged, message = True, converged_by("certified", gap, scale, rescue.tol)
-    elif not converged and message != STOPPED and one.message and one.value - best.value <= rescue.tol * scale:
-        converged, message = one.converged, one.message
+    elif one.converged and not converged and message != STOPPED and one.value - best.value <= rescue.tol * scale:
+        converged, message = True, one.message
     return replace(
         best,
         iterations=other.iterations,
