@@ -1,9 +1,12 @@
 """Kernel rankers: scikit-learn's checks, the linear ranker on the same data, and Newton's method on β itself."""
 
+import warnings
+
 import numpy as np
 import oracle
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -237,3 +240,20 @@ def test_kernel_values_outside_float64_are_one_sentence(ranker):
             with pytest.raises(ValueError, match="overflows: scale the features"):
                 ranker(kernel=kernel, n_components=components).fit(scale * X, DATA.y, DATA.qid)
     assert not ranker(kernel="linear").fit(0.0 * X, DATA.y, DATA.qid).predict(X).any()  # 0 as it is
+
+
+@pytest.mark.parametrize("kernel", ["linear", "polynomial"])
+@pytest.mark.parametrize("n_components", [None, 40])
+def test_features_lost_in_large_kernel_values_are_no_silent_model(kernel, n_components):
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(60, 3)), np.repeat(np.arange(10), 6)
+    y = np.digitize(X[:, 1] + 0.3 * rng.normal(size=60), [-0.5, 0.5])
+    stamps = 1.7e9 + 1e5 * qid  # constant within queries
+    ranker = KernelRankSVM(kernel, C=10.0, n_components=n_components, random_state=0)
+    for rows in (np.column_stack([X, stamps]), X + 1e8):
+        with pytest.warns(ConvergenceWarning, match="KernelRankSVM loses digits: .* lost to rounding; scale"):
+            ranker.fit(rows, y, qid)
+        assert not ranker.result_.converged
+        assert "lost to rounding" in ranker.result_.message
+    with warnings.catch_warnings(action="error"):
+        assert ranker.fit(X + 1e4, y, qid).result_.converged

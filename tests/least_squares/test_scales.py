@@ -227,7 +227,7 @@ def test_kernels_of_large_values_are_right_or_say_so():
     np.testing.assert_allclose(KernelRankRLS("linear").fit(X, y, qid).result_.value, exact.result_.value, rtol=1e-7)
     X, y, qid = raw(30, 8, 0, 8)
     for alpha in (1.0, [1.0, 2.0]):
-        with pytest.warns(ConvergenceWarning, match="KernelRankRLS loses digits: with kernel values up to"):
+        with pytest.warns(ConvergenceWarning, match="KernelRankRLS loses digits: kernel values are so large"):
             KernelRankRLS("linear", alpha=alpha).fit(X, y, qid)
 
 

@@ -5,9 +5,11 @@ score(x) = Σ β_z k(x, z),   minimising ½|f|² + C Σ loss(f(x_i) - f(x_j)) ov
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
@@ -34,6 +36,7 @@ from rankwise.kernel_maps.kernel import Objects
 from rankwise.model_selection.splits import Seed
 from rankwise.objective.losses import Loss
 from rankwise.objective.stored import is_stored
+from rankwise.pairs.queries import Queries
 from rankwise.rankers.checks import check_pair_weights, positive
 from rankwise.rankers.models import Params
 from rankwise.solvers import Callback, Result, Solver
@@ -41,6 +44,9 @@ from rankwise.solvers.base import may_overflow
 
 SYMMETRY = 1e-8  # how far a precomputed kernel may be from symmetric, as a share of its largest value
 SLAB = 256  # rows compared at a time
+OF_PRODUCTS = ("linear", "polynomial", "poly", "sigmoid")  # kernels of inner products
+EPS = float(np.finfo(float).eps)
+KEPT = 1e3  # squared differences within queries are at least this many times the rounding of inner products
 SAME = (
     "the kernel has the same value for all documents, within rounding, so that their scores are equal: scale the "
     "features to a usual size, by ScaledRanker say, or change gamma"
@@ -60,11 +66,12 @@ class KernelRanker(Ranker):
     random_state: Seed
 
     dual_coef_: Floats
+    result_: Result
     X_fit_: Objects
     support_: Ints | None
 
-    def _mapped(self, X: Objects, y: Column, sample_weight: Column) -> tuple[Floats, Floats, Floats | None]:
-        """The features of the training objects, the labels and the weights, all checked."""
+    def _mapped(self, X: Objects, y: Column, sample_weight: Column) -> tuple[Objects, Floats, Floats, Floats | None]:
+        """The training objects, their features, the labels and the weights, all checked."""
         if is_stored(X):
             raise ValueError(f"{type(self).__name__} needs rows in memory: give data.read()")
         self.map_ = self.new_map()
@@ -89,7 +96,7 @@ class KernelRanker(Ranker):
             features = self.map_.fit_transform(X)
         self._check_range(X, features)
         self.X_fit_, self.support_ = self.map_.references, self.map_.chosen
-        return features, np.asarray(y, dtype=np.float64), weights
+        return X, features, np.asarray(y, dtype=np.float64), weights
 
     def _check_range(self, X: Objects, features: Floats) -> None:
         """Raise if kernel values of the rows X overflow or underflow to 0; warn if they are equal, but not the rows."""
@@ -258,7 +265,7 @@ class KernelRankSVM(KernelRanker):
         """Learn `dual_coef_` from objects X with labels y; arguments as for RankSVM."""
         given = documents(X, y, qid, sample_weight)
         warn_of_query_ids(given.X, given.qid)
-        features, labels, weights = self._mapped(given.X, given.y, given.sample_weight)
+        rows, features, labels, weights = self._mapped(given.X, given.y, given.sample_weight)
         keep_columns(self, given.columns)
         names = ("C", "loss", "solver", "tol", "max_iter", "n_jobs", "verbose", "callback", "random_state", "device")
         linear = RankSVM(**{name: getattr(self, name) for name in names})
@@ -266,7 +273,34 @@ class KernelRankSVM(KernelRanker):
         self.dual_coef_ = self.map_.coefficients(to_host(linear.coef_))
         self.result_: Result = linear.result_
         self.n_iter_, self.n_queries_, self.C_ = linear.n_iter_, linear.n_queries_, linear.C_
+        if self.map_.kernel.function in OF_PRODUCTS and _products_lose_digits(rows, given.qid):
+            lost_digits(self)
         return self
+
+
+def lost_digits(ranker: KernelRanker) -> None:
+    """Warn that rounding spoils the kernel values of a fit, which has not converged then."""
+    message = "kernel values are so large that features of small scale are lost to rounding"
+    cure = "scale the features, or use the linear ranker if the kernel is linear"
+    warnings.warn(f"{type(ranker).__name__} loses digits: {message}; {cure}", ConvergenceWarning, stacklevel=3)
+    if hasattr(ranker, "result_"):  # with several alphas there is none
+        ranker.result_ = replace(ranker.result_, converged=False, message=message)
+
+
+def _products_lose_digits(X: Objects, qid: Ids) -> bool:
+    """Whether rounding in inner products of rows is not small beside what a feature differs within queries.
+
+    Sparse rows are not looked at: their features have no offsets, which are the usual cause.
+    """
+    X = to_host(X) if library_of(X) else X
+    if not isinstance(X, np.ndarray):
+        return False
+    queries = Queries(None if qid is None else to_host(qid), len(X))
+    first = np.unique(queries.codes, return_index=True)[1]
+    with may_overflow():
+        spread = np.square(X - X[first[queries.codes]]).mean(axis=0)
+        rounding = EPS * float(np.square(X).sum(axis=1).max())
+    return bool(((spread > 0) & (spread < KEPT * rounding)).any())
 
 
 def _is_constant(features: Floats) -> bool:

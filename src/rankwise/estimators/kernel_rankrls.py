@@ -6,10 +6,9 @@ from typing import Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
 
 from rankwise.estimators.inputs import Column, Ids, documents, keep_columns, warn_of_query_ids
-from rankwise.estimators.kernel import KernelRanker
+from rankwise.estimators.kernel import EPS, KernelRanker, lost_digits
 from rankwise.estimators.rankrls import prepared, told
 from rankwise.foundation.arrays import Array, Floats
 from rankwise.foundation.devices import library_of, to_host
@@ -23,7 +22,6 @@ from rankwise.rankers.checks import positive
 from rankwise.rankers.models import Params
 from rankwise.rankers.rankrls import not_converged
 
-EPS = float(np.finfo(float).eps)
 DIGITS = 1e-7  # error of the differences of scores, relative to their size, up to which no warning is given
 
 
@@ -91,7 +89,7 @@ class KernelRankRLS(KernelRanker):
             raise ValueError("alpha is empty: give at least one")
         given = documents(X, y, qid, sample_weight)
         warn_of_query_ids(given.X, given.qid)
-        features, labels, weights = self._mapped(given.X, given.y, given.sample_weight)
+        rows, features, labels, weights = self._mapped(given.X, given.y, given.sample_weight)
         features = to_host(features) if library_of(features) else features
         problem = prepared(self, features, labels, given.qid, weights)
         scaled = problem.units.alpha(alphas)
@@ -113,15 +111,10 @@ class KernelRankRLS(KernelRanker):
         largest = float(np.square(features).sum(axis=1).max())
         digits_lost = self._rounds(features @ w, largest)
         if self.kernel == "linear" and self.n_components is None:
-            digits_lost = digits_lost or self._misses(given.X, labels, given.qid, weights, alphas)
+            digits_lost = digits_lost or self._misses(rows, labels, given.qid, weights, alphas)
         keep_columns(self, given.columns)
         if digits_lost:
-            warnings.warn(
-                f"KernelRankRLS loses digits: with kernel values up to {largest:.0e}, features of small scale are lost "
-                "to rounding; scale the features, or use RankRLS if the kernel is linear",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            lost_digits(self)
         return self
 
     def _rounds(self, scores: Floats, largest: float) -> bool:
@@ -138,8 +131,15 @@ class KernelRankRLS(KernelRanker):
         Kernel values do not show this. The gradient divided by the diagonal of XᵀLX + αI does: it is about the error
         of the weights.
         """
-        rows = validate_data(self, to_host(X) if library_of(X) else X, **self._rows_wanted(), reset=False)
-        problem = regression(rows, y, qid, sample_weight, ties=self.ties, scaling=self.scaling, n_jobs=self.n_jobs)
+        problem = regression(
+            to_host(X) if library_of(X) else X,
+            y,
+            qid,
+            sample_weight,
+            ties=self.ties,
+            scaling=self.scaling,
+            n_jobs=self.n_jobs,
+        )
         weights = np.atleast_2d((self.X_fit_.T @ self.dual_coef_).T) * problem.units.y / problem.units.x
         diagonal = problem.centred_diagonal()
         for w, alpha in zip(weights, problem.units.alpha(alphas), strict=True):
