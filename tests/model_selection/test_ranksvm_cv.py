@@ -280,6 +280,10 @@ def test_the_usual_grid_has_the_default_strength_inside():
     large = usual_grid(1e9)
     assert large[0] <= 30e-9 / 2**5 <= 2 * large[0]
     assert large[-1] == GRID[-1]
+    for total in (1e-300, 1e-20, 1e20, 1e300):  # of weights
+        grid = usual_grid(total)
+        assert grid.size <= 61
+        assert grid[5] <= 30 / total <= grid[-5]
     data = make_ranking(n_queries=6, docs_per_query=300, n_features=3, random_state=0)
     ranker = RankSVMCV(cv=2, measure="pairwise-accuracy").fit(data.X, data.y, data.qid)
     assert ranker.Cs_[5] <= RankSVM().fit(data.X, data.y, data.qid).C_ <= ranker.Cs_[-6]

@@ -36,7 +36,8 @@ from rankwise.rankers.ranksvm import AUTO_STRENGTH
 from rankwise.solvers import Result, Solver
 
 GRID = tuple(2.0**k for k in range(-15, 11))
-BELOW = 5  # powers of 2 below C = "auto" that the usual grid has at least
+AROUND = 5  # powers of 2 below and above C = "auto" that the usual grid has at least
+WIDEST = 60  # powers of 2 that it spans at most, on weights of unusual size
 PATH_SPAN = 1.0, 1000.0, 31  # first, last and number of the Cs of an L1 path, relative to the first C
 DIRECTIONS = ("up", "down")
 SELECTION_TOL = 1e-3  # a smaller tolerance does not change any measure visibly
@@ -245,14 +246,20 @@ def template_of(ranker: RankSVM | None) -> RankSVM:
 def usual_grid(n_pairs: float, normalize: str = "sum") -> Floats:
     """2^-15, 2^-14, ..., 2^10; with more than about 30,000 pairs from smaller powers on, so that C = "auto" is inside.
 
+    Weights of unusual size move it, as they move C = "auto".
+
     n_pairs    their number, or with weights their total weight
     normalize  what C multiplies; an average of pairs needs no smaller C on larger data
     """
     usual = np.array(GRID)
     if key(normalize) != "sum" or not n_pairs > 0:
         return usual
-    lowest = int(np.floor(np.log2(AUTO_STRENGTH / n_pairs))) - BELOW
-    return 2.0 ** np.arange(min(lowest, round(np.log2(usual[0]))), round(np.log2(usual[-1])) + 1)
+    auto = int(np.floor(np.log2(AUTO_STRENGTH) - np.log2(n_pairs)))
+    low, high = min(auto - AROUND, round(np.log2(usual[0]))), max(auto + AROUND, round(np.log2(usual[-1])))
+    if high - low > WIDEST:
+        low = max(low, auto - AROUND)
+        high = min(high, low + WIDEST)
+    return 2.0 ** np.arange(low, high + 1)
 
 
 def grid_of(unit: Objective) -> Floats:
