@@ -41,8 +41,8 @@ SCORED = 20_000  # documents at least, while scoring is timed
 HOW = (
     "Training, validation and test parts of LETOR's five folds, as published. Every method tried "
     f"{BUDGET} settings per fold and kept the one with the best NDCG@10 on the validation part; the grids are in "
-    "`experiments/good_enough_methods.py`. Those of the linear and kernel rankers cover what the validation parts chose "
-    "from wider grids, those of trees are convention after two trials on one fold; test parts played no role. "
+    "`experiments/good_enough_methods.py`. Those of the linear and kernel rankers cover what the validation parts "
+    "chose from wider grids, those of trees are convention after two trials on one fold; test parts played no role. "
     f"The number of trees, at most {MOST_TREES}, was chosen beside this budget by early stopping on the validation "
     f"part ({PATIENCE} rounds): trees searched more than the others, which can help, and can overfit a small "
     f"validation part. Kernel RankSVM has {LANDMARKS} landmarks; boosted regression is LightGBM's. Features are as "

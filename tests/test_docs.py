@@ -27,6 +27,13 @@ def write_files(page):
         Path(name).write_text(text)
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"], ids=lambda page: page.name)
+def test_lines_of_prose_are_short(page):
+    prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    whole = ("|", "    ", "![", "`")  # rows of tables, code, pictures and long commands stay on one line
+    assert not [line for line in prose.splitlines() if len(line) > 120 and not line.startswith(whole)]
+
+
 @pytest.mark.usefixtures("registries_as_before")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_examples(page, tmp_path, monkeypatch):

@@ -202,6 +202,21 @@ def test_known_placeholders(base):
         assert ("placeholder-values" in codes(check(with_column(base, column)))) == is_one
 
 
+@pytest.mark.parametrize(
+    ("name", "is_one"), [("product_id", True), ("productId", True), ("SKU", True), ("bid", False), ("clicks", False)]
+)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_ids_that_became_features(base, name, is_one, sparse):
+    ids = 100_000.0 + np.random.default_rng(0).permutation(len(base))
+    for column, whole in ((ids, True), (ids + 0.5, False)):
+        data = with_column(base, column, sparse)
+        labels = [*(f"x{j}" for j in range(data.n_features - 1)), name]
+        data = RankingData(data.X, data.y, data.qid, names=labels)
+        report = check(data)
+        assert names(report, "id-as-feature") == {name} if is_one and whole else "id-as-feature" not in codes(report)
+        assert not (is_one and whole and "different-scales" in codes(report))
+
+
 def test_scales_and_offsets(base):
     random = np.random.default_rng(0)
     report = check(with_column(base, 1e6 * random.random(len(base))))

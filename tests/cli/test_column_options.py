@@ -190,6 +190,7 @@ def test_every_command_that_reads_data_names_its_columns(shop, tmp_path):
             NAMES,
             "holds (large_)?string, expected numbers: leave it out by --ignore title",
         ),
+        ("shop.jsonl", ["--label", "title", "--qid", "query"], "column 'title' holds texts, expected numbers\n"),
         ("shop.csv", [], "has no column 'label' for labels"),
         ("shop.csv", ["--label", "grades"], "has no column 'grades' .* did you mean 'grade'"),
         ("shop.csv", [*NAMES, "--weight", "w"], "has no column 'w' for weights .*: name the column by --weight NAME"),
@@ -366,4 +367,6 @@ def test_commands_say_which_value_a_model_was_trained_with_for_missing_features(
         assert "was trained with --missing 4: now it is 0" in run(*command, "--missing", "0").stderr
         assert "was trained with" not in run(*command, "--missing", "4").stderr
     exported = run("export", model, "--to", "sql", "-o", target).stderr
-    assert "was trained with --missing 4: give the same for data with missing values" in exported
+    assert "was trained with --missing 4: give sql 4 for missing values\n" in exported
+    engine = run("export", model, "--to", "opensearch", "-o", str(tmp_path / "m.opensearch")).stderr
+    assert "give opensearch 4 for missing values; by itself it puts 0\n" in engine

@@ -197,8 +197,8 @@ def test_a_run_with_gaps(files, tmp_path):
     ("args", "message"),
     [
         (["svm.json", "-d", "test.txt"], "a comparison needs two rankers or more"),
-        (["svm.json", "rls.json"], "give the labels, either as a ranking file"),
-        (["svm.json", "rls.json", "-d", "test.txt", "--qrels", "qrels.txt"], "give the labels, either"),
+        (["svm.json", "rls.json"], "give the labels: a ranking file"),
+        (["svm.json", "rls.json", "-d", "test.txt", "--qrels", "qrels.txt"], "give the labels: "),
         (["svm.run", "rls.json", "--qrels", "qrels.txt"], "rls.json is a model, and only a TREC run"),
         (
             ["svm.json", "rls.json", "-d", "test.txt", "--test", "z"],
@@ -231,6 +231,8 @@ def test_a_column_that_is_missing(files):
 
 
 def test_a_file_that_is_missing(files):
+    told = run("compare", files / "svm.json", "clicks", "-d", files / "test.txt", code=1).stderr
+    assert "there is no file clicks; a column of the data is written column:clicks" in told
     assert "nowhere.txt" in run("compare", files / "svm.json", "nowhere.txt", "-d", files / "test.txt", code=1).stderr
 
 

@@ -86,6 +86,13 @@ def test_a_column_without_a_name_is_refused(tmp_path, suffix):
     assert read_data(path, features=["f1"]).X.tolist() == [[5], [6]]
 
 
+def test_lines_that_end_with_a_separator_are_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("label,qid,a,\n1,1,2,\n")
+    with pytest.raises(ValueError, match="column 4, the last one, has no name: name it, or end no line by a separator"):
+        read_data(path)
+
+
 def test_a_feature_without_a_name_is_not_written_to_a_table(tmp_path):
     for name in ("t.csv", "t.parquet"):
         with pytest.raises(ValueError, match="column 1 of X has no name"):

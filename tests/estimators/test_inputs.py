@@ -282,11 +282,23 @@ def test_query_weights_are_a_column_too():
 @pytest.mark.parametrize("ranker", [RankSVM(), KernelRankSVM(), ScaledRanker(RankSVM(), "zscore")])
 def test_texts_and_missing_values_are_named_by_column(ranker):
     texts = FRAME.assign(sku=[f"SKU-{i}" for i in range(len(FRAME))])
-    with pytest.raises(ValueError, match="'SKU-0', a text in the column 'sku': leave the column out, or encode it"):
+    with pytest.raises(ValueError, match="'SKU-0', a text in the column 'sku': leave the column out, by from_frame"):
         ranker.fit(texts, "grade", "query")
+    dates = FRAME.assign(listed=np.datetime64("2024-01-01"))
+    with pytest.raises(ValueError, match="X has a date or time in the column 'listed': put a number in its place"):
+        ranker.fit(dates, "grade", "query")
     gaps = FRAME.assign(**{NAMES[1]: np.where(FRAME[NAMES[1]] > 0, FRAME[NAMES[1]], np.nan)})
     with pytest.raises(ValueError, match=r"NaN.* (column 'feature 1': fill them, by from_frame|row 0, column 1: )"):
         ranker.fit(gaps, "grade", "query")
+
+
+def test_rank_of_a_frame_with_several_queries_needs_their_column():
+    ranker = RankSVM(C=0.1).fit(FRAME, "grade", "query")
+    for rank in (ranker.rank, ranker.top_k):
+        with pytest.raises(ValueError, match="X has a column 'query' of several query ids: pass qid='query'"):
+            rank(FRAME)
+    one = FRAME[FRAME["query"] == FRAME["query"].iloc[0]]
+    assert ranker.rank(one).row.tolist() == ranker.rank(one, qid="query").row.tolist()
 
 
 def odd_rows(X):

@@ -159,6 +159,11 @@ def test_what_cannot_be_compared(change, message, scores, test_data):
         change(given)
 
 
+def test_labels_are_no_frame(test_data):
+    with pytest.raises(TypeError, match=r"rankwise\.from_frame makes one of a DataFrame"):
+        compare({"clicks": test_data.X[:, 0]}, test_data.to_frame())
+
+
 @pytest.mark.parametrize(("queries", "draws"), [(41, 100_000), (2_000, 100_000), (10_000, 20_000), (50_000, 10_000)])
 def test_many_queries_are_tested_with_fewer_draws(queries, draws):
     d = np.full(queries, 0.5)

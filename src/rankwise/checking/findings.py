@@ -41,6 +41,7 @@ CODES = {
     "placeholder-values": Kind("warning", "a value far from all others that many rows share, such as 999 or -1"),
     "outliers": Kind("warning", "a few values far larger than all others of the feature"),
     "different-scales": Kind("warning", "features whose ranges differ by a factor of 1000 or more"),
+    "id-as-feature": Kind("warning", "a feature of whole numbers with the name of an id, such as product_id"),
     "large-offset": Kind("warning", "a feature whose values are large and differ little"),
     "constant-feature": Kind("warning", "a feature with one value in all rows"),
     "constant-in-test": Kind("warning", "a feature with one value in the test data, and several in the training data"),

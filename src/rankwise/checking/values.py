@@ -1,6 +1,7 @@
-"""Findings about the values of features: placeholders, outliers, scales and offsets."""
+"""Findings about the values of features: placeholders, ids, outliers, scales and offsets."""
 
 import math
+import re
 
 import numpy as np
 
@@ -17,10 +18,12 @@ SENTINELS = [10.0**k - 1 for k in range(3, 11)] + [10.0**k for k in range(5, 31)
 SENTINELS += [2.0**31 - 1, 2.0**31, 2.0**32 - 1, 2.0**63, float(np.finfo(np.float32).max)]
 DIFFERENT = 1e3  # ratio of the ranges of two features
 OFFSET = 1e4  # ratio of the mean and the range of a feature
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")  # of a name: product_id, productId
+IDS = {"id", "docid", "itemid", "productid", "sku", "asin", "ean", "gtin", "isbn", "upc"}  # last words of names of ids
 
 
 def check_values(features: Features) -> list[Finding]:
-    found = [*_placeholders(features), *_outliers(features)]
+    found = [*_placeholders(features), *_ids(features), *_outliers(features)]
     extreme = {name for one in found for name in one.features}
     return [*found, *_scales(features, extreme), *_offsets(features)]
 
@@ -54,6 +57,29 @@ def _placeholders(features: Features) -> list[Finding]:
     message = f"{these(len(names), 'values', 'looks', 'look')} like a placeholder for a missing one: {listed(texts)}."
     advice = "A ranker takes it for a number. Leave the cells empty, and state another value by missing (--missing X)."
     return [Finding("placeholder-values", message, advice, names, numbers={"values": rows})]
+
+
+def _ids(features: Features) -> list[Finding]:
+    columns = [j for j in np.flatnonzero(features.varies).tolist() if _is_id(features, j)]
+    if not columns:
+        return []
+    names = features.named(np.array(columns))
+    message = (
+        f"{these(len(names), 'features', 'looks', 'look')} like an id, by name and whole numbers: {listed(names)}."
+    )
+    advice = (
+        "A ranker would learn a weight for it: name the documents by docid (--doc), leave other ids out (--ignore)."
+    )
+    return [Finding("id-as-feature", message, advice, names)]
+
+
+def _is_id(features: Features, j: int) -> bool:
+    words = WORD.findall(features.names[j])
+    if not words or words[-1].lower() not in IDS:
+        return False
+    entries = features.entries(j)
+    present = entries[np.isfinite(entries)]
+    return bool((present == np.trunc(present)).all()) and features.support[j] >= LEAST
 
 
 def _outliers(features: Features) -> list[Finding]:

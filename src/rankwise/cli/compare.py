@@ -146,5 +146,6 @@ def with_reference(rankers: list[str], baseline: str | None, column: str | None)
     by_file = {file: name for name, file in files.items()}
     reference = next(iter(files)) if baseline is None else by_file.get(baseline, baseline)
     if reference not in files:
-        raise typer.BadParameter(f"{baseline} is none of {', '.join(files)}", param_hint="--baseline")
+        cure = "for a column of the data use --baseline-column"
+        raise typer.BadParameter(f"{baseline} is none of {', '.join(files)}: {cure}", param_hint="--baseline")
     return files, reference

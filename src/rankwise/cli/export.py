@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from rankwise.data.records import RankingData
     from rankwise.rankers import models
 
+ABSENT = dict.fromkeys(("elasticsearch", "opensearch"), "0") | {"solr": "the default of the feature"}
+
 To = Annotated[str, typer.Option("--to", metavar="TARGET", help=f"{', '.join(TARGETS)}.", show_default=False)]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the exported model.")]
 Name = Annotated[str, typer.Option(metavar="NAME", help="Name of the model in the target.")]
@@ -65,7 +67,7 @@ def export(
 
     Example: rankwise export model.json --to solr -o solr.json --name ranker --check test.txt
     """
-    from rankwise.cli.inputs import note_missing, read_names
+    from rankwise.cli.inputs import note_missing, read_names, trained_missing
     from rankwise.cli.targets import check_target
     from rankwise.exporting.exports import SCALINGS
     from rankwise.exporting.exports import export as exported
@@ -77,7 +79,11 @@ def export(
     check_target(output, [model, names, feature_map, check], force)
     known = model_to_export(model, None if names is None else read_names(names))
     mapped = None if feature_map is None else _feature_map(feature_map)
-    note_missing(known, model, columns.missing if check is not None else None)
+    if check is not None:
+        note_missing(known, model, columns.missing)
+    if trained := trained_missing(known):
+        own = f"; by itself it puts {ABSENT[target]}" if target in ABSENT else ""
+        say(f"note: {model} was trained with --missing {trained:g}: give {target} {trained:g} for missing values{own}")
     data = None if check is None else _data(check, known, columns)
     with doing(f"exporting {model}"):
         options: dict[str, Any] = {"name": name, "feature_set": feature_set, "scaling": scaling, "precision": precision}

@@ -200,9 +200,15 @@ def read_ranker(path: str, columns: Naming) -> Model:
     return model
 
 
+def trained_missing(model: Model) -> float | None:
+    """The `--missing` with which the model was trained."""
+    value: float | None = (model.run or {}).get("options", {}).get("missing")
+    return value
+
+
 def note_missing(model: Model, path: str, missing: float | None) -> None:
-    """Say if the model was trained with another value for missing features, or with one and none is given now."""
-    trained = (model.run or {}).get("options", {}).get("missing")
+    """Say if the model was trained with a `--missing` that is not the one given now."""
+    trained = trained_missing(model)
     if trained is not None and trained != missing:
         now = "give the same for data with missing values" if missing is None else f"now it is {missing:g}"
         say(f"note: {path} was trained with --missing {trained:g}: {now}")

@@ -65,7 +65,7 @@ class Judge:
 
     def __post_init__(self) -> None:
         if (self.data is None) == (self.qrels is None):
-            raise typer.BadParameter("give the labels, either as a ranking file (DATA) or by --qrels")
+            raise typer.BadParameter("give the labels: a ranking file (MODEL DATA, or --data DATA) or --qrels")
 
     def scored(self, ranker: str) -> Scored:
         check_order(ranker, self.data)
@@ -74,6 +74,8 @@ class Judge:
             spelled = ranker.removeprefix(COLUMN)
             table = self._data(column=spelled)
             return Scored(table.y, column_scores(table, spelled, str(self.data)), table.qid)
+        if ranker.isidentifier() and not Path(ranker).exists():
+            raise ValueError(f"there is no file {ranker}; a column of the data is written {COLUMN}{ranker}")
         if ranker == "-":
             if "-" in (self.data, self.qrels):
                 raise typer.BadParameter("scores and data cannot both come from stdin: give one of them as a file")

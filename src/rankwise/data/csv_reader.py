@@ -97,7 +97,7 @@ def csv_blocks(source: Source, reading: Reading, separator: str) -> Iterator[Ran
 def _header_end(text: Text, following: Iterator[Text], reading: Reading, usual: str) -> tuple[Text, int, str]:
     """The text, where its header ends, and the separator, on which it depends whether a quoted cell has ended.
 
-    The separator shows a known column or, if none does, cuts the header into the most cells.
+    The first separator that gives a known column; if none does, the one that gives the most cells.
     """
     n_cells: dict[str, int] = {}
     for separator in (usual, *_SEPARATORS):

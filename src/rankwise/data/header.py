@@ -134,9 +134,14 @@ def _known_to_model(places: dict[str, int], known: Known | None) -> list[str] | 
 def _other_features(others: list[str], header: Sequence[str], where: str) -> list[str]:
     """All columns that are nothing else; f1, f2, ... by their numbers."""
     if nameless := [name for name in others if not name.strip()]:
+        at = list(header).index(nameless[0])
+        if at == len(header) - 1:
+            raise ValueError(
+                f"{where}: column {at + 1}, the last one, has no name: name it, or end no line by a separator"
+            )
         raise ValueError(
-            f"{where}: column {list(header).index(nameless[0]) + 1} has no name, as an index has that pandas writes: "
-            "write the table with to_csv(index=False), or name the column"
+            f"{where}: column {at + 1} has no name, as an index has that pandas writes: write the table with "
+            "to_csv(index=False), or name the column"
         )
     order = by_number(others)
     return others if order is None else [others[i] for i in order]

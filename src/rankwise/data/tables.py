@@ -178,7 +178,7 @@ def _filled(column: Numbers, missing: float | None, table: Table, i: int, where:
     """
     where = f"{where}, column {table.header[i]!r}"
     if not column.is_numeric:
-        raise TextColumnsError(f"{where} holds {column.kind}, expected numbers", [table.header[i]], has_ids=False)
+        raise ValueError(f"{where} holds {column.kind}, expected numbers")
     if column.missing is not None and missing is None:
         raise ValueError(f"{where}: {table.place(_first(column.missing))} has no number: {FILL_IN}")
     numbers: Array = np.asarray(column.values, dtype)

@@ -262,9 +262,12 @@ def curable(X: Data) -> Iterator[None]:
             cure = "fill them, by from_frame(frame, missing=0.0) or by a SimpleImputer in a pipeline"
             raise ValueError(f"Input X contains NaN, missing values{_first_column(X, _has_nan)}: {cure}") from None
         if "could not convert string to float" in said:
-            cure = "leave the column out, or encode it as numbers"
-            raise ValueError(f"{said}, a text{_first_column(X, _has_text)}: {cure}") from None
+            cure = "leave the column out, by from_frame(frame, label=..., qid=..., ignore=[...]) say, or encode it"
+            raise ValueError(f"{said}, a text{_first_column(X, _has_text)}: {cure} as numbers") from None
         raise
+    except np.exceptions.DTypePromotionError:
+        cure = "put a number in its place, such as an age in days, or leave the column out"
+        raise ValueError(f"X has a date or time{_first_column(X, _is_time)}: {cure}") from None
 
 
 def _first_column(X: Data, is_odd: Callable[[Array], bool]) -> str:
@@ -272,6 +275,10 @@ def _first_column(X: Data, is_odd: Callable[[Array], bool]) -> str:
         if is_odd(column(X, name)):
             return f" in the column {name!r}"
     return ""
+
+
+def _is_time(values: Array) -> bool:
+    return values.dtype.kind in "mM"
 
 
 def _has_nan(values: Array) -> bool:
@@ -301,3 +308,11 @@ def warn_of_query_ids(X: Data, qid: Ids) -> None:
             text = f"X has {place} {name!r} and qid is not given: all rows are treated as one query; {cure}"
             warnings.warn(text, stacklevel=3)
             return
+
+
+def refuse_several_queries(ranker: BaseEstimator, X: Data) -> None:
+    """An error if X is a frame with a column of several query ids, which `qid` does not name: it is no feature."""
+    features = set(map(str, getattr(ranker, "feature_names_in_", ())))
+    for name in frame_columns(X) or []:
+        if name.lower() in QUERY_IDS and name not in features and len(set(column(X, name).tolist())) > 1:
+            raise ValueError(f"X has a column {name!r} of several query ids: pass qid={name!r}, or leave it out")

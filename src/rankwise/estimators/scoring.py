@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from rankwise.data.document_ids import check_once, documents_named
 from rankwise.data.records import COMMENT, DOCUMENT, RankingData
 from rankwise.estimators.explained import candidates_of, formula_of, two_rows
-from rankwise.estimators.inputs import column, documents, frame_columns, has_columns_of
+from rankwise.estimators.inputs import column, documents, frame_columns, has_columns_of, refuse_several_queries
 from rankwise.estimators.ranked import RankedDocuments
 from rankwise.explaining.contributions import explain, explain_pair, explain_rows
 from rankwise.explaining.explanations import Explanation, PairExplanation
@@ -66,7 +66,8 @@ class ScoringRanker(BaseEstimator):  # type: ignore[misc]
         ----------
         X : rows as in `predict`
         qid : array of shape (n_documents,), or the name of a column of a frame, default=None
-            None: all rows are one query, unless X brings its own query ids.
+            None: all rows are one query, unless X brings its own query ids. A frame with a column of query ids needs
+            its name.
         documents : array of shape (n_documents,), or the name of a column of a frame, default=None
             Ids of the documents. None: those in the column `docid` of a frame, or in comments such as
             `docid = GX000-00`, or else row numbers from 0.
@@ -77,6 +78,8 @@ class ScoringRanker(BaseEstimator):  # type: ignore[misc]
             One row per document with query, rank, document, score and row; `to_frame()` makes a DataFrame of it.
         """
         rows, ids, names = identified(X, qid, documents)
+        if ids is None:
+            refuse_several_queries(self, X)
         return RankedDocuments.of(np.asarray(to_host(self._scores(rows, ids))), ids, names)
 
     def top_k(self, X: Any, k: int = 10, qid: Any = None, documents: Any = None) -> RankedDocuments:

@@ -56,6 +56,8 @@ def compare(
     if isinstance(y, RankingData):
         rankers = _with_columns(rankers, y, qid, baseline)
         qid, y = y.qid, y.y
+    elif hasattr(y, "columns"):
+        raise TypeError("y must hold labels or be a RankingData: rankwise.from_frame makes one of a DataFrame")
     if len(rankers) < 2:
         raise ValueError(f"rankers must hold two or more rankers to compare; got {len(rankers)}")
     first = next(iter(rankers)) if baseline is None else baseline
