@@ -33,7 +33,7 @@ Every solver runs in a process of its own.
 | cores | processor time divided by time |
 | test ndcg@10 | on held-out queries, where there are some: for MQ2007, MQ2008 and OHSUMED fold 1's test part (S5) |
 
-Times are compared at the loosest tolerance of each solver that reaches the gap, or else at the nearest to it."""
+Times are those of each solver's fastest fit that reaches the gap, or else of the fit nearest to it."""
 CAPTIONS = {
     "time_against_gap": "Each point is a fit at one tolerance: its hot time, and how far it is from the optimum. "
     "Further left is faster, further down is more exact; the dotted line is the gap at which times are compared.",

@@ -3,7 +3,7 @@
     python -m benchmarks.sweep --seed 7 --minutes 10     problems of that seed, for so long
     python -m benchmarks.sweep --seed 7 --only 12        one of them
 
-Every solver is timed at the loosest of its tolerances that reaches the same gap, (f - optimum) / f by one evaluator;
+Every solver's time is that of its fastest fit that reaches the same gap, (f - optimum) / f by one evaluator;
 the optimum is the best value that anyone found. Rows go to benchmarks/results/sweep.csv, the laws are printed.
 """
 

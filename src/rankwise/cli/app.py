@@ -1,5 +1,5 @@
-"""The commands and their options: some are defined here, their work is done in `rankwise.cli.work`; others in modules
-of their names.
+"""Commands and their options. The work of those defined here is done in `rankwise.cli.work`; each of the others has a
+module of its name.
 """
 
 from typing import Annotated, Any
@@ -326,7 +326,9 @@ def inspect(
 def demo(
     save: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER", help="Write the sample to it: train.txt, vali.txt, test.txt and names.txt."),
+        typer.Option(
+            metavar="FOLDER", help="Write the sample to it: train, vali and test; as LETOR text, names.txt too."
+        ),
     ] = None,
     to: Annotated[
         str | None,

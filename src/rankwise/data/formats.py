@@ -216,9 +216,9 @@ def sources_of(source: "Source | Sequence[Source]", format: str | None = None) -
 def read_data(source: "Source | Sequence[Source]", *, format: str | None = None, **options: Any) -> "RankingData":
     """Read ranking data from a file, or from a list of files of one format, which are joined.
 
-    source  a path, whose suffix gives the format: .csv, .tsv (compressed too), .parquet, .npz or that of a format which
-            was registered; a folder of Parquet files or of chunks; every other file is LETOR text; "-" or an open file:
-            text
+    source  a path, whose suffix gives the format: .csv, .tsv, .jsonl, .ndjson (compressed too), .parquet, .npz or that
+            of a format which was registered; a folder of Parquet files or of chunks; every other file is LETOR text;
+            "-": text, whose first bytes show the format; an open file: LETOR text, if no format is given
     format  the name of the format, if the suffix does not give it: letor, csv, tsv, parquet, npz, chunks, ...
 
     Options are those of `read_letor` (n_features, dense, dtype, missing, zero_based, comments, n_jobs). Without a dtype

@@ -23,7 +23,7 @@ _POINT, _E, _Q, _I, _D, _N, _A, _U, _L = (ord(c) for c in ".eqidnaul")
 EXACT, HARD, UNREADABLE = 0, 1, 2  # what became of a number
 _SAFE_DIGITS = 18  # 10^18 < 2^63
 _LEAST, _MOST = -342, 308  # beyond these powers of ten every 64-bit m gives 0 or infinity, or nearly
-_EXACT_TENS = np.array([float(10**k) for k in range(23)])
+EXACT_TENS = np.array([float(10**k) for k in range(23)])
 
 
 @kernel
@@ -226,7 +226,7 @@ def read_decimal(text: Array, at: int) -> tuple[float, int, int]:
     if digits > _SAFE_DIGITS or (text[at] | 32) == _E:
         value, at, status = _read_long(text, first)
     elif mantissa <= 1 << 53:
-        value, status = mantissa / _EXACT_TENS[decimals], EXACT
+        value, status = mantissa / EXACT_TENS[decimals], EXACT
     else:
         value, status = _nearest(np.uint64(mantissa), -decimals)
     return (-value if negative else value), at, status
@@ -285,7 +285,7 @@ def _significant_digits(text: Array, at: int) -> tuple[np.uint64, int, bool, int
 def _nearest(mantissa: np.uint64, power: int) -> tuple[float, int]:
     """The double nearest to mantissa·10^power, mantissa > 0 -> (value, EXACT or HARD)."""
     if mantissa <= np.uint64(1 << 53) and -22 <= power <= 22:
-        tens = _EXACT_TENS[abs(power)]
+        tens = EXACT_TENS[abs(power)]
         return (mantissa * tens if power >= 0 else mantissa / tens), EXACT
     if power < _LEAST or power > _MOST:
         return 0.0, HARD

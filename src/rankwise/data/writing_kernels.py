@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankwise.data.reading_kernels import multiply
+from rankwise.data.reading_kernels import EXACT_TENS, multiply
 from rankwise.foundation.arrays import Array
 from rankwise.foundation.jit import kernel
 
@@ -21,7 +21,6 @@ _LEAST, _MOST = -292, 324  # the powers of ten that doubles need
 _ZERO, _MINUS, _PLUS, _POINT, _E = (ord(c) for c in "0-+.e")
 _PAIRS = np.frombuffer("".join(f"{i:02}" for i in range(100)).encode(), np.uint8)
 _COLON = ord(":")
-_EXACT_TENS = np.array([float(10**k) for k in range(23)])
 _ZEROS = ((8, 10**8), (4, 10**4), (2, 10**2))
 _INDEX_BYTES = 12  # separator, index, colon
 
@@ -128,10 +127,10 @@ def _few_digits(value: float, q: int) -> tuple[np.uint64, int]:
     m / 10^-k is then the double nearest to m·10^k, and of all decimals of 15 digits no other one is read as it.
     """
     places = 14 - (((q + DOUBLE + 1) * 1233) >> 12)  # value·10^places is below 10^15
-    if places < 0 or places >= _EXACT_TENS.size:
+    if places < 0 or places >= EXACT_TENS.size:
         return np.uint64(0), 0
-    digits = np.uint64(value * _EXACT_TENS[places] + 0.5)
-    if np.float64(digits) / _EXACT_TENS[places] != value:
+    digits = np.uint64(value * EXACT_TENS[places] + 0.5)
+    if np.float64(digits) / EXACT_TENS[places] != value:
         return np.uint64(0), 0
     for zeros, bound in _ZEROS:
         if digits % np.uint64(bound) == 0:

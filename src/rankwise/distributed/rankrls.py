@@ -13,8 +13,7 @@ from rankwise.estimators.rankrls import RankRLS
 from rankwise.foundation.names import one_of
 from rankwise.least_squares.regression import Regression, build, cheapest
 from rankwise.least_squares.squared_gaps import SQUARED
-from rankwise.rankers.checks import positive
-from rankwise.rankers.rankrls import NO_PAIR
+from rankwise.rankers.checks import NO_PAIR, positive
 
 SOLVERS = ("auto", "primal", "cg")
 

@@ -31,7 +31,7 @@ from rankwise.objective.building import divisor, rows_of
 from rankwise.objective.rows import MemoryRows
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries, QueryIds
-from rankwise.rankers.checks import positive
+from rankwise.rankers.checks import NO_PAIR, positive
 from rankwise.rankers.ranksvm import flat_loss_remark, strength
 from rankwise.solvers import Result
 from rankwise.solvers.base import may_overflow
@@ -170,7 +170,7 @@ class FactorizedRankSVM(Ranker):
         weights = None if weights is None else weights[kept]
         preferences = Preferences(labels[kept], queries.codes[kept], weights, n_jobs=self.n_jobs)
         if not preferences.any:
-            warnings.warn("no preference pair: no query has two different labels, so coef_ is 0", stacklevel=2)
+            warnings.warn(NO_PAIR, stacklevel=2)
         elif remark := flat_loss_remark(loss):
             warnings.warn(remark, stacklevel=2)
         self.C_ = C / divisor(preferences.pairs_per_query(), normalize)

@@ -262,7 +262,7 @@ def curable(X: Data) -> Iterator[None]:
             cure = "fill them, by from_frame(frame, missing=0.0) or by a SimpleImputer in a pipeline"
             raise ValueError(f"Input X contains NaN, missing values{_first_column(X, _has_nan)}: {cure}") from None
         if "could not convert string to float" in said:
-            cure = "leave the column out, by from_frame(frame, label=..., qid=..., ignore=[...]) say, or encode it"
+            cure = "leave the column out, as by from_frame(frame, label=..., qid=..., ignore=[...]), or encode it"
             raise ValueError(f"{said}, a text{_first_column(X, _has_text)}: {cure} as numbers") from None
         raise
     except np.exceptions.DTypePromotionError:

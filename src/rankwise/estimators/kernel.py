@@ -49,7 +49,7 @@ EPS = float(np.finfo(float).eps)
 KEPT = 1e3  # squared differences within queries are at least this many times the rounding of inner products
 SAME = (
     "the kernel has the same value for all documents, within rounding, so that their scores are equal: scale the "
-    "features to a usual size, by ScaledRanker say, or change gamma"
+    "features to a usual size, for example by ScaledRanker, or change gamma"
 )
 
 
@@ -102,7 +102,7 @@ class KernelRanker(Ranker):
         """Raise if kernel values of the rows X overflow or underflow to 0; warn if they are equal, but not the rows."""
         name, xp = type(self).__name__, namespace(features)
         if not features.shape[1] or not bool(xp.all(xp.isfinite(features))):
-            raise ValueError(f"{name} overflows: scale the features to a usual size, by ScaledRanker say")
+            raise ValueError(f"{name} overflows: scale the features to a usual size, for example by ScaledRanker")
         any_value = bool(xp.any(features != 0))
         if callable(self.kernel) or self.map_.kernel.precomputed or (any_value and not _is_constant(features)):
             return
@@ -113,7 +113,9 @@ class KernelRanker(Ranker):
             return
         largest = float(abs(X).max())
         if largest > 0 and self.map_.kernel.diagonal(X / largest).any():  # the same rows at a usual size
-            raise ValueError(f"{name}'s scores underflow: scale the features to a usual size, by ScaledRanker say")
+            raise ValueError(
+                f"{name}'s scores underflow: scale the features to a usual size, for example by ScaledRanker"
+            )
 
     def new_map(self) -> KernelMap:
         """The map that the parameters describe, not fitted yet."""

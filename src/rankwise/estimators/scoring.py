@@ -47,8 +47,8 @@ class ScoringRanker(BaseEstimator):  # type: ignore[misc]
         """How well the ranker orders the rows X with labels y: by NDCG@10 where y holds grades, whole numbers from 0 to
         31, and else by pairwise accuracy; `rankwise.metrics.default_measure(y)` says which.
 
-        The mean is over queries, each weighing as much as its better documents do on average (docs/metrics.md). X, y,
-        qid and sample_weight as in `fit`.
+        The mean is over queries. With sample_weight, a query weighs the mean weight of its documents above its lowest
+        label (docs/metrics.md). X, y, qid and sample_weight as in `fit`.
         """
         given = documents(X, y, qid, sample_weight)
         if given.qid is None:

@@ -76,7 +76,7 @@ def _dates(array: Array, name: str, by_order: bool) -> Array:
     try:
         return np.unique(array, return_inverse=True)[1]
     except TypeError:
-        raise ValueError(f"{name} holds dates that cannot be compared, with and without a time zone say") from None
+        raise ValueError(f"{name} holds dates that cannot be compared: only some have a time zone, perhaps") from None
 
 
 def read_number(written: bytes) -> float:

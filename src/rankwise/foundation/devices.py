@@ -89,7 +89,7 @@ def on_device_of(like: Matrix, x: Numbers) -> AnyArray:
     return namespace(like).asarray(x, device=device_of(like))
 
 
-def fused(x: AnyArray) -> bool:
+def on_cuda(x: AnyArray) -> bool:
     """Whether x is a torch tensor on a GPU, so that `pairs.device_kernels` can be used."""
     return _is_torch(x) and bool(x.is_cuda)
 

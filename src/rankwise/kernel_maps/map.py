@@ -120,5 +120,5 @@ def check_room(n: int) -> None:
     if needed > at_hand:
         raise MemoryError(
             f"an exact kernel map of {n:,} documents takes {needed / 1e9:,.1f} GB and {at_hand / 1e9:,.1f} GB of "
-            "memory are available: set n_components (1000, say) to use Nyström's approximation"
+            "memory are available: set n_components (for example 1000) to use Nyström's approximation"
         )

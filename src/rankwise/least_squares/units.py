@@ -8,7 +8,7 @@ from rankwise.foundation.arrays import Floats
 from rankwise.foundation.devices import HostMatrix, is_sparse
 
 WITHIN = 200  # the largest |x| and |y| are within 2^±WITHIN
-LEAST, MOST = float(np.finfo(float).tiny), float(np.finfo(float).max)
+LEAST_ALPHA, MOST_ALPHA = float(np.finfo(float).tiny), float(np.finfo(float).max)
 
 
 class Units(NamedTuple):
@@ -28,7 +28,7 @@ class Units(NamedTuple):
 
     def alpha(self, alpha: float | Floats) -> Floats:
         """α x², the α of the scaled problem, within the range of float64."""
-        scaled: Floats = np.clip(alpha * self.x * self.x, LEAST, MOST)
+        scaled: Floats = np.clip(alpha * self.x * self.x, LEAST_ALPHA, MOST_ALPHA)
         return scaled
 
     def weights(self, w: Floats) -> Floats:

@@ -14,9 +14,9 @@ from rankwise.foundation.devices import (
     DeviceArray,
     Selection,
     device_of,
-    fused,
     memory_left,
     namespace,
+    on_cuda,
     on_device_of,
 )
 
@@ -144,7 +144,7 @@ class DenseRows(DeviceRows):
         return self.xp.astype(self.X[:, first:last], self.xp.float64)
 
     def _fused(self, v: DeviceArray) -> bool:
-        return v.ndim == 1 and not self._wide and fused(self.X)
+        return v.ndim == 1 and not self._wide and on_cuda(self.X)
 
     def _block(self, rows: slice) -> DeviceArray:
         return self.X[rows] if self._wide else self.xp.astype(self.X[rows], self.xp.float64)

@@ -14,7 +14,7 @@ from rankwise.objective.losses import Loss
 from rankwise.objective.penalties import PLAIN, Penalty
 from rankwise.objective.risks import PairwiseRisk, Risk
 from rankwise.objective.rows import Rows
-from rankwise.objective.sums import LEAST, Ray, Sum, SumExpansion
+from rankwise.objective.sums import LEAST_TERM, Ray, Sum, SumExpansion
 
 ROUNDING = 4 * float(np.finfo(float).eps)  # relative error of an operation, with an allowance for sums of many terms
 
@@ -137,9 +137,11 @@ class ObjectiveExpansion:
         if largest == 0.0:
             return False
         if steepest := largest_of(self.gradient):
-            return steepest * (largest / max(self.sum.value, LEAST)) < LEAST
+            return steepest * (largest / max(self.sum.value, LEAST_TERM)) < LEAST_TERM
         lost = largest_of(self.slopes) == 0.0  # C made them 0; slopes of any size would move a weight
-        return lost and largest_of(self.penalty.subgradient(self.point, self.sum.gradient * (LEAST / largest))) > 0.0
+        return (
+            lost and largest_of(self.penalty.subgradient(self.point, self.sum.gradient * (LEAST_TERM / largest))) > 0.0
+        )
 
     @property
     def ridge(self) -> float:

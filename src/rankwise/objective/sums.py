@@ -16,7 +16,7 @@ from rankwise.objective.chunks import SCALARS
 from rankwise.objective.executors import Executor, State
 from rankwise.objective.losses import Loss
 
-LEAST, FAR = 1e-300, 2.0**1000  # terms so small lose digits; the length of a ray that shows them
+LEAST_TERM, FAR = 1e-300, 2.0**1000  # terms so small lose digits; the length of a ray that shows them
 NEAR_CORNER = 1e-6  # bound on the rounding error of a margin, for scores with terms of up to 10^9
 
 
@@ -111,9 +111,9 @@ class SumExpansion:
 
         If they are 0 by underflow, the derivative along a very long ray shows it.
         """
-        if largest_of(self.gradient) >= LEAST or not self.of.executor.any:  # on a cluster, `any` is a round
+        if largest_of(self.gradient) >= LEAST_TERM or not self.of.executor.any:  # on a cluster, `any` is a round
             return False
-        if largest_of(self.sizes()[:-2]) >= LEAST:
+        if largest_of(self.sizes()[:-2]) >= LEAST_TERM:
             return False
         directions = np.arange(1, self.point.shape[0] + 1) * 0.6180339887498949 % 1 - 0.5  # irregular, and nowhere 0
         ray = self.of.along(self.point, on_device_of(self.point, FAR * directions))

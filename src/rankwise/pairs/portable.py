@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from rankwise.foundation.devices import AnyArray, ArrayFunctions, device_of, fused, library_of, namespace
+from rankwise.foundation.devices import AnyArray, ArrayFunctions, device_of, library_of, namespace, on_cuda
 from rankwise.pairs.digits import Digit, Fixed
 from rankwise.pairs.graph import Layout, PairGraph
 
@@ -78,7 +78,7 @@ class Ranking:
         """
         xp, fixed, scores = self.fixed.xp, self.fixed, self.scores
         low, high, steps = fixed.first, fixed.last, fixed.longest.bit_length()
-        if fused(scores):
+        if on_cuda(scores):
             from rankwise.pairs.device_kernels import bisect
 
             return bisect(scores, low, high, threshold, upward, steps)
@@ -162,7 +162,7 @@ class Graph(PairGraph):
 
 def _add_sums(xp: ArrayFunctions, total: AnyArray, prefix: AnyArray | None, start: AnyArray, end: AnyArray) -> None:
     """Add the sums over the runs to `total` in place; `start` and `end` have one row per run of a document."""
-    if prefix is not None and fused(total):
+    if prefix is not None and on_cuda(total):
         from rankwise.pairs.device_kernels import add_differences
 
         add_differences(total, prefix, start, end)

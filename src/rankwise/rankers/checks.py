@@ -9,6 +9,7 @@ from rankwise.foundation.devices import AnyFloats
 from rankwise.foundation.memory import check_room
 
 LEAST_WEIGHT = 1e-150  # of the documents that weigh most: its square is still a normal number
+NO_PAIR = "no preference pair: no query has two different labels (rows of weight 0 do not count), so coef_ is 0"
 VECTORS = 12  # as long as X is wide, that a solver holds at a time
 
 

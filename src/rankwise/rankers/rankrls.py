@@ -13,7 +13,7 @@ from rankwise.objective import losses
 from rankwise.objective.stored import Features, is_stored
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries, QueryIds
-from rankwise.rankers.checks import naming_nan, positive
+from rankwise.rankers.checks import NO_PAIR, naming_nan, positive
 from rankwise.rankers.fitted import Fitted
 from rankwise.solvers import Callback, Result, make_solver
 
@@ -24,9 +24,8 @@ if TYPE_CHECKING:  # what solves is imported where it is first needed: a saved m
 SOLVERS = ("auto", "primal", "dual", "cg")
 LEFT_OUT_BY = ("auto", "primal", "dual")  # whose leave-out formulas are exact
 ON_DEVICE = {"auto": "auto", "primal": "newton", "cg": "trust-region-diagonal"}
-LEAST = 1e-295  # scores so small have lost digits
+LEAST_SCORE = 1e-295  # scores so small have lost digits
 LEAST_FEATURE = 1e-140  # beside an alpha that float64 cannot hold, features so small have weights that are not known
-NO_PAIR = "no preference pair: no query has two different labels, so coef_ is 0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +59,7 @@ class RankRLSOptions:
         *,
         callback: Callback | None = None,
     ) -> Fitted:
-        """Learn from rows, labels and weights that were checked and `placed`; there are no steps to call back after."""
+        """Learn from rows, labels and weights that were checked and `placed`; `callback` is not called."""
         from rankwise.least_squares.regression import cheapest
 
         self.check(X)
@@ -144,8 +143,8 @@ def concluded(
     the reason.
     """
     from rankwise.least_squares.solving import ENOUGH
-    from rankwise.least_squares.units import LEAST as LEAST_ALPHA
-    from rankwise.objective.sums import LEAST as LEAST_TERM
+    from rankwise.least_squares.units import LEAST_ALPHA
+    from rankwise.objective.sums import LEAST_TERM
 
     at, units = solution.at, problem.units
     w, value = units.weights(at.point), units.value(at.value)
@@ -153,8 +152,10 @@ def concluded(
     largest = float(np.max(np.abs(w) * (problem.largest / units.x), initial=0.0))  # of a score's terms
     lost = at.alpha <= LEAST_ALPHA and bool((problem.largest[problem.largest > 0] < LEAST_FEATURE).any())
     if lost or not np.isfinite(value + norm + largest + float(np.abs(w).sum())):
-        raise ValueError(f"{name} overflows: scale the features or the labels to a usual size, by ScaledRanker say")
-    if (at.point.any() or at.gradient.any()) and largest < LEAST:
+        raise ValueError(
+            f"{name} overflows: scale the features or the labels to a usual size, for example by ScaledRanker"
+        )
+    if (at.point.any() or at.gradient.any()) and largest < LEAST_SCORE:
         raise ValueError(f"{name}'s scores underflow: scale the features or the labels to a usual size")
     degree, size = problem.degrees[1], float(np.max(problem.largest, initial=0.0))
     if degree > 0 and size > 0 and degree * size < LEAST_TERM:

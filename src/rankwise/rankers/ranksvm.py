@@ -29,7 +29,7 @@ from rankwise.objective.stored import Features
 from rankwise.pairs.costs import Costs
 from rankwise.pairs.queries import Queries, QueryIds, grouped
 from rankwise.pairs.schemes import Scheme
-from rankwise.rankers.checks import check_pair_weights, naming_nan, positive, share, whole
+from rankwise.rankers.checks import NO_PAIR, check_pair_weights, naming_nan, positive, share, whole
 from rankwise.rankers.fitted import Fitted
 from rankwise.rankers.signs import Signs, signs_by_name, signs_by_place
 from rankwise.solvers import Callback, Result, Solver, Step, make_solver, name_of, needs_of
@@ -39,7 +39,6 @@ QueryWeights: TypeAlias = Numbers | dict[Hashable, float]  # one per row, or by 
 AUTO = "auto"
 AUTO_STRENGTH = 30.0  # over the mean of the pairs: close to tuned on most data (benchmarks/default_strength.py)
 SPLINE_SHARE = 0.5  # of the objective, that the error of a spline may be without a word
-NO_PAIR = "no preference pair: no query has two different labels (rows of weight 0 do not count), so coef_ is 0"
 
 
 @dataclass(frozen=True, eq=False)
