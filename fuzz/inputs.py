@@ -14,7 +14,8 @@ WORDS = {
     "table": [b"label", b"qid", b"comment", b"docid", b"sample_weight", b"f1", b"f2", b"f0", b",", b"\t", b'"',
               b'""', b'"a,b"', b"\n", b"-1", b"\r\n", b'"a\nb"', b"\r", b" ", b"nan", b"None", b"NULL", b"na",
               b"1e999", b"1e-320", b"inf", b"0x1", b"1_0", b"007", b"7", b"1.0", b"-", b"\x00", b"\xff",
-              b"\xef\xbb\xbf", b"9007199254740993", b"label,qid,f1\n", b'"1"', b"+1"],
+              b"\xef\xbb\xbf", b"9007199254740993", b"label,qid,f1\n", b'"1"', b"+1",
+              b"sep=;\n", b"sep=,\r\n", b'"sep=|"\n', b"|"],
     "trec": [b"q1", b"Q0", b"d1", b"d2", b"1", b"0.5", b"tag", b"0", b" ", b"\t", b"\n", b"\r\n", b"\xc2\xa0", b"nan",
              b"1_0", b"inf", b"1e999", b"\xff", b"9007199254740993", b"\x1c", b"\xc2\x85", b"\x0b", b"\xd9\xa1"],
     "json": [b"{", b"}", b"[", b"]", b'"', b":", b",", b"null", b"true", b"false", b"0", b"-1", b"1", b"1e999", b"NaN",
@@ -40,6 +41,7 @@ SEEDS = {
         b"docid,label,qid,sample_weight,f1\n7,1,1,0.5,1\nd 8,0,1,2,-1\n",
         b'"label","qid","a\nb",c\n1,1,2,3\n0,1,-1,0.5\n',
         b'label;comment;qid;f1\n1;"x\n""y"";\r\n";"a\nb";2\n0;"\n";q;"1"\n',
+        b"\n \r\nsep=;\r\nlabel;qid;f1\r\n1;1;2\r\n0;1;x,y\r\n",
     ],
     "trec": [
         b"q1 Q0 d1 1 0.5 tag\nq1 Q0 d2 2 0.25 tag\nq2\tQ0\td1 1 1e-3 tag\r\n",

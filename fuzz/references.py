@@ -4,6 +4,7 @@ import csv
 import re
 import sys
 from dataclasses import dataclass, field
+from itertools import dropwhile, takewhile
 
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 INTEGER = re.compile(rb"[+-]?[0-9]+")
@@ -152,7 +153,7 @@ def table(data, separator, missing=None, comments=False):
     if any(not name.strip() for name in header):
         raise RefusedError
     read = Rows()
-    for i, line in list(_rows(data, separator))[1:]:
+    for i, line in list(_table_rows(data, separator))[1:]:
         if not line.strip(b" \r"):
             continue
         found = cells(line, separator.encode(), i)
@@ -192,10 +193,23 @@ def _rows(data, separator):
         at += 1
 
 
+def _table_rows(data, separator):
+    """The rows from the header on, before which there may be blank lines and lines `sep=;`."""
+    return dropwhile(lambda row: not row[1].strip(b" \r") or _separator_of(row[1]), _rows(data, separator))
+
+
+def _separator_of(row):
+    """The separator that a line `sep=;` names."""
+    line = re.fullmatch(rb'"?sep=([,;\t|])"?', row.strip(b" \r"))
+    return line and line[1].decode()
+
+
 def header_of(data, separator):
     """The names of the columns, and the first separator that shows a known column or, if none does, the most names."""
-    best, most = separator, 1
-    for one in (separator, ",", ";", "\t"):
+    before = takewhile(lambda row: not row.strip(b" \r") or _separator_of(row), lines_of(data))
+    named = [_separator_of(row) for row in before if row.strip(b" \r")]
+    best, most = named[-1] if named else separator, 1
+    for one in named[-1:] or (separator, ",", ";", "\t"):
         try:
             header = _header_by(data, one)
         except RefusedError:
@@ -208,14 +222,14 @@ def header_of(data, separator):
 
 
 def _header_by(data, separator):
-    _, row = next(_rows(data, separator), (1, b""))
-    if any(b"\r" in cell and not re.fullmatch(rb'"([^"]|"")*"', cell) for cell in cells(row, separator.encode(), 1)):
-        raise RefusedError(1)
+    line, row = next(_table_rows(data, separator), (1, b""))
+    if any(b"\r" in cell and not re.fullmatch(rb'"([^"]|"")*"', cell) for cell in cells(row, separator.encode(), line)):
+        raise RefusedError(line)
     first = row.decode(errors="backslashreplace").removesuffix("\r")
     try:
         return next(csv.reader([first], delimiter=separator, strict=True), [])
     except csv.Error:
-        raise RefusedError(1) from None
+        raise RefusedError(line) from None
 
 
 def _first_bad(found, header, missing, line):

@@ -106,6 +106,28 @@ def test_names_of_several_lines(monkeypatch, separator, line_end, piece):
         read(text + row)
 
 
+@pytest.mark.parametrize("piece", [1 << 16, 1])
+@pytest.mark.parametrize("before", ["\n", " \r\n\n", "sep=;\n", '"sep=;"\r\n', "\n \nsep=;\r\n\n"])
+def test_what_may_stand_before_a_header(monkeypatch, before, piece):
+    monkeypatch.setattr(streams, "FIRST_PIECE", piece)
+    monkeypatch.setattr(streams, "PIECE", piece)
+    table = "label;qid;f1;a\n1;q;2,5;3\n"
+    for given in (before + table, (before + table).encode("utf-8-sig")):
+        data = read(given, ignore=["f1"])
+        assert (data.X.tolist(), data.y.tolist(), data.qid.tolist()) == ([[3]], [1], ["q"])
+    number = (before + table).count("\n") + 1
+    with pytest.raises(ValueError, match=rf"line {number}, column 'a': found 'oops'"):
+        read(before + table + "1;q;2;oops\n", ignore=["f1"])
+    with pytest.raises(ValueError, match=rf"line {number - 2}: the header holds a line end CR"):
+        read(before + table.replace(";a\n", ";a\rb\n", 1))
+
+
+def test_the_separator_that_a_line_names():
+    assert read("sep=|\nlabel|qid|a;b\n1|q|2\n").names == ("a;b",)
+    with pytest.raises(ValueError, match=r"no column 'label' for labels \(its columns: 'label,qid,a'\)"):
+        read("sep=;\nlabel,qid,a\n1,q,2\n")
+
+
 def test_a_quote_of_a_header_that_is_never_closed_is_told():
     for text in (
         'label,qid,"a\nb,c\n1,1,2,3\n',

@@ -111,6 +111,14 @@ def test_a_cell_may_hold_a_line_end():
     assert [(one.query, one.place[-6:]) for one in records] == [("two\nlines", "line 2"), ("x", "line 4")]
 
 
+def test_blank_lines_and_the_separator_of_a_spreadsheet_may_stand_first():
+    for before in ("\n\n", "sep=;\n", '\ufeff\n"sep=;"\r\n'):
+        format, records = read(before + TABLE.replace(",", ";"))
+        assert (format, [one[:3] for one in records]) == ("csv", RATINGS)
+    with pytest.raises(ValueError, match="line 4: found 1 cells, expected 3"):
+        read("\nsep=;\nquery;docid;grade\nrambo\n")
+
+
 def test_columns_can_be_said():
     text = "a,b,c,rating\nq,d,7,1\n"
     assert read(text, query="a", doc="b", rating="c")[1][0][:3] == ("q", "d", 7.0)

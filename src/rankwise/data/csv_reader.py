@@ -5,7 +5,7 @@ A stream is read in pieces of whole rows, and the chunks of a piece in parallel.
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -50,6 +50,7 @@ from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import id_array
 
 _SEPARATORS = ",;\t"
+_SEPARATOR_LINE = re.compile(rb'"?sep=([,;\t|])"?')  # with which Excel may begin a table
 _DECIMAL_COMMA = re.compile(rb"[+-]?[0-9.]*,[0-9]+")
 _MISSING = (b"", b"na", b"nan", b"null", b"none")  # as csv_kernels finds them
 _LIKE_MISSING = (b"-", b"--", b"?", b".", b"n/a", b"n.a.", b"#n/a", b"<na>", b"missing", b"unknown")
@@ -82,9 +83,11 @@ def csv_blocks(source: Source, reading: Reading, separator: str) -> Iterator[Ran
         texts = streamed(opened(source, closing), name)
         for text in texts:
             if layout is None:
-                text, end, separator = _header_end(text, texts, reading, separator)
-                layout = _layout(_row_text(text, end), name, reading, separator)
-                n_lines = text.data[:end].count(b"\n")
+                text, told = _from_header(text, texts)
+                separators = [told] if told else [separator, *_SEPARATORS]
+                text, end, separator = _header_end(text, texts, reading, separators)
+                layout = _layout(_row_text(text, end), text, reading, separator)
+                n_lines = text.data[text.start : end].count(b"\n")
                 text = replace(text, start=end, first_line=text.first_line + n_lines)
             text = whole_rows(text, texts, layout.rules.separator)
             chunks = list(text.chunks())
@@ -94,19 +97,39 @@ def csv_blocks(source: Source, reading: Reading, separator: str) -> Iterator[Ran
                 yield _read(chunks, counts, layout)
 
 
-def _header_end(text: Text, following: Iterator[Text], reading: Reading, usual: str) -> tuple[Text, int, str]:
+def _from_header(text: Text, following: Iterator[Text]) -> tuple[Text, str | None]:
+    """The text without blank lines and a line `sep=;` before the header, and the separator that this line names."""
+    separator = None
+    while True:
+        end = text.data.find(b"\n", text.start) + 1 or len(text.data)
+        line = text.data[text.start : end].strip(b" \r\n")
+        if named := _SEPARATOR_LINE.fullmatch(line):
+            separator = named[1].decode()
+        elif line:
+            return text, separator
+        if end < len(text.data):
+            text = replace(text, start=end, first_line=text.first_line + 1)
+        elif more := next(following, None):
+            text = more
+        else:
+            return text, separator
+
+
+def _header_end(
+    text: Text, following: Iterator[Text], reading: Reading, separators: Sequence[str]
+) -> tuple[Text, int, str]:
     """The text, where its header ends, and the separator, on which it depends whether a quoted cell has ended.
 
     The first separator that gives a known column; if none does, the one that gives the most cells.
     """
     n_cells: dict[str, int] = {}
-    for separator in (usual, *_SEPARATORS):
+    for separator in separators:
         text, end = first_row(text, following, ord(separator))
         header = _names(separator, _row_text(text, end))
         if set(header) & set(reading.besides):
             return text, end, separator
         n_cells[separator] = len(header) or 1  # a header that cannot be cut is one cell
-    most = max(n_cells, key=n_cells.__getitem__)  # the usual one among equals
+    most = max(n_cells, key=n_cells.__getitem__)  # the first among equals
     return *first_row(text, following, ord(most)), most
 
 
@@ -116,15 +139,15 @@ def _row_text(text: Text, end: int) -> str:
     return row.removesuffix(b"\n").removesuffix(b"\r").decode(errors="backslashreplace")
 
 
-def _layout(line: str, name: str, reading: Reading, separator: str) -> _Layout:
+def _layout(line: str, text: Text, reading: Reading, separator: str) -> _Layout:
     try:
         header = _cells(line, separator)
     except csv.Error as error:
         what = f"cannot be read: {error}"
         if "\r" in re.sub(r'"([^"]|"")*"', "", line):  # outside of quotes
             what = "holds a line end CR, expected LF or CR LF at the end of every line"
-        raise ValueError(f"{name}, line 1: the header {what}") from None
-    columns = find_columns(header, reading, name)
+        raise ValueError(f"{text.name}, line {text.first_line}: the header {what}") from None
+    columns = find_columns(header, reading, text.name)
     roles = np.full(len(header), NOTHING)
     roles[list(columns.features)] = np.arange(len(columns.features))
     for place, role in (

@@ -5,6 +5,7 @@ Lines, tables and JSON lines are streamed. JSON with values of several lines is 
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import chain
@@ -21,6 +22,7 @@ Row: TypeAlias = Mapping[str, object]  # the cells of a row by column
 
 DEEPEST = 100  # levels of lists and objects in JSON: a log may hold the documents themselves
 _SEPARATORS = ",\t;"
+_SEPARATOR_LINE = re.compile(r'(\A\s*)"?sep=[,;\t|]"?[ \r]*$', re.MULTILINE)  # as Excel writes it; blank lines stay
 _COLUMNS_SHOWN = 20
 
 QUERY = ("query", "query_text", "user_query", "keywords", "query_id", "qid")  # usual names of columns
@@ -56,8 +58,8 @@ class Input(Values):
         first = next(texts, (1, ""))
         if not first[1].strip():
             raise ValueError(f"{name} is empty")
-        self.head = first[1]
-        self._texts = chain([first], texts)
+        self.head = _SEPARATOR_LINE.sub(r"\1", first[1])
+        self._texts = chain([(first[0], self.head)], texts)
 
     @property
     def first_line(self) -> str:
