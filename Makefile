@@ -113,7 +113,7 @@ fuzz: $(READY)   ## readers against slow references on mutated inputs, FUZZ_SECO
 CASES ?= 100000
 SEED ?= 0
 
-torture: $(READY)  ## CASES nasty small problems by every solver, loss and engine against the law; hours: for the night
+torture: $(READY)  ## CASES difficult small problems: every solver, loss and engine compared with a reference; takes hours
 	$(BIN)/python -m tests.torture --cases $(CASES) --seed $(SEED)
 
 PEERS := $(VENV)/.peers
@@ -122,7 +122,7 @@ $(PEERS): $(READY) pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]"
 	@touch $@
 
-bench: $(PEERS)  ## speed against peers: benchmarks/README.md and its tables, made anew
+bench: $(PEERS)  ## benchmarks against other libraries; rewrites benchmarks/README.md and its tables
 	$(BIN)/python -m benchmarks
 
 bench-quick: $(PEERS)  ## the same in minutes, with smaller data: benchmarks/results/quick

@@ -82,7 +82,7 @@ def on_disk(gigabytes: float, dtype: Any, n_threads: int, repeats: int, folder: 
 
 
 def read_rate(folder: Path) -> float:
-    """Bytes a second of a plain read of all files."""
+    """Bytes per second of a plain read of all files."""
     buffer, total, began = bytearray(1 << 22), 0, time.perf_counter()
     for path in folder.rglob("*"):
         if path.is_file():
@@ -140,7 +140,7 @@ def timed(ranker: Any, *data: Any) -> dict[str, Any]:
 
 
 def speeds(dtype: Any) -> tuple[float, float]:
-    """Bytes a second of one core in a pass, and operations a second where a Hessian is written out."""
+    """Bytes per second of one core in a pass, and operations per second where a Hessian is written out."""
     from rankwise.objective.building import build
     from rankwise.objective.losses import parse
 

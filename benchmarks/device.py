@@ -210,7 +210,7 @@ def timed(work, device, repeats=5):
 
 
 def _copy_bandwidth(device):
-    """Bytes a second that a copy reads and writes."""
+    """Bytes per second that a copy reads and writes."""
     source = torch.ones(1 << 28 if device.startswith("cuda") else 1 << 22, device=device)
     target = torch.empty_like(source)
     seconds, _ = timed(lambda: target.copy_(source), device, repeats=20)

@@ -200,8 +200,8 @@ def _table_rows(data, separator):
 
 def _separator_of(row):
     """The separator that a line `sep=;` names."""
-    line = re.fullmatch(rb'"?sep=([,;\t|])"?', row.strip(b" \r"))
-    return line and line[1].decode()
+    line = re.fullmatch(rb'sep=[,;\t|]|"sep=[,;\t|]"', row.strip(b" \r"))
+    return line and line[0].strip(b'"')[-1:].decode()
 
 
 def header_of(data, separator):

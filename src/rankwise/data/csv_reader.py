@@ -50,7 +50,7 @@ from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import id_array
 
 _SEPARATORS = ",;\t"
-_SEPARATOR_LINE = re.compile(rb'"?sep=([,;\t|])"?')  # with which Excel may begin a table
+_SEPARATOR_LINE = re.compile(rb'("?)sep=([,;\t|])\1')  # with which Excel may begin a table
 _DECIMAL_COMMA = re.compile(rb"[+-]?[0-9.]*,[0-9]+")
 _MISSING = (b"", b"na", b"nan", b"null", b"none")  # as csv_kernels finds them
 _LIKE_MISSING = (b"-", b"--", b"?", b".", b"n/a", b"n.a.", b"#n/a", b"<na>", b"missing", b"unknown")
@@ -104,7 +104,7 @@ def _from_header(text: Text, following: Iterator[Text]) -> tuple[Text, str | Non
         end = text.data.find(b"\n", text.start) + 1 or len(text.data)
         line = text.data[text.start : end].strip(b" \r\n")
         if named := _SEPARATOR_LINE.fullmatch(line):
-            separator = named[1].decode()
+            separator = named[2].decode()
         elif line:
             return text, separator
         if end < len(text.data):

@@ -22,7 +22,7 @@ Row: TypeAlias = Mapping[str, object]  # the cells of a row by column
 
 DEEPEST = 100  # levels of lists and objects in JSON: a log may hold the documents themselves
 _SEPARATORS = ",\t;"
-_SEPARATOR_LINE = re.compile(r'(\A\s*)"?sep=[,;\t|]"?[ \r]*$', re.MULTILINE)  # as Excel writes it; blank lines stay
+_SEPARATOR_LINE = re.compile(r'(\A\s*)("?)sep=[,;\t|]\2[ \r]*$', re.MULTILINE)  # as Excel writes it; blank lines stay
 _COLUMNS_SHOWN = 20
 
 QUERY = ("query", "query_text", "user_query", "keywords", "query_id", "qid")  # usual names of columns

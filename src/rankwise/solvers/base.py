@@ -153,7 +153,7 @@ class Result(Tabular):
 
 
 class Journal:
-    """Keeps the history of one run, which began at that time with |∇f(0)| and f(0), and decides when to stop.
+    """Keeps the history of a run, and decides when to stop. `began` is its start time, `at_zero` |∇f(0)| and f(0).
 
     rule "gap"       f(w) - min f ≤ tol · min(f(w), f(0) - min f), by the proven bound or by an estimate
     rule "gradient"  |∇f(w)| ≤ tol · |∇f(0)|, as in the papers: it says nothing about the distance to the optimum

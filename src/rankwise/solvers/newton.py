@@ -56,7 +56,9 @@ class Successor(Protocol):
 
 @dataclass(frozen=True)
 class Newton:
-    """inner         "cholesky" of the Hessian matrix, "cg" with Hessian products, or a function of an expansion that
+    """Newton's method with a line search; `tol`, `max_iter` and `stopping` end it.
+
+    inner         "cholesky" of the Hessian matrix, "cg" with Hessian products, or a function of an expansion that
                   returns a `ModelStep`
     precondition  of "cg": None, "diagonal", or "sampled", the Hessian of a sample of the rows
     patience      of "cg": the number of products after which the Hessian is formed instead; None: never

@@ -39,7 +39,9 @@ SAMPLE_TOLERANCE = 1e-3  # of the solution on the sample
 
 @dataclass(frozen=True)
 class TrustRegion:
-    """precondition: None, "diagonal", or "sampled": the Hessian of a sample of the rows, factorised.
+    """Truncated Newton steps in a trust region; `tol`, `max_iter` and `stopping` end it.
+
+    precondition: None, "diagonal", or "sampled": the Hessian of a sample of the rows, factorised.
 
     The region is a ball in the norm of the preconditioner. With a sample, a cold start begins at the sample's optimum.
 
