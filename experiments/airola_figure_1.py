@@ -130,6 +130,6 @@ def _picture(rows: list[dict[str, Any]]) -> Any:
     for one, title in zip(axes.flat, ("as the paper draws it", "both axes logarithmic"), strict=True):
         one.set_title(title)
         one.set_xlabel("documents")
-    axes[0, 0].set_ylabel("seconds of one core, an iteration")
+    axes[0, 0].set_ylabel("seconds per iteration, one core")
     legend_below(figure, axes, ncols=len(SCHEMES))
     return figure
