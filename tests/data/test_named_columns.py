@@ -122,6 +122,12 @@ def test_what_may_stand_before_a_header(monkeypatch, before, piece):
         read(before + table.replace(";a\n", ";a\rb\n", 1))
 
 
+@pytest.mark.parametrize("text", ["\n \n", "sep=;", "sep=;\r\n\n"])
+def test_nothing_but_what_may_stand_before_a_header(text):
+    with pytest.raises(ValueError, match="there are no rows to read"):
+        read(text)
+
+
 def test_the_separator_that_a_line_names():
     assert read("sep=|\nlabel|qid|a;b\n1|q|2\n").names == ("a;b",)
     with pytest.raises(ValueError, match=r"no column 'label' for labels \(its columns: 'label,qid,a'\)"):

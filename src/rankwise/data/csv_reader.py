@@ -112,7 +112,7 @@ def _from_header(text: Text, following: Iterator[Text]) -> tuple[Text, str | Non
         elif more := next(following, None):
             text = more
         else:
-            return text, separator
+            raise ValueError(f"{text.name}: there are no rows to read")
 
 
 def _header_end(

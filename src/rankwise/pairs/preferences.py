@@ -26,9 +26,9 @@ from rankwise.pairs.graph import Engine, Layout, PairGraph, Ranking
 from rankwise.pairs.queries import Queries, QueryIds, grouped
 from rankwise.pairs.schemes import Scheme, check_scheme, find_scheme
 
-FEW_LABELS = (
-    12  # so many are numbered once for all queries; compiled.FEW_LEVELS at most, or short queries lose its tables
-)
+# So many distinct labels are numbered once for all queries: not more than compiled.FEW_LEVELS, or short queries would
+# lose its tables.
+FEW_LABELS = 12
 
 
 class Preferences:
