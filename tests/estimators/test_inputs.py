@@ -282,7 +282,7 @@ def test_query_weights_are_a_column_too():
 @pytest.mark.parametrize("ranker", [RankSVM(), KernelRankSVM(), ScaledRanker(RankSVM(), "zscore")])
 def test_texts_and_missing_values_are_named_by_column(ranker):
     texts = FRAME.assign(sku=[f"SKU-{i}" for i in range(len(FRAME))])
-    with pytest.raises(ValueError, match="'SKU-0', a text in the column 'sku': leave the column out, by from_frame"):
+    with pytest.raises(ValueError, match="'SKU-0', a text in the column 'sku': leave the column out, as by from_frame"):
         ranker.fit(texts, "grade", "query")
     dates = FRAME.assign(listed=np.datetime64("2024-01-01"))
     with pytest.raises(ValueError, match="X has a date or time in the column 'listed': put a number in its place"):
