@@ -14,7 +14,8 @@ NUMBERS = ("tol", "size", "value", "best", "threads", "peak_mb", "extra_mb", "da
 HEAD = """# Benchmarks
 
 After this page you know how fast rankwise is beside other libraries, which of its targets are met and which are missed,
-and how to measure it on your own machine."""
+and how to measure it on your own machine. MQ2007, MQ2008, OHSUMED and cadata (California housing) are real data; all
+other data here are synthetic, of the shape that is named."""
 METHOD = """## How it is measured
 
 `make bench` measures everything and writes this page; `make bench-quick` a small version in minutes;
@@ -33,7 +34,10 @@ Every solver runs in a process of its own.
 | cores | processor time divided by time |
 | test ndcg@10 | on held-out queries, where there are some: for MQ2007, MQ2008 and OHSUMED fold 1's test part (S5) |
 
-Times are those of each solver's fastest fit that reaches the gap, or else of the fit nearest to it."""
+Hot times are those of each solver's fastest fit that reaches the gap, or else of the fit nearest to it. Warm and cold
+times are at one tolerance (1e-3 for rankwise, 0.1 for LIBLINEAR and LinearSVC), whether or not it reaches the gap: do
+not compare them between solvers."""
+KNOWN = "Reasons for misses, where one is known:"
 CAPTIONS = {
     "time_against_gap": "Each point is a fit at one tolerance: its hot time, and how far it is from the optimum. "
     "Further left is faster, further down is more exact; the dotted line is the gap at which times are compared.",
@@ -48,8 +52,9 @@ def write(folder: Path, targets: Path = HERE / "targets.toml") -> Path:
     page = (HERE if folder.resolve() == HERE / "results" else folder) / "README.md"
     drawn = [path.relative_to(page.parent) for path in pictures.draw(rows, folder)]
     text = [HEAD, _targets(rows, wanted["target"]), *map(_picture, drawn)]
-    text += [*_fits(rows, wanted.get("lee_lin", {})), _measures(rows), _sweep(folder / sweep.RESULT.name)]
-    text += [METHOD, *_machines(rows)]
+    swept = sweep.read(folder / sweep.RESULT.name) if (folder / sweep.RESULT.name).exists() else []
+    text += [*_fits(rows, wanted.get("lee_lin", {})), _measures(rows), _sweep(swept)]
+    text += [METHOD, *_machines(rows, swept)]
     page.write_text("\n\n".join(part for part in text if part) + "\n")
     return page
 
@@ -119,10 +124,12 @@ def _picture(path: Path) -> str:
     return f"## {title.capitalize()}\n\n{CAPTIONS[path.stem]}\n\n![{title}]({path})"
 
 
-def _machines(rows: list[Row]) -> list[str]:
+def _machines(rows: list[Row], swept: list[Row]) -> list[str]:
     seen: dict[str, dict[str, None]] = {}
     for row in rows:
         seen.setdefault(f"{row['machine']}, {row['cores']} cores; {row['versions']}", {})[row["case"]] = None
+    for row in swept:
+        seen.setdefault(f"{row['machine']}; commit {row['commit']}", {})["sweep"] = None
     return [f"Measured on {where}: {', '.join(cases)}." for where, cases in seen.items()]
 
 
@@ -147,7 +154,7 @@ def _targets(rows: list[Row], targets: list[Row]) -> str:
             reasons.append(f"* {target['work']}: {target['reason']}")
     head = ("work", "target", "measured", "peer", "peer / ours", "command", "")
     table = "## Targets\n\n" + _table(head, lines)
-    return table + ("\n\nKnown reasons for misses:\n\n" + "\n".join(reasons) if reasons else "")
+    return table + (f"\n\n{KNOWN}\n\n" + "\n".join(reasons) if reasons else "")
 
 
 def _state(rows: list[Row], target: Row, value: float | None, row: Row | None) -> str:
@@ -231,14 +238,10 @@ def _measures(rows: list[Row]) -> str:
     )
 
 
-def _sweep(path: Path) -> str:
-    if not path.exists():
-        return ""
-    rows = sweep.read(path)
+def _sweep(rows: list[Row]) -> str:
     seeds = ", ".join(sorted({row["seed"] for row in rows}))
-    places = sorted({f"at commit {row['commit']} on {row['machine']}" for row in rows})
     told = f"`python -m benchmarks.sweep --seed {seeds}`: {sweep.summary(rows)}"
-    return f"## A sweep of random problems\n\n{told}\n\nMeasured {'; '.join(places)}."
+    return f"## A sweep of random problems\n\n{told}" if rows else ""
 
 
 def _table(head: tuple[str, ...], lines: list[Any]) -> str:

@@ -48,8 +48,8 @@ def report(found: dict[str, Any]) -> Report:
     )
     why = (
         "The paper prints its figure without numbers, so only its shape and the best C can be compared. Our TD2004 "
-        "is synthetic, and its best C is its own. With few features rankwise writes the Hessian out, and hardly feels "
-        "C."
+        "is synthetic, and its best C is its own. With few features rankwise writes the Hessian out, and its "
+        "time grows less with C."
     )
     return Report(claim, rows, [Table(caption, rows, formats)], why, _picture(rows))
 

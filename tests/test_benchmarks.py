@@ -502,6 +502,15 @@ def test_a_problem_of_the_sweep_is_measured_by_every_solver(loss, small, monkeyp
     assert "1 problems" in sweep.summary([{"number": 0} | row for row in rows])
 
 
+@pytest.mark.parametrize(
+    ("law", "times", "others"), [(sweep.BEHIND, 1.0, 2.0), (sweep.AHEAD, 6.0, 0.5), (sweep.HINGE, 4.0, 6.0)]
+)
+def test_a_law_holds_or_is_missed(law, times, others):
+    assert sweep._judged(law, [times] * 9).endswith("| met |")
+    assert sweep._judged(law, [times] * 9 + [others] * 9).endswith("| **missed** |")
+    assert sweep._judged(law, []).endswith("| not measured |")
+
+
 def test_a_drawn_problem_is_the_same_again(monkeypatch):
     monkeypatch.setattr(sweep, "MOST_VALUES", 2_000)
     for number in range(20):
@@ -530,7 +539,7 @@ def test_the_page_shows_the_sweep(tmp_path):
             )
     page = report.write(tmp_path).read_text()
     assert "`python -m benchmarks.sweep --seed 7`: 3 problems; auto missed the gap in 1." in page
-    assert "Measured at commit 1234567 on a machine." in page
+    assert page.endswith("Measured on a machine; commit 1234567: sweep.\n")
     assert "| auto / best solver | 1 | 1.05 | 1.5 | 1.95 | 2 |" in page
     assert "| LIBLINEAR / auto | 4 | 4 | 4 | 4 | 4 |" in page
     assert "| hinge / squared hinge | 1 | 1.1 | 2 | 2.9 | 3 |" in page
