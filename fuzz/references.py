@@ -4,7 +4,7 @@ import csv
 import re
 import sys
 from dataclasses import dataclass, field
-from itertools import dropwhile, takewhile
+from itertools import takewhile
 
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 INTEGER = re.compile(rb"[+-]?[0-9]+")
@@ -174,10 +174,11 @@ def table(data, separator, missing=None, comments=False):
     return read
 
 
-def _rows(data, separator):
-    """(number of its first line, row), the header too; a quoted cell that ends as cells do may hold line ends."""
-    lines_of(data)
-    data, separator, at, line = data.removeprefix(b"\xef\xbb\xbf"), separator.encode(), 0, 1
+def _table_rows(data, separator):
+    """(number of its first line, row), from the header on; a quoted cell that ends as cells do may hold line ends."""
+    before = _before_the_header(data)
+    at, line = sum(len(row) + 1 for row in before), len(before) + 1
+    data, separator = data.removeprefix(b"\xef\xbb\xbf"), separator.encode()
     while at < len(data):
         begin, is_cell = at, True
         while at < len(data):
@@ -193,9 +194,9 @@ def _rows(data, separator):
         at += 1
 
 
-def _table_rows(data, separator):
-    """The rows from the header on, before which there may be blank lines and lines `sep=;`."""
-    return dropwhile(lambda row: not row[1].strip(b" \r") or _separator_of(row[1]), _rows(data, separator))
+def _before_the_header(data):
+    """Blank lines, and lines `sep=;`."""
+    return list(takewhile(lambda row: not row.strip(b" \r") or _separator_of(row), lines_of(data)))
 
 
 def _separator_of(row):
@@ -206,8 +207,7 @@ def _separator_of(row):
 
 def header_of(data, separator):
     """The names of the columns, and the first separator that shows a known column or, if none does, the most names."""
-    before = takewhile(lambda row: not row.strip(b" \r") or _separator_of(row), lines_of(data))
-    named = [_separator_of(row) for row in before if row.strip(b" \r")]
+    named = [_separator_of(row) for row in _before_the_header(data) if row.strip(b" \r")]
     best, most = named[-1] if named else separator, 1
     for one in named[-1:] or (separator, ",", ";", "\t"):
         try:
