@@ -1,6 +1,7 @@
-"""Draw the figure of docs/comparing.md: python examples/comparison.py [--data ../shared/data] [--out FILE]
+"""Draw the figure of docs/comparing.md: python examples/comparison.py --data FOLDER --out FILE
 
-RankSVM against the best single feature on the test part of MQ2008's fold 1. Needs matplotlib.
+RankSVM against the best single feature on the test part of MQ2008's fold 1, which docs/data.md says where to get.
+Needs matplotlib.
 """
 
 import argparse
@@ -12,8 +13,8 @@ from rankwise.report import QueryDifferenceDisplay
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--out", type=Path, default=Path("docs/differences.png"))
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=Path("differences.png"))
     options = parser.parse_args()
     parts = [options.data / "mq2008" / f"S{part}.txt.xz" for part in (1, 2, 3, 5)]
     train, test = read_letor(parts[:3], dense=True), read_letor(parts[3], dense=True)

@@ -1,6 +1,6 @@
-"""Draw how the solvers approach the optimum: python examples/convergence.py [--data ../shared/data] [--out FILE]
+"""Draw how the solvers approach the optimum: python examples/convergence.py [--data FOLDER] [--out FILE]
 
-MQ2008 fold 1 if --data contains it, else synthetic data of the same shape; squared hinge, C = 1. Needs matplotlib.
+MQ2008 fold 1 if FOLDER contains it, else synthetic data of the same shape; squared hinge, C = 1. Needs matplotlib.
 """
 
 import argparse
@@ -17,8 +17,8 @@ SOLVERS = ("newton", "trust-region-sampled", "trust-region", "bundle", "bmrm", "
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--out", type=Path, default=Path("docs/convergence.png"))
+    parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--out", type=Path, default=Path("convergence.png"))
     options = parser.parse_args()
     if (options.data / "mq2008").is_dir():
         data = read_letor([options.data / "mq2008" / f"S{part}.txt.xz" for part in (1, 2, 3)], dense=True)

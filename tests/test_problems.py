@@ -10,7 +10,7 @@ from strategies import problems as problems_of
 
 from rankwise import RankSVM, make_ranking
 from rankwise.objective import losses
-from rankwise.objective.building import Pairing, build
+from rankwise.objective.building import NORMALIZATIONS, Pairing, build
 from rankwise.pairs.costs import separable
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries
@@ -113,16 +113,22 @@ def coef(*args, qid=QID, **params):
     return RankSVM(**({"C": 0.1, "tol": 1e-9} | params)).fit(*(args or (X, Y)), qid, **fit_params).coef_
 
 
-def test_query_weight_two_is_the_query_given_twice():
+@pytest.mark.parametrize("normalize_pairs", NORMALIZATIONS)
+@pytest.mark.parametrize("costs", [None, lambda better, worse: 1.0 + (better + worse) % 2])
+def test_query_weight_two_is_the_query_given_twice(normalize_pairs, costs):
     ids = np.unique(QID)
     copies = np.random.default_rng(0).integers(1, 4, ids.size)
     weight = dict(zip(ids.tolist(), copies.tolist(), strict=True))
     extra = [np.flatnonzero(ids[i] == QID) for i in range(ids.size) for _ in range(copies[i] - 1)]
     rows = np.concatenate([np.arange(len(Y)), *extra])
     names = np.concatenate([QID, *(np.full(r.size, 10_000 + n) for n, r in enumerate(extra))])
-    expected = coef(X[rows], Y[rows], qid=names)
-    np.testing.assert_allclose(coef(query_weight=weight), expected, rtol=1e-6)
-    np.testing.assert_allclose(coef(query_weight=np.array([weight[q] for q in QID])), expected, rtol=1e-6)
+    options = {"normalize_pairs": normalize_pairs, "C": 0.1 if normalize_pairs == "sum" else 10.0}
+    of_copies = None if costs is None else lambda better, worse: costs(rows[better], rows[worse])
+    expected = coef(X[rows], Y[rows], qid=names, costs=of_copies, **options)
+    options["costs"] = costs
+    np.testing.assert_allclose(coef(query_weight=weight, **options), expected, rtol=1e-5)
+    np.testing.assert_allclose(coef(query_weight=np.array([weight[q] for q in QID]), **options), expected, rtol=1e-5)
+    np.testing.assert_allclose(coef(qid=QID.astype(object), query_weight=weight, **options), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

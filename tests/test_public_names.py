@@ -15,7 +15,7 @@ def declared():
 def test_type_checkers_see_what_is_imported():
     homes = {name: ".".join(filter(None, ("rankwise", home))) for name, home in rankwise._HOME.items()}
     assert declared() == homes
-    assert sorted([*homes, "__version__"]) == sorted(rankwise.__all__)
+    assert sorted([*homes, "__version__"]) == sorted(dir(rankwise)) == sorted([*rankwise.__all__, "distributed"])
 
 
 def test_every_public_name_is_there():

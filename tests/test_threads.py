@@ -60,6 +60,26 @@ def test_an_interrupt_waits_for_the_pieces_in_hand():
     assert len(ended) == 1
 
 
+def test_an_interrupt_while_threads_start_waits_for_those_at_work(monkeypatch):
+    started, ended, start = [], [], threads.start_new_thread
+
+    def interrupted(*work):
+        if started:
+            raise KeyboardInterrupt
+        started.append(start(*work))
+
+    def work(piece):
+        time.sleep(0.1)
+        ended.append(piece)
+
+    monkeypatch.setattr(threads, "start_new_thread", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        share(work, range(20), 5)
+    at_work = len(ended)
+    time.sleep(0.3)
+    assert len(ended) == at_work <= 2
+
+
 def test_a_limit_that_cannot_be_set_is_tried_again(monkeypatch):
     limits = []
 

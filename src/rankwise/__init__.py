@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankwise import clicks, distributed, metrics, model_selection, preprocessing, report, solvers
+    from rankwise import clicks, metrics, model_selection, preprocessing, report, solvers
+    from rankwise import distributed as distributed
     from rankwise.checking import check
     from rankwise.data.chunk_writer import write_chunks
     from rankwise.data.chunks import open_chunks
@@ -86,7 +87,7 @@ _HOME = {  # where each name is: a module of rankwise ("" for rankwise itself), 
     "write_letor": "data.text_writer",
 }
 
-__all__ = [
+__all__ = [  # without `distributed`, which needs Dask: `from rankwise import *` works without it
     "FactorizedRankSVM",
     "KernelRankRLS",
     "KernelRankSVM",
@@ -101,7 +102,6 @@ __all__ = [
     "check",
     "clicks",
     "compare",
-    "distributed",
     "evaluate",
     "export",
     "from_frame",
@@ -146,4 +146,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*_HOME, "__version__"]

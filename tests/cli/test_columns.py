@@ -85,6 +85,9 @@ def test_a_model_of_numbers_refuses_names(tables, tmp_path):
     run("train", tables / "train.txt", "-o", tmp_path / "m.json", "--names", tmp_path / "names")
     expected = run("predict", tmp_path / "m.json", tables / "test.txt").stdout
     assert run("predict", tmp_path / "m.json", tables / "named-turned.csv").stdout == expected
+    (tmp_path / "marked").write_text("\ufeff" + "\r\n".join(SAMPLE_FEATURES), encoding="utf-8")
+    run("train", tables / "train.txt", "-o", tmp_path / "marked.json", "--names", tmp_path / "marked")
+    assert run("predict", tmp_path / "marked.json", tables / "named-turned.csv").stdout == expected
 
 
 @pytest.mark.parametrize("suffix", ["csv", "chunks"])

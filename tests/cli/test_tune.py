@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from commands import run
 
-from rankwise import RankRLS, RankSVM, ScaledRanker, evaluate, load_model, load_sample, write_data
+from rankwise import RankRLS, RankSVM, RankSVMCV, ScaledRanker, evaluate, load_model, load_sample, write_data
 from rankwise.cli.journal import Journal
 from rankwise.model_selection import QueryKFold
 from rankwise.model_selection.folds import PathFold
@@ -298,3 +298,11 @@ def test_faults(files, tmp_path):
         assert words in " ".join(run(*given, *wrong, code=2).stderr.split()), wrong
     assert "folds need as many queries" in run(*given, "--folds", 100, code=1).stderr
     assert [path.name for path in tmp_path.iterdir()] == ["j"]
+
+
+def test_the_usual_grid_is_that_of_the_weighted_pairs(tmp_path):
+    data = replace(TRAIN, weight=np.full(len(TRAIN), 1e-6))
+    write_data(tmp_path / "train.csv", data)
+    report = told(tmp_path / "train.csv", "--folds", 3, "-o", tmp_path / "m.json")
+    ranker = RankSVMCV(cv=3).fit(data)
+    np.testing.assert_allclose([row["C"] for row in report["results"]], ranker.Cs_)

@@ -187,6 +187,13 @@ def test_numbers_of_features_and_ids():
     assert (found.qid.dtype, found.docid.tolist()) == (np.int64, ["5", "06"])
 
 
+def test_numbers_of_numpy_are_numbers():
+    keys = {"query": np.int64(3), "docid": np.str_("d")}
+    found = join([keys | {"rating": np.float32(2)}], [keys | {"a": np.float16(0.5), "b": np.int8(1)}]).data
+    assert (found.qid.tolist(), found.docid.tolist(), found.y.tolist()) == ([3], ["d"], [2.0])
+    assert found.X.tolist() == [[0.5, 1.0]]
+
+
 def test_the_result_goes_through_files(tmp_path):
     judged = judgments(("two, words", "d 1", 2), ('quo"te', "d2", 1), ("é\t#", "d3", 0))
     logged = features(*((one["query"], one["docid"], {"bm 25": 0.1, "a,b": 1e-300}) for one in judged))

@@ -146,3 +146,25 @@ def test_letor_sets(letor_data):
     assert (first.train.size, len(np.unique(data.qid[first.train]))) == (9630, 471)
     expected = read_letor(letor_data / "mq2008" / "S5.txt.xz", dense=True)
     np.testing.assert_array_equal(data.X[first.test], expected.X)
+
+
+def test_rows_of_folds_may_be_masks_and_count_from_the_end():
+    train, valid = np.array([0, 2, 3]), np.array([1, 4])
+    masks = np.isin(np.arange(5), train), np.isin(np.arange(5), valid)
+    ways = [(train, valid), (train - 5, valid - 5), masks, (list(train), list(valid))]
+    for one in splits_of(ways, np.zeros((5, 1)), np.zeros(5), None):
+        assert [rows.tolist() for rows in one] == [train.tolist(), valid.tolist()]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([True, False], r"cv\[0\] has a mask of shape \(2,\): X has 5 rows"),
+        ([0.0, 1.0], r"cv\[0\] must hold row numbers or masks, got float64"),
+        ([], r"cv\[0\] has no training rows, or no held-out rows"),
+        ([-6], r"cv\[0\] names row -6: X has 5 rows"),
+    ],
+)
+def test_rows_of_folds_that_are_none(rows, words):
+    with pytest.raises(ValueError, match=words):
+        splits_of([([0, 1], rows)], np.zeros((5, 1)), np.zeros(5), None)

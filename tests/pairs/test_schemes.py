@@ -2,6 +2,7 @@
 
 import math
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import oracle
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from strategies import problems, thresholds
 
 from rankwise import Preferences
+from rankwise.foundation import memory
 from rankwise.objective.losses import huber, squared_hinge
 from rankwise.objective.risks import PairwiseRisk
 from rankwise.pairs import listing, swept
@@ -128,6 +130,15 @@ def test_just_enough_memory_is_enough(monkeypatch):
 
 def test_memory_at_hand_is_some_but_not_all():
     assert 1e6 < listing.memory_at_hand() < 1e14
+
+
+def test_the_memory_of_a_group_is_not_used_up_by_files_it_has_read(monkeypatch):
+    files = {"memory.max": "8000000\n", "memory.current": "7900000\n"}
+    files["memory.stat"] = "anon 400000\ninactive_file 7000000\nactive_file 100\n"
+    monkeypatch.setattr(Path, "read_text", lambda path: files.get(path.name, "MemAvailable: 99999999 kB\n"))
+    assert memory.memory_at_hand() == 7_100_000
+    files["memory.max"] = "max\n"
+    assert memory.memory_at_hand() == 1024 * 99_999_999
 
 
 def test_an_unknown_scheme_is_named_with_those_there_are():

@@ -449,6 +449,20 @@ def test_blank_names_can_be_seen_and_clicked():
     assert [row[0] for row in rows_of(page, "queries")[1:]] == ["“”", "“ ”"]
 
 
+def test_the_comparison_of_one_ranker_has_its_means_only(svm):
+    comparison = rankwise.report.html(svm, TEST, resamples=0, procedure=SHORT).comparison
+    assert comparison.to_markdown() == (
+        "40 queries, baseline RankSVM\n\n"
+        "| ranker | ndcg@10 | map | pairwise-accuracy |\n| :-- | --: | --: | --: |\n"
+        + "| RankSVM | {} |".format(
+            " | ".join(f"**{comparison.evaluations['RankSVM'].means[one]:.4f}**" for one in comparison.measures)
+        )
+    )
+    assert list(comparison.per_query()["query"]) == comparison.query_ids.tolist()
+    assert all(column.size == 0 for column in comparison.worst().values())
+    assert comparison.to_dict()["worst"]["queries"] == []
+
+
 def test_rankers_that_do_not_rank_are_told_at_the_top(svm):
     page = rankwise.report.html({"new": svm, "by query": TEST.qid * 1.0}, TEST, baseline="clicks", procedure=SHORT)
     assert page.cautions == ["by query does not rank: within every query its scores are equal."]

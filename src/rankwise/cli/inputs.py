@@ -186,7 +186,7 @@ def names_for(data: Known, path: str | None) -> Sequence[str] | None:
 
 
 def read_names(path: str) -> list[str]:
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8-sig") as file:
         names = [line.strip() for line in file if line.strip()]
     if len(set(names)) < len(names):
         raise ValueError(f"{path} holds {max(names, key=names.count)!r} twice: every feature needs a name of its own")

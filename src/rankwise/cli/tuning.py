@@ -178,7 +178,7 @@ def _with_usual_grid(family: Family, data: RankingData) -> Family:
     """The Cs to try if none are given, which depend on the number of pairs."""
     if family.strength != "C":
         return family
-    n_pairs = float(Preferences(data.y, data.qid).pairs_per_query().sum())
+    n_pairs = float(Preferences(data.y, data.qid, data.weight).pairs_per_query().sum())
     return replace(family, values=usual_grid(n_pairs, getattr(family.ranker, "normalize_pairs", "sum")))
 
 

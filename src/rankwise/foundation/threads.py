@@ -8,7 +8,7 @@ import os
 from _thread import LockType, allocate_lock, start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -109,12 +109,16 @@ def share(work: Callable[[Piece], Outcome], pieces: Iterable[Piece], n_threads: 
             finished.append(done)
             done.release()
 
-    with suppress(RuntimeError):  # no thread can be started, perhaps for lack of memory: the others do the work
+    try:
         for _ in range(min(n_threads, len(todo)) - 1):
             done = allocate_lock()
             done.acquire()
             start_new_thread(help_out, (done,))
             at_work.append(done)
+    except RuntimeError:  # no thread can be started, perhaps for lack of memory: the others do the work
+        pass
+    except BaseException as error:  # Ctrl-C: those that are at work are waited for
+        errors.append(error)
     labour()
     for done in at_work:
         while done not in finished:

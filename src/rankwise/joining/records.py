@@ -5,6 +5,8 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import numpy as np
+
 from rankwise.foundation.arrays import is_rounded_integer, read_number
 from rankwise.foundation.strict_json import Json, is_number, is_text
 
@@ -39,6 +41,7 @@ class Logged(NamedTuple):
 
 def identifier(value: object, what: str, place: str) -> str:
     """A query or the id of a document as text; 7 and 7.0 are "7"."""
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -50,6 +53,7 @@ def identifier(value: object, what: str, place: str) -> str:
 
 def _number(value: object) -> float | None:
     """None if there is none: null, or a cell that is empty or says NA, NaN, null or none; NaN if it is no number."""
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, str):
         text = value.strip()
         return None if text.lower() in _MISSING else read_number(text.encode(errors="replace"))

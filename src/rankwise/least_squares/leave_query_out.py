@@ -1,7 +1,7 @@
 """Scores of each query by a model trained without it, for every alpha and without fitting again.
 
-L is block diagonal by query, so leaving out a query leaves out a block of rows of Z (see `solvers.spectral`). This
-divides by what the other queries contribute in each direction, relative to all queries together, and a small share
+L is block diagonal by query, so leaving out a query leaves out a block of rows of Z (see `least_squares.spectral`).
+This divides by what the other queries contribute in each direction, relative to all queries together, and a small share
 costs digits. The product of these shares is the ratio of two determinants; if it is too small, the model is fitted
 again.
 """

@@ -105,8 +105,7 @@ def err(measure: Measure, rankings: Rankings) -> Column:
 
 def _cascade(stops: Floats, measure: Measure, rankings: Rankings) -> Column:
     places = rankings.places(stops, measure.settings["ties"])
-    cutoff = rankings.labels.size if measure.cutoff is None else measure.cutoff
-    values = rankings.each_query(kernels.cascade, *places, cutoff)
+    values = rankings.each_query(kernels.cascade, *places, _depth(measure, rankings))
     return _averaged(_without_relevant(values, stops > 0, measure, rankings))
 
 

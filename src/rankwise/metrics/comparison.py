@@ -200,7 +200,8 @@ class Comparison(Tabular):
                 columns[f"{name} {measure}"] = one.per_query[measure]
                 if name != self.baseline:
                     columns[f"{name} {measure} difference"] = self.differences(name, measure)
-        order = np.argsort(np.fmin.reduce([self.differences(name) for name in self.others]), kind="stable")
+        lost = [self.differences(name) for name in self.others] or [np.zeros(self.query_ids.size)]
+        order = np.argsort(np.fmin.reduce(lost), kind="stable")
         return Table({name: column[order] for name, column in columns.items()})
 
     def worst(self, n: int | None = None, measure: str | Measure | OfQuery | None = None) -> Table:
@@ -213,7 +214,8 @@ class Comparison(Tabular):
         if most < 0:
             raise ValueError(f"n must be 0 or more; got {n!r}")
         key = self._key(measure)
-        columns: dict[str, list[Array]] = {}
+        titles = ("ranker", "query", "before", "after", "difference")
+        columns: dict[str, list[Array]] = {title: [np.empty(0, object)] for title in titles if not self.others}
         for name in self.others:
             d = self.differences(name, key)
             rows = np.argsort(d, kind="stable")[: min(most, np.count_nonzero(d < -ROUNDING))]
@@ -279,7 +281,7 @@ def _written(comparison: Comparison, markup: Markup) -> str:
     makers = (_means, _differences, _losses) if comparison.n_worst else (_means, _differences)
     tables = [markup.table(*made) for make in makers if (made := make(comparison, markup))[0]]
     legend = "\n".join(map(markup.remark, _legend(comparison)))
-    return "\n\n".join([markup.remark(comparison.summary()), *tables, legend])
+    return "\n\n".join(part for part in (markup.remark(comparison.summary()), *tables, legend) if part)
 
 
 def _means(comparison: Comparison, markup: Markup) -> tuple[Rows, list[str]]:
@@ -334,10 +336,11 @@ def _legend(comparison: Comparison) -> list[str]:
         f"{100 * procedure.confidence:g} % intervals: the differences that this test{alone} does not reject; "
         "with a mark, 0 is outside.",
     ]
+    lines = lines if others else []
     for one in (one for one in comparison.measures if one.startswith("judged@")):
         shares = (f"{name} {100 - 100 * it.means[one]:.1f} %" for name, it in comparison.evaluations.items())
         lines.append(f"Not judged among the first {one.removeprefix('judged@')}: {', '.join(shares)}.")
-    if comparison.n_worst and not comparison.worst()["ranker"].size:
+    if others and comparison.n_worst and not comparison.worst()["ranker"].size:
         lines.append(f"By {comparison.measures[0]} no query is worse than with {comparison.baseline}.")
     return lines
 

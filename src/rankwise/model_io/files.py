@@ -58,8 +58,8 @@ def save_model(
     `first_index` where a ranking file counted its features from 0, so that the next one is read in the same way. None:
     as the model itself knows them.
 
-    A path that ends in .gz, .bz2 or .xz is compressed; "-" is standard output. A loss, solver, scheme or measure of
-    your own is kept by the name it is registered under, and refused if it has none. Costs that JSON cannot hold (a
+    A path that ends in .gz, .bz2, .xz or .zst is compressed; "-" is standard output. A loss, solver, scheme or measure
+    of your own is kept by the name it is registered under, and refused if it has none. Costs that JSON cannot hold (a
     callable, a matrix) are not kept: they tell how the model was trained, and predictions do not need them.
 
     data  the training data, whose fingerprint the file then has: their size, their labels, and a hash of the rows if

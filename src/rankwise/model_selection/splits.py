@@ -149,19 +149,28 @@ def splits_of(
     if isinstance(cv, str | float):
         raise ValueError(f"cv must be an integer, a splitter or a list of (train rows, held-out rows); got {cv!r}")
     if not isinstance(cv, Splitter):
-        return _checked([(np.asarray(train), np.asarray(valid)) for train, valid in cv], n_rows)
-    return list(cv.split(X, y, None if qid is None else np.asarray(qid)))
-
-
-def _checked(splits: list[Split], n_rows: int) -> list[Split]:
-    """The splits; an error if one has no rows or rows that do not exist."""
+        splits = list(cv)
+    else:
+        splits = list(cv.split(X, y, None if qid is None else np.asarray(qid)))
     if not splits:
         raise ValueError("cv is empty: pass at least one pair (train rows, held-out rows)")
-    for fold, rows in ((fold, rows) for fold, split in enumerate(splits) for rows in split):
-        places = np.flatnonzero(rows) if rows.dtype == bool else rows
-        if not places.size:
-            raise ValueError(f"cv[{fold}] has no training rows, or no held-out rows")
-        if places.min() < -n_rows or places.max() >= n_rows:
-            wrong = places.max() if places.min() >= -n_rows else places.min()
-            raise ValueError(f"cv[{fold}] names row {wrong}: X has {n_rows} rows")
-    return splits
+    return [
+        (_row_numbers(train, fold, n_rows), _row_numbers(valid, fold, n_rows))
+        for fold, (train, valid) in enumerate(splits)
+    ]
+
+
+def _row_numbers(given: ArrayLike, fold: int, n_rows: int) -> Ints:
+    """Row numbers from 0 on; those given may count from the end, or be a mask."""
+    rows = np.asarray(given)
+    if rows.dtype == bool and rows.shape != (n_rows,):
+        raise ValueError(f"cv[{fold}] has a mask of shape {rows.shape}: X has {n_rows} rows")
+    rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+    if not rows.size:
+        raise ValueError(f"cv[{fold}] has no training rows, or no held-out rows")
+    if not np.issubdtype(rows.dtype, np.integer):
+        raise ValueError(f"cv[{fold}] must hold row numbers or masks, got {rows.dtype}")
+    if rows.min() < -n_rows or rows.max() >= n_rows:
+        wrong = rows.max() if rows.min() >= -n_rows else rows.min()
+        raise ValueError(f"cv[{fold}] names row {wrong}: X has {n_rows} rows")
+    return np.where(rows < 0, rows + n_rows, rows)

@@ -83,9 +83,14 @@ def build(
     loss: Loss,
     C: float,
     pairing: Pairing | None = None,
+    query_weight: Floats | None = None,
     n_jobs: int | None = None,
 ) -> Objective:
-    """The objective of a linear ranker on rows X, which are copied only if they are not stored query by query."""
+    """The objective of a linear ranker on rows X, which are copied only if they are not stored query by query.
+
+    `query_weight`, one per query, is what `weights` contain of it: pairs are normalised such that a query of weight 2
+    counts as two queries.
+    """
     pairing = pairing or Pairing()
     labels = exact(labels, "labels", by_order=pairing.costs is None)
     labels = finite(labels if library_of(X) is None else on_device_of(X, labels), "labels")
@@ -94,7 +99,7 @@ def build(
         if library_of(X) or isinstance(X, Source):
             in_memory = "data.read()" if isinstance(X, Source) else "X as an array of NumPy or SciPy"
             raise ValueError(f"these costs need a list of all pairs: pass {in_memory}, or other costs")
-        return _build_listed(X, labels, groups, weights, loss, C, pairing, n_jobs)
+        return _build_listed(X, labels, groups, weights, loss, C, pairing, query_weight, n_jobs)
     costs, order = pairing.costs, groups.rows
     if order is not None and np.asarray(costs).ndim == 1:
         costs = np.asarray(costs)[order]
@@ -113,9 +118,9 @@ def build(
     preferences = preferences_of(weights)
     if pairing.normalize != "sum":
         totals = preferences.pairs_per_query()
-        C /= divisor(totals, pairing.normalize)
+        C /= divisor(totals, pairing.normalize, query_weight)
         if pairing.normalize == "query":
-            by_row = on_device_of(labels, np.sqrt(np.repeat(_reciprocals(totals), groups.sizes)))
+            by_row = on_device_of(labels, np.sqrt(np.repeat(_shares(totals, query_weight), groups.sizes)))
             preferences = preferences_of(by_row if weights is None else weights * by_row)
     risk = PairwiseRisk(preferences, loss, margins)
     return Objective(Sum(Threads(features, risk)), C, order)
@@ -154,17 +159,18 @@ def build_from_pairs(
     return _of_listed(X, risk, C, n_jobs)
 
 
-def divisor(totals: Floats, normalize: str) -> float:
+def divisor(totals: Floats, normalize: str, query_weight: Floats | None = None) -> float:
     """What C is divided by; `totals` are the total weights of the pairs of each query.
 
     "mean": their sum; "query": the number of queries with pairs (each query's pairs are scaled to a total of 1 as
-    well); "svm-rank": the number of queries.
+    well); "svm-rank": the number of queries. A query counts as many times as its weight says.
     """
+    counts = np.ones(totals.size) if query_weight is None else query_weight
     if normalize == "mean":
         return float(totals.sum()) or 1.0
     if normalize == "query":
-        return float(np.count_nonzero(totals)) or 1.0
-    return float(totals.size) if normalize == "svm-rank" else 1.0
+        return float(counts[totals > 0].sum()) or 1.0
+    return float(counts.sum()) or 1.0 if normalize == "svm-rank" else 1.0
 
 
 def rows_of(X: Features, n_jobs: int | None) -> Rows:
@@ -197,17 +203,18 @@ def _threads(X: HostMatrix | Source, n_jobs: int | None) -> int:
 
 
 def query_weights(given: Numbers | dict[Hashable, float], queries: Queries) -> Floats:
-    """The weight of each row that gives the pairs of its query their weight: its square root.
+    """The weight of each query.
 
     `given` holds one weight per row, equal within a query, or is a dict by query id (1 for ids that are not in it).
     """
     if isinstance(given, dict):
         ids = queries.ids.tolist()
         known = set(ids)
-        unknown = [one for one in given if one not in known]
+        named = {one if one in known else str(one): weight for one, weight in given.items()}  # ids of objects are text
+        unknown = [one for one in given if one not in known and str(one) not in known]
         if unknown:
             raise ValueError(f"query_weight names the query {unknown[0]!r}, which does not occur in qid")
-        by_query = finite([given.get(one, 1.0) for one in ids], "query_weight")
+        by_query = finite([named.get(one, 1.0) for one in ids], "query_weight")
     else:
         by_row = finite(given, "query_weight", queries.codes.size)
         first = queries.starts[:-1] if queries.rows is None else queries.rows[queries.starts[:-1]]
@@ -219,7 +226,7 @@ def query_weights(given: Numbers | dict[Hashable, float], queries: Queries) -> F
         worst = int(np.argmin(by_query))
         name = queries.ids.tolist()[worst]
         raise ValueError(f"query_weight of query {name!r} is {by_query[worst]:g}: it must not be negative")
-    return np.sqrt(by_query)[queries.codes]
+    return by_query
 
 
 def _needs_list(pairing: Pairing, labels: Floats, groups: Queries) -> bool:
@@ -239,6 +246,7 @@ def _build_listed(
     loss: Loss,
     C: float,
     pairing: Pairing,
+    query_weight: Floats | None,
     n_jobs: int | None,
 ) -> Objective:
     if pairing.scheme not in ("auto", "explicit"):
@@ -259,9 +267,10 @@ def _build_listed(
     else:
         margins = np.sqrt(costs)
     totals: Floats = np.bincount(groups.codes[better], scales, minlength=len(groups)).astype(np.float64)
-    C /= divisor(totals, pairing.normalize)
+    C /= divisor(totals, pairing.normalize, query_weight)
     if pairing.normalize == "query":
-        scales, totals = scales * _reciprocals(totals)[groups.codes[better]], (totals > 0).astype(np.float64)
+        shares = _shares(totals, query_weight)
+        scales, totals = scales * shares[groups.codes[better]], totals * shares
     return _of_listed(X, ListedRisk(_differences(better, worse, labels.size), scales, margins, loss, totals), C, n_jobs)
 
 
@@ -289,9 +298,9 @@ def _listed_costs(costs: Costs, labels: Floats, groups: Queries, better: Ints, w
     return values
 
 
-def _reciprocals(totals: Floats) -> Floats:
-    """1 / totals, or 1 where a total is 0."""
-    return 1.0 / np.where(totals > 0, totals, 1.0)
+def _shares(totals: Floats, query_weight: Floats | None) -> Floats:
+    """What scales the total of each query to the query's weight."""
+    return (1.0 if query_weight is None else query_weight) / np.where(totals > 0, totals, 1.0)
 
 
 def _differences(better: Array, worse: Array, n_rows: int) -> SparseMatrix:

@@ -18,6 +18,7 @@ from scipy import sparse
 from rankwise.foundation.arrays import Array, Floats, Ints
 from rankwise.foundation.devices import SparseMatrix
 from rankwise.foundation.names import one_of
+from rankwise.foundation.outputs import written_beside
 from rankwise.pairs.queries import Queries, QueryIds
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ class DualSpectrum:
             axes.tick_params(axis="x", rotation=45)
         figure.axes[0].set_ylabel("queries")
         if path is not None:
-            figure.savefig(path)
+            with written_beside(path) as file:
+                figure.savefig(file, format=Path(path).suffix[1:] or None)
         return figure
 
 

@@ -146,9 +146,11 @@ class RankSVMOptions:
         sample_weight: AnyFloats | None,
         query_weight: QueryWeights | None = None,
     ) -> Objective:
+        by_query = None
         if query_weight is not None:
             qid = grouped(qid, X.shape[0])
-            by_row = query_weights(query_weight, qid)
+            by_query = query_weights(query_weight, qid)
+            by_row = np.sqrt(by_query)[qid.codes]
             by_row = on_device_of(X, by_row) if library_of(X) else by_row
             if sample_weight is not None:
                 by_row = sample_weight * by_row
@@ -156,7 +158,9 @@ class RankSVMOptions:
             sample_weight = by_row
         C, normalize = self.strength()
         loss, pairing = losses.parse(self.loss), replace(self.pairing(), normalize=normalize)
-        return build(X, y, qid, sample_weight, loss=loss, C=C, pairing=pairing, n_jobs=self.n_jobs)
+        return build(
+            X, y, qid, sample_weight, loss=loss, C=C, pairing=pairing, query_weight=by_query, n_jobs=self.n_jobs
+        )
 
     def objective_of_pairs(self, X: HostMatrix, pairs: ArrayLike, pair_weight: Numbers | None) -> Objective:
         C, normalize = self.strength()
