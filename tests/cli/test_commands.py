@@ -210,6 +210,12 @@ def test_bad_models_and_scores(files, tmp_path):
     (tmp_path / "scores").write_text("1\n" * 300 + "x\n" + "1\n" * 269)
     told = run("evaluate", tmp_path / "scores", files / "test.txt", code=1).stderr
     assert "line 301: expected a score, one finite number per line, found 'x'" in told
+    (tmp_path / "scores").write_text("qid,docid,score\n" + "1,a,1\n" * 570)
+    told = run("evaluate", tmp_path / "scores", files / "test.txt", code=1).stderr
+    assert "line 1: expected a score, one finite number per line, found 'qid,docid,score'; a table of scores" in told
+    (tmp_path / "scores.csv").write_text("qid,docid,score\n1,a,1\n1,b,1\n1,a,1\n")
+    told = run("evaluate", tmp_path / "scores.csv", files / "test.txt", code=1).stderr
+    assert f"{tmp_path / 'scores.csv'}: rows 1 and 3 are both document a of query 1" in told
 
 
 def test_a_model_on_stdout_is_alone_there(files):

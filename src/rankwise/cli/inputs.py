@@ -20,6 +20,7 @@ from rankwise.data.formats import Format
 from rankwise.data.header import TextColumnsError
 from rankwise.data.records import RankingData
 from rankwise.data.repeated import SharedData
+from rankwise.data.score_table import SCORE
 from rankwise.data.streams import name_of
 from rankwise.foundation.arrays import Floats, is_rounded_integer, read_number
 from rankwise.foundation.compression import open_bytes
@@ -246,15 +247,18 @@ def read_scores(path: str, n: int) -> Floats:
         lines = file.read().split(b"\n")
     lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
     lines = lines[:-1] if lines and not lines[-1].strip() else lines
-    if len(lines) != n:
-        raise ValueError(f"{name} has {len(lines)} scores, the data have {n} documents: one score per line")
-    scores = np.empty(n)
+    scores = np.empty(len(lines))
     for i, line in enumerate(lines):
         scores[i] = read_number(line.strip())
         if not np.isfinite(scores[i]):
             text = line[:40].decode(errors="replace")
-            raise ValueError(f"{name}, line {i + 1}: expected a score, one finite number per line, found {text!r}")
+            table = "; a table of scores needs a suffix, as .csv" if SCORE.encode() in line else ""
+            raise ValueError(
+                f"{name}, line {i + 1}: expected a score, one finite number per line, found {text!r}{table}"
+            )
         if is_rounded_integer(line.strip()):
             text = line.strip()[:40].decode()
             raise ValueError(f"{name}, line {i + 1}: the score {text!r} is rounded by float64: write a smaller number")
+    if len(lines) != n:
+        raise ValueError(f"{name} has {len(lines)} scores, the data have {n} documents: one score per line")
     return scores

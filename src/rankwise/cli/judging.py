@@ -120,7 +120,11 @@ class Judge:
         self._needs_data(path, "a table of scores")
         table = formats.read_data(path, label=SCORE, features=())
         data = self._data(comments=True)
-        scores = TrecRows.of(table.qid, document_ids(table), table.y, path)
+        try:
+            docid = document_ids(table)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        scores = TrecRows.of(table.qid, docid, table.y, path)
         return Scored(data.y, scores_for(scores, data.qid, document_ids(data)), data.qid)
 
     def _run(self, path: str) -> Scored:
