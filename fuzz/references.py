@@ -148,6 +148,9 @@ def features(words, line, counts_from, n_features, missing, largest):
 def table(data, separator, missing=None, comments=False):
     """A header, then rows; a cell that begins with a quote may hold separators and line ends up to the closing one."""
     header, separator = header_of(data, separator)
+    line, row = next(_table_rows(data, separator), (1, b""))
+    if row and not _is_text(row):
+        raise RefusedError(line)
     if len(set(header)) < len(header) or "label" not in header or "qid" not in header:
         raise RefusedError
     if any(not name.strip() for name in header):

@@ -40,6 +40,8 @@ FINDINGS = {
         b'label,x","qid","a\n \r\nb",c\n1,2,1,3,4\n',
         b'label,qid,f1\n1,"\x00\n",2\n1,"\n\x00",3\n1,"a\xe9\nb",3\nx',
         b'\r"sep=|"\n,"',
+        b"\n\nlabel,qid,\xe4\n1,1,2\n",
+        b"",
     ],
     "trec": [
         b"q1 \x1c d1 1\nq1  d2 0\n",

@@ -280,6 +280,13 @@ def test_a_table_whose_ids_are_not_in_utf_8_is_refused(tmp_path):
         read_data(path)
 
 
+def test_a_table_whose_names_are_not_in_utf_8_is_refused(tmp_path):
+    path = tmp_path / "latin.csv"
+    path.write_bytes("\nlabel,qid,höhe\n1,1,2\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"latin\.csv, line 2: the header is not UTF-8: convert the file first"):
+        read_data(path)
+
+
 def test_bytes_in_parquet_are_texts(tmp_path):
     """Ids were b'tea', with the quotes."""
     path = tmp_path / "bytes.parquet"

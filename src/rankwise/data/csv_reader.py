@@ -136,12 +136,17 @@ def _header_end(
 def _row_text(text: Text, end: int) -> str:
     """The first row of the text, which ends there, without its line end."""
     row = text.data[text.start : end]
-    return row.removesuffix(b"\n").removesuffix(b"\r").decode(errors="backslashreplace")
+    return row.removesuffix(b"\n").removesuffix(b"\r").decode(errors="surrogateescape")
 
 
 def _layout(line: str, text: Text, reading: Reading, separator: str) -> _Layout:
     try:
         header = _cells(line, separator)
+        line.encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"{text.name}, line {text.first_line}: the header is not UTF-8: convert the file first"
+        ) from None
     except csv.Error as error:
         what = f"cannot be read: {error}"
         if "\r" in re.sub(r'"([^"]|"")*"', "", line):  # outside of quotes
