@@ -103,8 +103,8 @@ def _sentence(places):
         machines.setdefault(tuple(those), []).append(machine)
     each = []
     for those, found in machines.items():
-        if len(found) == 1:
-            each.append(f"at {_listed(those)} on {found[0]}")
+        if len({tuple(kinds[machine]) for machine in found}) == 1:
+            each.append(f"at {_listed(those)} on {' and on '.join(found)}")
         else:
             parts = (f"{' and '.join(sorted(kinds[machine], reverse=True))} on {machine}" for machine in found)
             each.append(f"at {_listed(those)}: {'; '.join(parts)}")

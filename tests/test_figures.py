@@ -1,10 +1,11 @@
 """Figures in README and docs are those of the results' files, written as the results' own pages write them."""
 
+import itertools
 import re
 import tomllib
 
 import pytest
-from benchmarks import default_strength, report
+from benchmarks import default_strength, report, sweep
 from benchmarks.where import SCALE
 from figures import BENCHMARKS, EXPERIMENTS, ROOT, ends, experiment, flat, measured_at, rows, says, span, two, value
 
@@ -86,6 +87,24 @@ def test_what_the_readme_says_about_the_table():
     both = [row for (_, method), row in quality().items() if method in ("LightGBM lambdarank", "XGBoost rank:ndcg")]
     assert len(both) == 2 * len(SETS)
     assert all(float(row["difference, low"]) < 0 < float(row["difference, high"]) for row in both)
+
+
+def test_what_the_readme_says_about_random_problems():
+    ratios = {}  # by the rows of the problem
+    for _, rows_of_problem in itertools.groupby(sweep.read(sweep.RESULT), key=lambda row: row["number"]):
+        taken = {row["solver"]: row for row in rows_of_problem}
+        if taken.get("liblinear", {}).get("seconds"):
+            n_rows = int(taken["auto"]["problem"].split(" x ")[0])
+            ratios[taken["liblinear"]["seconds"] / taken["auto"]["seconds"]] = n_rows
+    ahead = sorted(ratio for ratio in ratios if ratio < 1)
+    assert all(ratios[ratio] < 1000 for ratio in ahead[:5])
+    says(
+        "README.md",
+        [
+            f"takes {two(min(ratios))} to {two(max(ratios))} x our time, and is faster than ours in {len(ahead)} of "
+            f"{len(ratios)}, most of all with a few hundred rows."
+        ],
+    )
 
 
 def cases_of_the_readme():
