@@ -120,6 +120,7 @@ def test_a_wrong_file_of_options_gets_one_sentence(here, text, sentence):
         (f"C = {10**400}", "C must be a positive number"),
         ("max-iter = 1.5", "(set by --config or --like)"),
         ("seed = -1", "--seed"),
+        ("seed = 4294967296", "--seed"),
         ("data = []", "give one or more files of ranking data"),
         ("output = 'm.json'", "give one or more files of ranking data"),
     ],

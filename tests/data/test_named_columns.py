@@ -212,7 +212,7 @@ ROW = '{"label": 1, "qid": 1, "a": 1}\n'
         ),
         ('{"label": null, "qid": 1, "a": 1}', "column 'label': line 2 has no label"),
         ('{"label": 1, "a": 1}', "column 'qid': line 2 has no query id"),
-        ('{"label": 1, "qid": {}, "a": 1}', "column 'qid' holds lists or objects, expected ids"),
+        ('{"label": 1, "qid": {}, "a": 1}', "column 'qid': line 2 holds {}, expected a number or a text"),
         ('{"label": 1, "qid": 1, "a": "3"}', "column 'a' holds texts, expected numbers"),
         ('{"label": 1, "qid": 1, "a": [3]}', "column 'a' holds lists or objects, expected numbers"),
         ('{"label": 1, "qid": 1, "a": 2, "features": {"a": 3}}', "'a' is both a member of the row and of its features"),

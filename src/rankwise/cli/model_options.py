@@ -102,7 +102,9 @@ Rescaling = Annotated[str | None, typer.Option(metavar="NAME", help="What costs 
 NormalizePairs = Annotated[
     str | None, typer.Option(metavar="NAME", help="What C multiplies: sum, mean, query or svm-rank.")
 ]
-Seed = Annotated[int | None, typer.Option(metavar="N", min=0, help="Seed of random numbers; 0 if not given.")]
+Seed = Annotated[
+    int | None, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Seed of random numbers; 0 if not given.")
+]
 Normalize = Annotated[
     str | None,
     typer.Option(
@@ -191,7 +193,9 @@ EarlyStopping = Annotated[
         help="Skip the weakest regularisation once the measure has clearly passed its best.",
     ),
 ]
-SeedOfFolds = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the folds and of random numbers.")]
+SeedOfFolds = Annotated[
+    int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Seed of the folds and of random numbers.")
+]
 JournalFile = Annotated[
     str | None,
     typer.Option(

@@ -58,10 +58,7 @@ class JsonTable:
         return Numbers(np.array(held, object if has_long else np.float64), missing, "numbers")
 
     def ids(self, i: int) -> tuple[ArrayLike, Array | None]:
-        values, missing = self._column(i)
-        if any(isinstance(one, list | dict) for one in values):
-            raise ValueError(f"the column {self.header[i]!r} holds lists or objects, expected ids: numbers or texts")
-        return values, missing
+        return self._column(i)
 
     def texts(self, i: int) -> list[str]:
         return ["" if one is None else str(one) for one in self._column(i)[0]]

@@ -205,13 +205,17 @@ def _ids(table: Table, i: int, where: str, what: str) -> Array:
 
 
 def _refuse_unfit(ids: list[object], table: Table, i: int, where: str, what: str) -> None:
-    """Raise an error if an id has a NUL, which NumPy drops at the end of a text, or cannot be written as UTF-8."""
+    """Raise an error if an id is a list or an object, has a NUL, which NumPy drops at the end, or cannot be UTF-8."""
     for row, one in enumerate(ids):
-        if isinstance(one, str) and ("\0" in one or _SURROGATE.search(one)):
-            expected = f"a {what} {'without NUL' if chr(0) in one else 'in UTF-8'}"
-            raise ValueError(
-                f"{where}, column {table.header[i]!r}: {table.place(row)} holds {one!r}, expected {expected}"
-            )
+        if isinstance(one, list | dict):
+            expected = "a number or a text"
+        elif isinstance(one, str) and "\0" in one:
+            expected = f"a {what} without NUL"
+        elif isinstance(one, str) and _SURROGATE.search(one):
+            expected = f"a {what} in UTF-8"
+        else:
+            continue
+        raise ValueError(f"{where}, column {table.header[i]!r}: {table.place(row)} holds {one!r}, expected {expected}")
 
 
 def _first(mask: Array) -> int:
