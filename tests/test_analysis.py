@@ -90,7 +90,10 @@ def test_the_picture(tmp_path):
     figure = spectrum.plot(path)
     assert [bar.get_height() for bar in figure.axes[0].patches] == spectrum.histogram(0.9).tolist()
     assert [bar.get_height() for bar in figure.axes[1].patches] == spectrum.histogram(1.0).tolist()
-    assert path.stat().st_size > 1000
+    assert path.read_bytes().startswith(b"<?xml")
+    with pytest.raises(ValueError, match=r"spectrum is not a picture that can be drawn: name it \*\.png"):
+        spectrum.plot(tmp_path / "spectrum")
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_without_matplotlib(monkeypatch):

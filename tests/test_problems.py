@@ -1,5 +1,7 @@
 """Weights, costs, scopes and listed pairs, each against the sum over explicitly listed pairs."""
 
+from datetime import date
+
 import numpy as np
 import oracle
 import pytest
@@ -10,7 +12,7 @@ from strategies import problems as problems_of
 
 from rankwise import RankSVM, make_ranking
 from rankwise.objective import losses
-from rankwise.objective.building import NORMALIZATIONS, Pairing, build
+from rankwise.objective.building import NORMALIZATIONS, Pairing, build, query_weights
 from rankwise.pairs.costs import separable
 from rankwise.pairs.preferences import Preferences
 from rankwise.pairs.queries import Queries
@@ -131,9 +133,25 @@ def test_query_weight_two_is_the_query_given_twice(normalize_pairs, costs):
     np.testing.assert_allclose(coef(qid=QID.astype(object), query_weight=weight, **options), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("key", [7, 7.0, "7", np.int64(7)])
+@pytest.mark.parametrize("ids", [[7, 8], [7.0, 8.0], ["7", "8"], [np.float64(7), "8"]])
+def test_a_key_of_query_weight_is_the_id_however_it_is_written(key, ids):
+    queries = Queries(np.array(ids, object if isinstance(ids[0], np.float64) else None), 2)
+    assert query_weights({key: 3.0}, queries).tolist() == [3.0, 1.0]
+
+
+def test_a_key_of_query_weight_may_be_a_date():
+    queries = Queries(np.array(["2020-01-01", "2020-01-02"], "datetime64[D]"), 2)
+    for key in (np.datetime64("2020-01-02"), date(2020, 1, 2)):
+        assert query_weights({key: 3.0}, queries).tolist() == [1.0, 3.0]
+
+
 @pytest.mark.parametrize(
     ("weight", "words"),
     [
+        ({"1": 1.0, 1: 2.0}, "query_weight names the query 1 twice, the second time as 1"),
+        ({None: 1.0}, "query_weight names the query None, which does not occur in qid"),
+        ({2.0**60: 1.0}, "query_weight holds the floating-point number 1.15.*e.18, and floats beyond 2.53 are rounded"),
         ({-7: 1.0}, "query_weight names the query -7, which does not occur in qid"),
         (np.arange(float(len(Y))), r"query_weight\[1\] differs from that of another row of the same query"),
         (np.full(len(Y), -1.0), "query_weight of query .* is -1: it must not be negative"),

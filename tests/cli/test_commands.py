@@ -216,6 +216,10 @@ def test_bad_models_and_scores(files, tmp_path):
     (tmp_path / "scores.csv").write_text("qid,docid,score\n1,a,1\n1,b,1\n1,a,1\n")
     told = run("evaluate", tmp_path / "scores.csv", files / "test.txt", code=1).stderr
     assert f"{tmp_path / 'scores.csv'}: rows 1 and 3 are both document a of query 1" in told
+    (tmp_path / "twice.csv").write_text("label,qid,docid,a\n1,1,a,1\n0,1,b,2\n2,1,a,3\n")
+    (tmp_path / "scores.csv").write_text("qid,docid,score\n1,a,1\n1,b,1\n")
+    told = run("evaluate", tmp_path / "scores.csv", tmp_path / "twice.csv", code=1).stderr
+    assert f"{tmp_path / 'twice.csv'}: rows 1 and 3 are both document a of query 1" in told
 
 
 def test_a_model_on_stdout_is_alone_there(files):

@@ -283,7 +283,11 @@ def test_a_table_whose_ids_are_not_in_utf_8_is_refused(tmp_path):
 def test_a_table_whose_names_are_not_in_utf_8_is_refused(tmp_path):
     path = tmp_path / "latin.csv"
     path.write_bytes("\nlabel,qid,höhe\n1,1,2\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"latin\.csv, line 2: the header is not UTF-8: convert the file first"):
+    told = r"latin\.csv, line 2: the header is not UTF-8: convert the file first"
+    with pytest.raises(ValueError, match=told):
+        read_data(path)
+    path.write_bytes('\nlabel,qid,"höhe\n1,1,2\n'.encode("latin-1"))
+    with pytest.raises(ValueError, match=told):
         read_data(path)
 
 

@@ -194,6 +194,15 @@ def test_numbers_of_numpy_are_numbers():
     assert found.X.tolist() == [[0.5, 1.0]]
 
 
+@pytest.mark.parametrize("one", [np.datetime64("2020-01-01", "ns"), np.timedelta64(3, "ns"), np.datetime64("2020")])
+def test_dates_of_numpy_are_neither_ids_nor_numbers(one):
+    keys = {"query": "q", "docid": "d"}
+    with pytest.raises(ValueError, match="must be a text or a whole number"):
+        join([keys | {"query": one, "rating": 1}], [keys | {"query": one, "a": 1}])
+    with pytest.raises(ValueError, match="'a' must be a finite number"):
+        join([keys | {"rating": 1}], [keys | {"a": one}])
+
+
 def test_the_result_goes_through_files(tmp_path):
     judged = judgments(("two, words", "d 1", 2), ('quo"te', "d2", 1), ("é\t#", "d3", 0))
     logged = features(*((one["query"], one["docid"], {"bm 25": 0.1, "a,b": 1e-300}) for one in judged))

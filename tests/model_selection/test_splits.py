@@ -148,6 +148,15 @@ def test_letor_sets(letor_data):
     np.testing.assert_array_equal(data.X[first.test], expected.X)
 
 
+def test_rows_of_folds_may_be_of_a_small_type():
+    rows = np.arange(100, dtype=np.uint8)
+    for dtype in (np.uint8, np.int8):
+        [(train, valid)] = splits_of([(rows.astype(dtype), rows[:3].astype(dtype))], np.zeros((900, 1)), None, None)
+        assert (train.tolist(), valid.tolist()) == (list(range(100)), [0, 1, 2])
+    [(train, _)] = splits_of([(np.array([-1, -128], np.int8), rows)], np.zeros((900, 1)), None, None)
+    assert train.tolist() == [899, 772]
+
+
 def test_rows_of_folds_may_be_masks_and_count_from_the_end():
     train, valid = np.array([0, 2, 3]), np.array([1, 4])
     masks = np.isin(np.arange(5), train), np.isin(np.arange(5), valid)

@@ -137,6 +137,15 @@ def test_the_memory_of_a_group_is_not_used_up_by_files_it_has_read(monkeypatch):
     files["memory.stat"] = "anon 400000\ninactive_file 7000000\nactive_file 100\n"
     monkeypatch.setattr(Path, "read_text", lambda path: files.get(path.name, "MemAvailable: 99999999 kB\n"))
     assert memory.memory_at_hand() == 7_100_000
+
+    def without_stat(path):
+        if path.name == "memory.stat":
+            raise FileNotFoundError(path)
+        return files.get(path.name, "MemAvailable: 99999999 kB\n")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_text", without_stat)
+        assert memory.memory_at_hand() == 100_000
     files["memory.max"] = "max\n"
     assert memory.memory_at_hand() == 1024 * 99_999_999
 

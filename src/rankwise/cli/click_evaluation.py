@@ -6,7 +6,7 @@ import numpy as np
 import typer
 
 from rankwise.cli.click_options import Clicks, check_stdin
-from rankwise.cli.inputs import check_order, finite_scores, is_model, read_features, read_ranker, read_scores
+from rankwise.cli.inputs import check_order, finite_scores, ids_in, is_model, read_features, read_ranker, read_scores
 from rankwise.cli.judging import COLUMN, is_column, is_run, is_score_table
 from rankwise.cli.options import Naming
 from rankwise.cli.runs import trained_on
@@ -15,7 +15,6 @@ from rankwise.clicks.evaluation import ClickEvaluation, evaluate_clicks
 from rankwise.clicks.measures import parse
 from rankwise.data import formats
 from rankwise.data.column_scores import column_scores
-from rankwise.data.document_ids import document_ids
 from rankwise.data.records import RankingData
 from rankwise.data.score_table import SCORE
 from rankwise.data.trec import read_run
@@ -45,7 +44,7 @@ def _scored(ranker: str, files: list[str] | None, columns: Naming, clicks: Click
     is_file = ranker != "-" and not is_column(ranker)
     if is_file and is_score_table(ranker):
         table = formats.read_data(ranker, label=SCORE, features=())
-        return Scored(_with_ids(table.qid, document_ids(table)), table.y)
+        return Scored(_with_ids(table.qid, ids_in(table, ranker)), table.y)
     if is_file and is_run(ranker):
         run = read_run(ranker)
         return Scored(_with_ids(run.qid, run.docid), run.values)

@@ -16,13 +16,14 @@ from rankwise.cli.options import Naming
 from rankwise.cli.speech import checked, doing, say
 from rankwise.data import formats
 from rankwise.data.columns import Known, for_model, same_columns, unknown
+from rankwise.data.document_ids import document_ids
 from rankwise.data.formats import Format
 from rankwise.data.header import TextColumnsError
 from rankwise.data.records import RankingData
 from rankwise.data.repeated import SharedData
 from rankwise.data.score_table import SCORE
 from rankwise.data.streams import name_of
-from rankwise.foundation.arrays import Floats, is_rounded_integer, read_number
+from rankwise.foundation.arrays import Array, Floats, is_rounded_integer, read_number
 from rankwise.foundation.compression import open_bytes
 from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.outputs import naming
@@ -236,6 +237,14 @@ def finite_scores(
     return scores
 
 
+def ids_in(data: RankingData, path: str) -> Array:
+    """The ids of the documents; an error that names the file if a query has one twice."""
+    try:
+        return document_ids(data)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
 def is_model(path: str) -> bool:
     with open_bytes(Path(path), "rb") as file:
         return file.read(64).lstrip().startswith(b"{")
@@ -246,13 +255,13 @@ def read_scores(path: str, n: int) -> Floats:
     with naming(name), nullcontext(sys.stdin.buffer) if path == "-" else open_bytes(Path(path), "rb") as file:
         lines = file.read().split(b"\n")
     lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
-    lines = lines[:-1] if lines and not lines[-1].strip() else lines
+    lines = lines[:-1] if not lines[-1].strip() else lines
     scores = np.empty(len(lines))
     for i, line in enumerate(lines):
         scores[i] = read_number(line.strip())
         if not np.isfinite(scores[i]):
             text = line[:40].decode(errors="replace")
-            table = "; a table of scores needs a suffix, as .csv" if SCORE.encode() in line else ""
+            table = "; a table of scores must be a file with a suffix, as .csv" if SCORE.encode() in line else ""
             raise ValueError(
                 f"{name}, line {i + 1}: expected a score, one finite number per line, found {text!r}{table}"
             )

@@ -14,6 +14,7 @@ from rankwise.cli.inputs import (
     USUAL,
     check_order,
     finite_scores,
+    ids_in,
     is_model,
     left_on_disk,
     parse_measures,
@@ -28,7 +29,6 @@ from rankwise.cli.speech import say
 from rankwise.data import formats
 from rankwise.data.column_scores import column_scores, spellings
 from rankwise.data.columns import Known
-from rankwise.data.document_ids import document_ids
 from rankwise.data.records import RankingData
 from rankwise.data.score_table import SCORE, TABLES
 from rankwise.data.trec import RUN, TrecRows, join, read_qrels, read_run, scores_for
@@ -120,18 +120,14 @@ class Judge:
         self._needs_data(path, "a table of scores")
         table = formats.read_data(path, label=SCORE, features=())
         data = self._data(comments=True)
-        try:
-            docid = document_ids(table)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
-        scores = TrecRows.of(table.qid, docid, table.y, path)
-        return Scored(data.y, scores_for(scores, data.qid, document_ids(data)), data.qid)
+        scores = TrecRows.of(table.qid, ids_in(table, path), table.y, path)
+        return Scored(data.y, scores_for(scores, data.qid, ids_in(data, str(self.data))), data.qid)
 
     def _run(self, path: str) -> Scored:
         run = read_run(path)
         if self.qrels is None:
             data = self._data(comments=True)
-            return Scored(data.y, scores_for(run, data.qid, document_ids(data)), data.qid)
+            return Scored(data.y, scores_for(run, data.qid, ids_in(data, str(self.data))), data.qid)
         unjudged = None if self.unjudged is None else math.nan
         joined = join(run, read_qrels(self.qrels), unjudged, self.unretrieved_last)
         return Scored(joined.y, joined.scores, joined.qid)

@@ -12,6 +12,7 @@ from rankwise.cli.inputs import (
     check_order,
     finite_scores,
     first_unused,
+    ids_in,
     left_on_disk,
     note_ignored,
     note_zeros,
@@ -63,13 +64,12 @@ def write_table(model_file: str, data_file: str, columns: Naming, output: str) -
 
 
 def write_trec(model_file: str, data_file: str, columns: Naming, output: str, tag: str, qrels: str | None) -> None:
-    from rankwise.data.document_ids import document_ids
     from rankwise.data.trec import write_qrels, write_run
 
     check_order(model_file, data_file)
     model = read_ranker(model_file, columns)
     data = read_data(data_file, model.columns, columns, comments=True, needs_labels=qrels is not None)
-    documents = document_ids(data)
+    documents = ids_in(data, data_file)
     write_run(output, finite_scores(model, data, model_file, data_file), data.qid, documents, tag)
     _say_written(len(data), output)
     if qrels is not None:

@@ -45,6 +45,7 @@ from rankwise.data.reading_kernels import byte_runs
 from rankwise.data.records import RankingData
 from rankwise.data.streams import Chunk, Source, Text, name_of, opened, streamed
 from rankwise.foundation.arrays import Array, is_rounded_integer, read_number
+from rankwise.foundation.strict_json import is_text
 from rankwise.foundation.texts import visible
 from rankwise.foundation.threads import share, thread_count
 from rankwise.pairs.queries import id_array
@@ -140,18 +141,16 @@ def _row_text(text: Text, end: int) -> str:
 
 
 def _layout(line: str, text: Text, reading: Reading, separator: str) -> _Layout:
+    where = f"{text.name}, line {text.first_line}: the header"
+    if not is_text(line):
+        raise ValueError(f"{where} is not UTF-8: convert the file first")
     try:
         header = _cells(line, separator)
-        line.encode()
-    except UnicodeEncodeError:
-        raise ValueError(
-            f"{text.name}, line {text.first_line}: the header is not UTF-8: convert the file first"
-        ) from None
     except csv.Error as error:
         what = f"cannot be read: {error}"
         if "\r" in re.sub(r'"([^"]|"")*"', "", line):  # outside of quotes
             what = "holds a line end CR, expected LF or CR LF at the end of every line"
-        raise ValueError(f"{text.name}, line {text.first_line}: the header {what}") from None
+        raise ValueError(f"{where} {what}") from None
     columns = find_columns(header, reading, text.name)
     roles = np.full(len(header), NOTHING)
     roles[list(columns.features)] = np.arange(len(columns.features))

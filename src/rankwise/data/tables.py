@@ -7,7 +7,6 @@ and docid, sample_weight, comment if there are any.
 """
 
 import json
-import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _ROWS = 4096  # transposed from columns into rows at a time, while both are in cache
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -211,7 +209,7 @@ def _refuse_unfit(ids: list[object], table: Table, i: int, where: str, what: str
             expected = "a number or a text"
         elif isinstance(one, str) and "\0" in one:
             expected = f"a {what} without NUL"
-        elif isinstance(one, str) and _SURROGATE.search(one):
+        elif isinstance(one, str) and not is_text(one):
             expected = f"a {what} in UTF-8"
         else:
             continue

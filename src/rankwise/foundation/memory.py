@@ -7,18 +7,18 @@ _SMALL = 1 << 26  # bytes; smaller allocations are not checked
 
 
 def memory_at_hand() -> float:
-    """Bytes that this process may still allocate: what the machine has free, or less if its control group
-    (version 2) limits it.
-    """
+    """Bytes that this process may still allocate: the free memory, or less by the control group (version 2)."""
     bounds = [float("inf")]
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         bounds += [1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
         group = Path("/sys/fs/cgroup")
         most, used = (group / "memory.max").read_text().strip(), float((group / "memory.current").read_text())
-        for line in (group / "memory.stat").read_text().splitlines():
-            used -= float(line.split()[1]) if line.startswith("inactive_file ") else 0.0  # pages of files, given up
-        bounds += [] if most == "max" else [max(float(most) - used, 0.0)]
+        if most != "max":
+            bounds.append(max(float(most) - used, 0.0))
+            lines = (group / "memory.stat").read_text().splitlines()
+            cached = [float(line.split()[1]) for line in lines if line.startswith("inactive_file ")]
+            bounds[-1] += sum(cached)  # pages of files, which the system gives up
     except OSError:  # not Linux, or no control group
         pass
     if len(bounds) == 1 and "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):

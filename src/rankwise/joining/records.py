@@ -41,7 +41,7 @@ class Logged(NamedTuple):
 
 def identifier(value: object, what: str, place: str) -> str:
     """A query or the id of a document as text; 7 and 7.0 are "7"."""
-    value = value.item() if isinstance(value, np.generic) else value
+    value = _of_python(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -51,9 +51,14 @@ def identifier(value: object, what: str, place: str) -> str:
     return str(value)
 
 
+def _of_python(value: object) -> object:
+    """A number of NumPy as one of Python; dates and durations stay, because their item may be a bare count."""
+    return value.item() if isinstance(value, np.generic) and value.dtype.kind in "iuf" else value
+
+
 def _number(value: object) -> float | None:
     """None if there is none: null, or a cell that is empty or says NA, NaN, null or none; NaN if it is no number."""
-    value = value.item() if isinstance(value, np.generic) else value
+    value = _of_python(value)
     if isinstance(value, str):
         text = value.strip()
         return None if text.lower() in _MISSING else read_number(text.encode(errors="replace"))

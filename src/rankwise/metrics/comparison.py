@@ -214,16 +214,15 @@ class Comparison(Tabular):
         if most < 0:
             raise ValueError(f"n must be 0 or more; got {n!r}")
         key = self._key(measure)
-        titles = ("ranker", "query", "before", "after", "difference")
-        columns: dict[str, list[Array]] = {title: [np.empty(0, object)] for title in titles if not self.others}
+        parts: list[tuple[Array, ...]] = [(np.zeros(0, object), self.query_ids[:0], *3 * [np.zeros(0)])]
         for name in self.others:
             d = self.differences(name, key)
             rows = np.argsort(d, kind="stable")[: min(most, np.count_nonzero(d < -ROUNDING))]
             before, after = (self.evaluations[one].per_query[key] for one in (self.baseline, name))
-            columns.setdefault("ranker", []).append(np.full(rows.size, name, object))
-            for title, column in (("query", self.query_ids), ("before", before), ("after", after), ("difference", d)):
-                columns.setdefault(title, []).append(column[rows])
-        return Table({title: np.concatenate(parts) for title, parts in columns.items()})
+            ranker = np.full(rows.size, name, object)
+            parts.append((ranker, self.query_ids[rows], before[rows], after[rows], d[rows]))
+        titles = ("ranker", "query", "before", "after", "difference")
+        return Table(dict(zip(titles, map(np.concatenate, zip(*parts, strict=True)), strict=True)))
 
     def _key(self, measure: str | Measure | OfQuery | None) -> str:
         return self.measures[0] if measure is None else self.evaluations[self.baseline].key(measure)
@@ -331,12 +330,12 @@ def _legend(comparison: Comparison) -> list[str]:
     others = len(comparison.others)
     holm = f", corrected by Holm for {others} comparisons" if others > 1 else ""
     alone = ", without the correction," if others > 1 else ""
-    lines = [
+    tested = [
         f"+ better, - worse than {comparison.baseline}: p < {procedure.alpha:g} by {test}{holm}.",
         f"{100 * procedure.confidence:g} % intervals: the differences that this test{alone} does not reject; "
         "with a mark, 0 is outside.",
     ]
-    lines = lines if others else []
+    lines = tested if others else []
     for one in (one for one in comparison.measures if one.startswith("judged@")):
         shares = (f"{name} {100 - 100 * it.means[one]:.1f} %" for name, it in comparison.evaluations.items())
         lines.append(f"Not judged among the first {one.removeprefix('judged@')}: {', '.join(shares)}.")

@@ -173,4 +173,5 @@ def _row_numbers(given: ArrayLike, fold: int, n_rows: int) -> Ints:
     if rows.min() < -n_rows or rows.max() >= n_rows:
         wrong = rows.max() if rows.min() >= -n_rows else rows.min()
         raise ValueError(f"cv[{fold}] names row {wrong}: X has {n_rows} rows")
+    rows = rows.astype(np.intp)  # n_rows may not fit the type given
     return np.where(rows < 0, rows + n_rows, rows)

@@ -35,7 +35,7 @@ from rankwise.pairs import costs as costs_of
 from rankwise.pairs.composite import check_scope
 from rankwise.pairs.costs import Costs
 from rankwise.pairs.preferences import Preferences
-from rankwise.pairs.queries import Queries, QueryIds, grouped
+from rankwise.pairs.queries import Queries, QueryIds, grouped, id_text
 from rankwise.pairs.schemes import Scheme, check_scheme
 
 RESCALINGS = ("slack", "margin")
@@ -208,13 +208,7 @@ def query_weights(given: Numbers | dict[Hashable, float], queries: Queries) -> F
     `given` holds one weight per row, equal within a query, or is a dict by query id (1 for ids that are not in it).
     """
     if isinstance(given, dict):
-        ids = queries.ids.tolist()
-        known = set(ids)
-        named = {one if one in known else str(one): weight for one, weight in given.items()}  # ids of objects are text
-        unknown = [one for one in given if one not in known and str(one) not in known]
-        if unknown:
-            raise ValueError(f"query_weight names the query {unknown[0]!r}, which does not occur in qid")
-        by_query = finite([named.get(one, 1.0) for one in ids], "query_weight")
+        by_query = finite(_by_id(given, queries.ids), "query_weight")
     else:
         by_row = finite(given, "query_weight", queries.codes.size)
         first = queries.starts[:-1] if queries.rows is None else queries.rows[queries.starts[:-1]]
@@ -227,6 +221,22 @@ def query_weights(given: Numbers | dict[Hashable, float], queries: Queries) -> F
         name = queries.ids.tolist()[worst]
         raise ValueError(f"query_weight of query {name!r} is {by_query[worst]:g}: it must not be negative")
     return by_query
+
+
+def _by_id(given: dict[Hashable, float], ids: Array) -> list[float]:
+    """The weight of each id, 1 for those that are not in the dict."""
+    texts = [id_text(one) for one in (ids.astype(str) if ids.dtype.kind == "M" else ids).tolist()]
+    named = dict.fromkeys(texts, 1.0)
+    found = set()
+    for one, weight in given.items():
+        text = id_text(one, "query_weight")
+        if text not in named:
+            raise ValueError(f"query_weight names the query {one!r}, which does not occur in qid")
+        if text in found:
+            raise ValueError(f"query_weight names the query {text} twice, the second time as {one!r}")
+        found.add(text)
+        named[text] = weight
+    return list(named.values())
 
 
 def _needs_list(pairing: Pairing, labels: Floats, groups: Queries) -> bool:

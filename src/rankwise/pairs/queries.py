@@ -144,7 +144,7 @@ def one_column(queries: QueryIds, n_rows: int, name: str = "qid") -> Array:
         given = np.array(queries, dtype=object)
     kind = given.dtype.kind
     if kind == "O":
-        return id_array([_text(one, row, name) for row, one in enumerate(given.tolist())])
+        return id_array(_texts(given, name))
     lacking = ~np.isfinite(given) if kind in "fcmM" else np.zeros(0, bool)  # isfinite is false for NaT too
     if lacking.any():
         row = int(np.flatnonzero(lacking)[0])
@@ -174,14 +174,22 @@ def _rounded(value: float, name: str) -> ValueError:
     )
 
 
-def _text(one: object, row: int, name: str = "qid") -> str:
-    """An id as a string; 7, 7.0 and "7" are the same query, as in a file."""
+def _texts(ids: Array, name: str = "qid") -> list[str]:
+    texts = [id_text(one, name) for one in ids.tolist()]
+    if None in texts:
+        row = texts.index(None)
+        raise _missing(row, str(ids[row]), name)
+    return texts  # type: ignore[return-value]
+
+
+def id_text(one: object, name: str = "qid") -> str | None:
+    """An id as a string, None if it is missing; 7, 7.0 and "7" are the same query, as in a file."""
     try:
         is_missing = one is None or bool(one != one)
     except (TypeError, ValueError, ArithmeticError):  # pandas.NA has no truth value, Decimal("sNaN") raises
         is_missing = True
     if is_missing:
-        raise _missing(row, str(one), name)
+        return None
     if isinstance(one, float) and abs(one) >= LARGEST_EXACT:
         raise _rounded(float(one), name)
     return str(int(one)) if isinstance(one, float) and one.is_integer() else str(one)
@@ -200,7 +208,7 @@ def one_type(ids: list[Array]) -> list[Array]:
     if len(kinds) == 1:
         return ids
     if "O" in kinds:
-        return [np.array([_text(one, row) for row, one in enumerate(block.tolist())], object) for block in ids]
+        return [np.array(_texts(block), object) for block in ids]
     return [(one.astype(np.int64) if _is_whole(one) else one).astype(np.str_) for one in ids]
 
 

@@ -7,7 +7,6 @@ all.
 """
 
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from rankwise.foundation.devices import SparseMatrix
 from rankwise.foundation.names import one_of
 from rankwise.foundation.outputs import written_beside
 from rankwise.pairs.queries import Queries, QueryIds
+from rankwise.report.display import check_picture, matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,12 +64,9 @@ class DualSpectrum:
         return np.bincount(tenth, minlength=10)
 
     def plot(self, path: str | Path | None = None, of: str = "squares", among: str = "documents") -> "Figure":
-        """Figure 1 as a matplotlib figure, written to `path` unless it is None."""
-        try:
-            matplotlib = import_module("matplotlib.figure")
-        except ImportError:
-            raise ImportError("a figure needs matplotlib: pip install matplotlib") from None
-        figure: Figure = matplotlib.Figure(figsize=(9, 3.5), layout="constrained")
+        """Figure 1 as a matplotlib figure, written to `path`, *.png, *.svg or *.pdf, unless it is None."""
+        ending = None if path is None else check_picture(path)
+        figure: Figure = matplotlib("figure").Figure(figsize=(9, 3.5), layout="constrained")
         ranges = [f"{low}–{low + 10}" for low in range(0, 100, 10)]
         for axes, energy in zip(figure.subplots(1, 2, sharey=True), (0.9, 1.0), strict=True):
             axes.bar(ranges, self.histogram(energy, of, among), width=0.8)
@@ -79,7 +76,7 @@ class DualSpectrum:
         figure.axes[0].set_ylabel("queries")
         if path is not None:
             with written_beside(path) as file:
-                figure.savefig(file, format=Path(path).suffix[1:] or None)
+                figure.savefig(file, format=ending)
         return figure
 
 
