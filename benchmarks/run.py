@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--quick", action="store_true", help="small sizes, few repeats: under five minutes")
-    parser.add_argument("--data", metavar="DIR", default=str(DATA), help="folder of mq2007, mq2008 and cadata")
+    parser.add_argument("--data", metavar="DIR", default=str(DATA), help="folder of mq2007, mq2008, ohsumed and cadata")
     program = str(PROGRAM) if PROGRAM.exists() else None
     known = f"a `train` of LIBLINEAR's ranking extension, to compare; {PROGRAM.relative_to(ROOT.parent)} if it exists"
     parser.add_argument("--liblinear", metavar="PATH", default=program, help=known)

@@ -503,11 +503,19 @@ def test_a_problem_of_the_sweep_is_measured_by_every_solver(loss, small, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("law", "times", "others"), [(sweep.BEHIND, 1.0, 2.0), (sweep.AHEAD, 6.0, 0.5), (sweep.HINGE, 4.0, 6.0)]
+    ("law", "good", "n_bad", "bad"),
+    [
+        (sweep.BEHIND, 1.0, 60, 1.2),  # each breaks one bound: that of the median,
+        (sweep.BEHIND, 1.0, 10, 2.0),  # of 95 %,
+        (sweep.BEHIND, 1.0, 1, 4.0),  # of the worst
+        (sweep.AHEAD, 6.0, 60, 2.0),
+        (sweep.AHEAD, 6.0, 1, 0.5),
+        (sweep.HINGE, 4.0, 1, 6.0),
+    ],
 )
-def test_a_law_holds_or_is_missed(law, times, others):
-    assert sweep._judged(law, [times] * 9).endswith("| met |")
-    assert sweep._judged(law, [times] * 9 + [others] * 9).endswith("| **missed** |")
+def test_a_law_holds_or_is_missed(law, good, n_bad, bad):
+    assert sweep._judged(law, [good] * 100).endswith("| met |")
+    assert sweep._judged(law, [good] * (100 - n_bad) + [bad] * n_bad).endswith("| **missed** |")
     assert sweep._judged(law, []).endswith("| not measured |")
 
 

@@ -176,22 +176,25 @@ def test_an_error_of_the_system_is_not_called_damage(tmp_path, monkeypatch, numb
         read_data(tmp_path / "d.npz")
 
 
-def test_a_damaged_parquet_file_is_named(tmp_path):
+@pytest.mark.parametrize("name", ["d.parquet", "d.csv.zst", "d.csv.gz", "d.csv.bz2", "d.csv.xz"])
+def test_a_damaged_file_with_checksums_is_named(tmp_path, name):
     """Arrow's own errors name no file, and some have several lines."""
     pytest.importorskip("pyarrow")
-    path = tmp_path / "d.parquet"
-    write_data(path, make_ranking(20, 6, 4, random_state=0))
+    path, data = tmp_path / name, make_ranking(20, 6, 4, random_state=0)
+    write_data(path, data)
     whole, rng, refusals = path.read_bytes(), np.random.default_rng(0), []
     for _ in range(200):
         damaged = bytearray(whole)
         damaged[rng.integers(len(damaged))] ^= 1 << int(rng.integers(8))
         path.write_bytes(damaged)
         try:
-            read_data(path)
+            found = read_data(path)
         except ValueError as error:
             refusals.append(str(error))
-    assert len(refusals) > 20
-    assert all("d.parquet" in one and "\n" not in one for one in refusals)
+        else:
+            assert all((getattr(found, one) == getattr(data, one)).all() for one in ("X", "y", "qid"))
+    assert len(refusals) > 100
+    assert all(name in one and "\n" not in one for one in refusals)
 
 
 def test_a_stream_whose_parts_fit_into_memory_only_once_is_refused(monkeypatch):

@@ -71,7 +71,8 @@ def test_contradictions_are_settled_as_pandas_does(judged, rule):
     differing = {key for key, n in grouped.nunique().items() if n > 1}
     logged = features(*((*key, {"x": 1.0}) for key in grouped.groups))
     found = join(frame, logged, on_conflict=rule)
-    expected = grouped.agg(rule).to_dict()
+    counted = frame.drop_duplicates().groupby(["query", "docid"])["rating"] if rule == "mean" else grouped
+    expected = counted.agg(rule).to_dict()
     assert {key: row[0] for key, row in table(found.data).items()} == pytest.approx(expected)
     assert {one[:2] for one in found.report.judgments.conflicts} == differing
     assert found.report.judgments.repeated == len(frame) - grouped.nunique().sum()

@@ -133,6 +133,23 @@ def test_a_scorer_scores_by_query(ranker):
     np.testing.assert_allclose(both["test_map"], expected.by_fold("map"), rtol=1e-12)
 
 
+@pytest.mark.usefixtures("routing")
+def test_a_scorer_weights_queries_if_it_is_asked_to():
+    ranker = RankSVM().set_fit_request(sample_weight=True)
+    weight = np.random.default_rng(0).uniform(0.1, 5, len(Y)) * (np.arange(len(Y)) % 7 > 0)
+
+    def score(scoring):
+        return GridSearchCV(ranker, {"C": [1.0]}, scoring=scoring, cv=FOLDS).fit(X, Y, qid=QID, sample_weight=weight)
+
+    expected = ours.cross_validate(RankSVM(C=1.0), X, Y, QID, sample_weight=weight, cv=FOLDS, measures="map")
+    weighted = score(ours.make_scorer("map").set_score_request(sample_weight=True))
+    assert weighted.best_score_ == pytest.approx(expected.mean("map"), rel=1e-12)
+    plain = score(ours.make_scorer("map").set_score_request(sample_weight=False))
+    assert plain.best_score_ != pytest.approx(expected.mean("map"), rel=1e-6)
+    with pytest.raises(ValueError, match=r"sample_weight.* not explicitly set as requested"):
+        score(ours.make_scorer("map"))
+
+
 def test_a_scorer_is_a_function_of_its_measure():
     scorer = rankwise.make_scorer("NDCG@5")
     assert repr(scorer) == "make_scorer('ndcg@5')"

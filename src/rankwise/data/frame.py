@@ -235,7 +235,7 @@ def parquet_blocks(source: FileName, reading: Reading) -> Iterator[RankingData]:
     for path in parquet_files(Path(source)):
         path.stat()  # a missing file is an error of the system, which is shorter than Arrow's
         try:
-            with unchanged(path), parquet.ParquetFile(path) as file:
+            with unchanged(path), parquet.ParquetFile(path, page_checksum_verification=True) as file:
                 row = 0
                 for batch in file.iter_batches(batch_size=_BATCH):
                     whole = batch.replace_schema_metadata(file.schema_arrow.metadata)
@@ -255,7 +255,8 @@ def write_parquet(target: FileName, data: RankingData) -> None:
     rows = max(1, _GROUP * len(data) // max(data.X.size, 1))
     batches = (_batch(data.select(slice(start, start + rows))) for start in range(0, max(len(data), 1), rows))
     first = next(batches)
-    with written_beside(target) as file, parquet.ParquetWriter(file, first.schema, compression="zstd") as writer:
+    how = {"compression": "zstd", "write_page_checksum": True}
+    with written_beside(target) as file, parquet.ParquetWriter(file, first.schema, **how) as writer:
         for batch in chain([first], batches):
             writer.write_batch(batch)
 

@@ -62,4 +62,4 @@ def _write_parquet(file: BinaryIO, parts: list[tuple[Array, Array, Floats]]) -> 
     qid, docid, scores = ([part[i] for part in parts] for i in range(3))
     columns = [table_ids(np.concatenate(one_type(one))) for one in (qid, docid)]
     table = pa.table(dict(zip(HEADER, [*columns, np.concatenate(scores)], strict=True)))
-    parquet.write_table(table, file)
+    parquet.write_table(table, file, write_page_checksum=True)

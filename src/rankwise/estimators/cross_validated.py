@@ -86,7 +86,8 @@ def mean_weights(table: Table, place: int) -> Array:
 
 def results_by_model(values: Floats, means: Floats) -> dict[str, Array]:
     """The results under GridSearchCV's names; `values` by fold and model."""
-    ranks = np.argsort(np.argsort(np.where(np.isnan(means), np.inf, -means), kind="stable")) + 1
+    losses = np.where(np.isnan(means), np.inf, -means)
+    ranks = np.searchsorted(np.sort(losses), losses) + 1  # equal means, equal ranks
     by_fold = {f"split{k}_test_score": row for k, row in enumerate(values)} if len(values) <= MOST_FOLDS else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a strength without any value has no spread

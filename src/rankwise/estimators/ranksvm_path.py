@@ -130,7 +130,8 @@ def c_path(
     ranker     a RankSVM with the options to use (loss, solver, tol, l1_ratio, ...), or a ScaledRanker with one; its
                own C is ignored
     direction  "up": from the smallest C to the largest, each warm-started from the previous one; or "down"
-    cv         folds as of RankSVMCV, of whole groups if X has any, on which every C is evaluated; None: no evaluation
+    cv         folds as of RankSVMCV, of whole groups if X has any, on which every C is evaluated, with a `tol` of 1e-3
+               or the ranker's own if that is larger; None: no evaluation
     measure    of the evaluation; None: the `default_measure` of y
 
     Examples

@@ -1,5 +1,7 @@
 """make_scorer: a measure as a scorer for scikit-learn's searches, which receives query ids."""
 
+from typing import Self
+
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRequest
 
@@ -15,16 +17,30 @@ class Scorer:
 
     def __init__(self, measure: str | Measure) -> None:
         self.measure = parse(measure)
+        self._weighted: bool | None = None  # unknown: scikit-learn asks if weights are passed to a search
 
-    def __call__(self, estimator: BaseEstimator, X: Features, y: Array, qid: Array | None = None) -> float:
+    def __call__(
+        self,
+        estimator: BaseEstimator,
+        X: Features,
+        y: Array,
+        qid: Array | None = None,
+        sample_weight: Array | None = None,
+    ) -> float:
         if qid is None:
             refuse_merged_queries(_queries_of_fit(estimator))
-        return judge(estimator, X, y, qid, [self.measure])[self.measure]
+        return judge(estimator, X, y, qid, [self.measure], sample_weight)[self.measure]
+
+    def set_score_request(self, *, sample_weight: bool | None) -> Self:
+        """Whether scikit-learn passes sample_weight, for a weighted mean over the queries."""
+        self._weighted = sample_weight
+        return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """With metadata routing on, scikit-learn passes qid."""
+        """With metadata routing on, scikit-learn passes qid, and sample_weight if it was requested."""
         request = MetadataRequest(owner="make_scorer")
         request.score.add_request(param="qid", alias=True)
+        request.score.add_request(param="sample_weight", alias=self._weighted)
         return request
 
     def __repr__(self) -> str:
@@ -35,7 +51,8 @@ def make_scorer(measure: str | Measure) -> Scorer:
     """A scorer for `GridSearchCV(..., scoring=make_scorer("map"))` and scikit-learn's other searches.
 
     It accepts any measure of `rankwise.metrics` and evaluates query by query, so scikit-learn must pass query ids to
-    it: `sklearn.set_config(enable_metadata_routing=True)`, then `search.fit(X, y, qid=qid)`.
+    it: `sklearn.set_config(enable_metadata_routing=True)`, then `search.fit(X, y, qid=qid)`. With weights too:
+    `make_scorer("map").set_score_request(sample_weight=True)`.
 
     Examples
     --------

@@ -62,7 +62,8 @@ def _open_zstandard(path: Path, mode: str) -> BinaryIO:
     except ImportError:
         raise ImportError(".zst files need a package: pip install zstandard") from None
     if mode == "wb":
-        return zstandard.open(path, "wb")  # type: ignore[no-any-return]
+        compressor = zstandard.ZstdCompressor(write_checksum=True)
+        return zstandard.open(path, "wb", cctx=compressor)  # type: ignore[no-any-return]
     return io.BufferedReader(_ZstandardReader(open(path, "rb"), zstandard.ZstdDecompressor()))
 
 

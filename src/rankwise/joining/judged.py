@@ -13,7 +13,7 @@ from rankwise.joining.report import Conflict, Pair, listed
 Choice = Callable[[list[float]], float]
 
 RULES: dict[str, Choice] = {"first": lambda ratings: ratings[0], "last": lambda ratings: ratings[-1]}
-RULES |= {"mean": fmean, "max": max}
+RULES |= {"mean": lambda ratings: fmean(set(ratings)), "max": max}  # a repeated rating counts once
 ON_CONFLICT = ("error", *RULES)
 COMBINE: dict[str, Choice] = {"mean": fmean, "median": median}
 _JUDGES_SHOWN = 8
