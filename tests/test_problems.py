@@ -4,6 +4,7 @@ from datetime import date
 
 import numpy as np
 import oracle
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -133,23 +134,47 @@ def test_query_weight_two_is_the_query_given_twice(normalize_pairs, costs):
     np.testing.assert_allclose(coef(qid=QID.astype(object), query_weight=weight, **options), expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize("key", [7, 7.0, "7", np.int64(7)])
-@pytest.mark.parametrize("ids", [[7, 8], [7.0, 8.0], ["7", "8"], [np.float64(7), "8"]])
+@pytest.mark.parametrize("key", [7, 7.0, "7", np.int64(7), np.float32(7)])
+@pytest.mark.parametrize("ids", [[7, 8], [7.0, 8.0], ["7", "8"], [np.float32(7), "8"]])
 def test_a_key_of_query_weight_is_the_id_however_it_is_written(key, ids):
-    queries = Queries(np.array(ids, object if isinstance(ids[0], np.float64) else None), 2)
+    queries = Queries(np.array(ids, object if isinstance(ids[0], np.float32) else None), 2)
     assert query_weights({key: 3.0}, queries).tolist() == [3.0, 1.0]
 
 
+DAYS = np.array(["2020-01-01", "2020-01-02"], "datetime64[D]")
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        np.array([0.1, 0.7], np.float32),
+        np.array([0.1, 0.7], np.float16),
+        DAYS,
+        DAYS.astype("datetime64[us]"),
+        DAYS.astype("datetime64[ns]"),
+        DAYS - DAYS[0],
+        np.array([False, True]),
+        np.array([-(2**62), 2**62]),
+        np.array(["a", "b"], object),
+    ],
+)
+def test_a_key_of_query_weight_may_be_the_id_itself(ids):
+    queries = Queries(ids, 2)
+    for keys in (ids, ids.tolist()):
+        assert query_weights({keys[1]: 3.0}, queries).tolist() == [1.0, 3.0]
+
+
 def test_a_key_of_query_weight_may_be_a_date():
-    queries = Queries(np.array(["2020-01-01", "2020-01-02"], "datetime64[D]"), 2)
-    for key in (np.datetime64("2020-01-02"), date(2020, 1, 2)):
-        assert query_weights({key: 3.0}, queries).tolist() == [1.0, 3.0]
+    for key in (DAYS[1], date(2020, 1, 2)):
+        assert query_weights({key: 3.0}, Queries(DAYS, 2)).tolist() == [1.0, 3.0]
+    stamps = pd.Series(DAYS.astype("datetime64[us]"))
+    assert query_weights({stamps[1]: 3.0}, Queries(stamps.to_numpy(), 2)).tolist() == [1.0, 3.0]
 
 
 @pytest.mark.parametrize(
     ("weight", "words"),
     [
-        ({"1": 1.0, 1: 2.0}, "query_weight names the query 1 twice, the second time as 1"),
+        ({"1": 1.0, 1: 2.0}, "query_weight names the query 1 twice"),
         ({None: 1.0}, "query_weight names the query None, which does not occur in qid"),
         ({2.0**60: 1.0}, "query_weight holds the floating-point number 1.15.*e.18, and floats beyond 2.53 are rounded"),
         ({-7: 1.0}, "query_weight names the query -7, which does not occur in qid"),

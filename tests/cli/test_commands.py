@@ -11,6 +11,7 @@ import pytest
 from commands import RANKWISE, run
 
 from rankwise import RankSVM, evaluate, load_model, load_sample, read_letor, write_letor
+from rankwise.foundation.compression import open_bytes
 
 
 def test_train_evaluate_predict_agree_with_the_library(files):
@@ -220,6 +221,23 @@ def test_bad_models_and_scores(files, tmp_path):
     (tmp_path / "scores.csv").write_text("qid,docid,score\n1,a,1\n1,b,1\n")
     told = run("evaluate", tmp_path / "scores.csv", tmp_path / "twice.csv", code=1).stderr
     assert f"{tmp_path / 'twice.csv'}: rows 1 and 3 are both document a of query 1" in told
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst"])
+def test_a_damaged_file_of_scores_is_named(files, tmp_path, suffix):
+    path = tmp_path / f"scores.txt.{suffix}"
+    with open_bytes(path, "wb") as file:
+        file.write(b"".join(b"%d\n" % (7**i % 1009) for i in range(570)))
+    whole = path.read_bytes()
+    run("evaluate", path, files / "test.txt")
+    turned = bytearray(whole)
+    turned[len(whole) // 2] ^= 4
+    for damaged in (whole[: len(whole) // 2], bytes(turned), b"junk\n" * 20):
+        path.write_bytes(damaged)
+        told = run("evaluate", path, files / "test.txt", code=1).stderr.splitlines()
+        assert told[-1].startswith(f"rankwise: {path} cannot be decompressed: ")
+    told = run("compare", path, "column:1", "--data", files / "test.txt", code=1).stderr.splitlines()
+    assert told[-1].startswith(f"rankwise: {path} cannot be decompressed: ")
 
 
 def test_a_model_on_stdout_is_alone_there(files):

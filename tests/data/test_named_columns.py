@@ -212,6 +212,7 @@ ROW = '{"label": 1, "qid": 1, "a": 1}\n'
         ),
         ('{"label": null, "qid": 1, "a": 1}', "column 'label': line 2 has no label"),
         ('{"label": 1, "a": 1}', "column 'qid': line 2 has no query id"),
+        ('{"label": 1, "qid": true, "a": 1}', "column 'qid': line 2 holds True, expected a number or a text"),
         ('{"label": 1, "qid": {}, "a": 1}', "column 'qid': line 2 holds {}, expected a number or a text"),
         ('{"label": 1, "qid": 1, "a": "3"}', "column 'a' holds texts, expected numbers"),
         ('{"label": 1, "qid": 1, "a": [3]}', "column 'a' holds lists or objects, expected numbers"),

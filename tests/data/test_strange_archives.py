@@ -197,8 +197,28 @@ def test_a_damaged_file_with_checksums_is_named(tmp_path, name):
     assert all(name in one and "\n" not in one for one in refusals)
 
 
-def test_a_stream_whose_parts_fit_into_memory_only_once_is_refused(monkeypatch):
+def test_a_parquet_file_whose_end_is_damaged_loses_no_rows(tmp_path):
+    """Its end, which has no checksum, says how many rows there are, in all and in each group."""
+    pytest.importorskip("pyarrow")
+    path, n_read = tmp_path / "d.parquet", 0
+    write_data(path, make_ranking(4, 5, 2, random_state=0))
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    for place in range(len(whole) // 2, len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        try:
+            n_read += 1
+            assert len(read_data(path)) == 20
+        except ValueError:
+            n_read -= 1
+    assert n_read > 10
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_a_stream_whose_parts_fit_into_memory_only_once_is_refused(monkeypatch, small):
     """A part is copied when parts are joined: an index of 2^31 - 1 took twice its 17 GB, and the process was killed."""
+    monkeypatch.setattr("rankwise.data.letor.is_small", lambda texts: small)
     monkeypatch.setattr("rankwise.foundation.memory.memory_at_hand", lambda: 1.5 * 8 * 10**8)
     with pytest.raises(MemoryError, match="read it sparse, or number the features without gaps"):
         read_letor(io.BytesIO(b"1 qid:1 100000000:1\n"), dense=True)

@@ -195,6 +195,12 @@ def test_numbers_of_numpy_are_numbers():
     assert found.X.tolist() == [[0.5, 1.0]]
 
 
+def test_ids_that_a_float_has_rounded_are_refused():
+    keys = {"query": 2.0**53, "docid": "d"}
+    with pytest.raises(ValueError, match=r"query must be a text or a whole number, found 9007199254740992\.0"):
+        join([keys | {"rating": 1}], [keys | {"a": 1}])
+
+
 @pytest.mark.parametrize("one", [np.datetime64("2020-01-01", "ns"), np.timedelta64(3, "ns"), np.datetime64("2020")])
 def test_dates_of_numpy_are_neither_ids_nor_numbers(one):
     keys = {"query": "q", "docid": "d"}

@@ -78,6 +78,15 @@ def test_csv_and_json_are_exact(found):
     assert json.loads(found.per_query().to_json())["query"] == found.per_query()["query"].tolist()
 
 
+@pytest.mark.parametrize("unit", ["D", "us", "ns"])
+def test_queries_may_be_dates(unit):
+    days = np.array(["2020-01-01"] * 2 + ["2020-01-02"] * 2, f"datetime64[{unit}]")
+    found = compare({"a": [2, 1, 2, 1], "b": [1, 2, 2, 1]}, [1, 0, 1, 0], days)
+    assert found.worst()["query"].tolist() == days[:1].tolist()
+    assert json.loads(found.worst().to_json())["query"] == [str(days[0])]
+    assert f'"{days[0]}"' in found.to_json()
+
+
 def test_a_file_of_csv_has_every_byte(found, tmp_path):
     text = found.per_query().to_csv(tmp_path / "q.csv")
     assert (tmp_path / "q.csv").read_bytes() == text.encode(errors="surrogateescape")

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from rankwise.data.repeated import SharedData
 from rankwise.data.score_table import SCORE
 from rankwise.data.streams import name_of
 from rankwise.foundation.arrays import Array, Floats, is_rounded_integer, read_number
-from rankwise.foundation.compression import open_bytes
+from rankwise.foundation.compression import decompressed
 from rankwise.foundation.devices import is_sparse
 from rankwise.foundation.outputs import naming
 from rankwise.foundation.texts import first_few
@@ -246,13 +245,13 @@ def ids_in(data: RankingData, path: str) -> Array:
 
 
 def is_model(path: str) -> bool:
-    with open_bytes(Path(path), "rb") as file:
+    with decompressed(path, path) as file:
         return file.read(64).lstrip().startswith(b"{")
 
 
 def read_scores(path: str, n: int) -> Floats:
     name = "standard input" if path == "-" else path
-    with naming(name), nullcontext(sys.stdin.buffer) if path == "-" else open_bytes(Path(path), "rb") as file:
+    with naming(name), nullcontext(sys.stdin.buffer) if path == "-" else decompressed(path, path) as file:
         lines = file.read().split(b"\n")
     lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
     lines = lines[:-1] if not lines[-1].strip() else lines

@@ -33,7 +33,7 @@ from rankwise.data.records import RankingData
 from rankwise.data.score_table import SCORE, TABLES
 from rankwise.data.trec import RUN, TrecRows, join, read_qrels, read_run, scores_for
 from rankwise.foundation.arrays import Array, Floats
-from rankwise.foundation.compression import open_bytes
+from rankwise.foundation.compression import decompressed
 from rankwise.metrics import Evaluation, Measure, default_measures, evaluate
 from rankwise.metrics.defaults import with_judged
 from rankwise.metrics.evaluation import with_unjudged
@@ -156,7 +156,7 @@ def is_score_table(path: str) -> bool:
     format = formats.format_of(path)
     if format.name not in TABLES:
         return False
-    with open_bytes(Path(path), "rb") as file:
+    with decompressed(path, path) as file:
         return not format.is_text or SCORE.encode() in file.readline(4096)
 
 
@@ -167,7 +167,7 @@ def is_run(path: str) -> bool:
 
 def _fields(path: str) -> int:
     """The number of fields in the first line; 0 if the file is empty."""
-    with open_bytes(Path(path), "rb") as file:
+    with decompressed(path, path) as file:
         return len(file.readline(4096).split())
 
 

@@ -241,6 +241,8 @@ def parquet_blocks(source: FileName, reading: Reading) -> Iterator[RankingData]:
                     whole = batch.replace_schema_metadata(file.schema_arrow.metadata)
                     yield from_table(ArrowTable.of(whole, reading, row), reading, str(path))
                     row += batch.num_rows
+                if row != file.metadata.num_rows:
+                    raise pa.ArrowInvalid(f"it has {row} rows, and its end says {file.metadata.num_rows}")
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError, OSError) as error:
             if getattr(error, "errno", None) is not None:  # of the system; Arrow raises OSError without a number
                 raise

@@ -59,7 +59,7 @@ def read_plain(
     rows = np.repeat(np.arange(len(y)), lengths)
     if not (dense and _in_range(rows, columns, values, n_features, options) and (np.abs(y) < LARGEST_EXACT).all()):
         return None
-    check_dense_room(len(y), n_features, options.dtype.itemsize)
+    check_dense_room(len(y), n_features, options.dtype.itemsize, copies=1 if whole else 2)  # parts are joined
     X = np.zeros((len(y), n_features), options.dtype)
     X[rows, columns] = values
     for text in texts:

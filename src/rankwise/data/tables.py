@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from scipy.sparse import csr_array
 
+_SHOWN = 40  # characters of an id that a message shows
 _ROWS = 4096  # transposed from columns into rows at a time, while both are in cache
 
 
@@ -203,9 +204,9 @@ def _ids(table: Table, i: int, where: str, what: str) -> Array:
 
 
 def _refuse_unfit(ids: list[object], table: Table, i: int, where: str, what: str) -> None:
-    """Raise an error if an id is a list or an object, has a NUL, which NumPy drops at the end, or cannot be UTF-8."""
+    """Raise an error if an id is no number or text, has a NUL, which NumPy drops at its end, or cannot be UTF-8."""
     for row, one in enumerate(ids):
-        if isinstance(one, list | dict):
+        if isinstance(one, list | dict | bool):
             expected = "a number or a text"
         elif isinstance(one, str) and "\0" in one:
             expected = f"a {what} without NUL"
@@ -213,7 +214,8 @@ def _refuse_unfit(ids: list[object], table: Table, i: int, where: str, what: str
             expected = f"a {what} in UTF-8"
         else:
             continue
-        raise ValueError(f"{where}, column {table.header[i]!r}: {table.place(row)} holds {one!r}, expected {expected}")
+        shown = repr(one)[:_SHOWN]
+        raise ValueError(f"{where}, column {table.header[i]!r}: {table.place(row)} holds {shown}, expected {expected}")
 
 
 def _first(mask: Array) -> int:

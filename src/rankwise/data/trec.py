@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from rankwise.data.streams import name_of, opened, streamed
 from rankwise.foundation.arrays import Array, Floats, finite, is_rounded_integer, read_number
 from rankwise.foundation.outputs import FileName, written_beside
-from rankwise.pairs.queries import Queries, id_array
+from rankwise.pairs.queries import Queries, id_array, id_texts
 
 RUN = ("qid", "Q0", "docid", "rank", "score", "tag")
 QRELS = ("qid", "0", "docid", "label")
@@ -43,7 +43,7 @@ class TrecRows:
     @classmethod
     def of(cls, qid: Array, docid: Array, values: Floats, name: str) -> "TrecRows":
         """Of ids of any type, each document once per query."""
-        queries, documents = ([str(one) for one in ids.tolist()] for ids in (qid, docid))
+        queries, documents = id_texts(qid), id_texts(docid)
         places = {key: row for row, key in enumerate(zip(queries, documents, strict=True))}
         return cls(id_array(queries), id_array(documents), values, places, name)
 
@@ -98,7 +98,7 @@ def scores_for(run: TrecRows, qid: ArrayLike, docid: ArrayLike) -> Floats:
     """The run's scores of these documents, in their order. The run must rank each of them, and no other documents of
     their queries.
     """
-    keys = [(str(q), str(d)) for q, d in zip(np.asarray(qid).tolist(), np.asarray(docid).tolist(), strict=True)]
+    keys = list(zip(id_texts(np.asarray(qid)), id_texts(np.asarray(docid)), strict=True))
     missing = next((key for key in keys if key not in run.places), None)
     if missing is not None:
         raise ValueError(f"{run.name} has no document {missing[1]} of query {missing[0]}, which the data have")

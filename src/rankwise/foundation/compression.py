@@ -4,7 +4,9 @@ import bz2
 import gzip
 import io
 import lzma
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -15,6 +17,18 @@ if TYPE_CHECKING:
 def open_bytes(path: Path, mode: str) -> BinaryIO:
     """Open a file in mode "rb" or "wb"; its suffix selects the compression."""
     return cast(BinaryIO, _OPENERS.get(path.suffix, open)(path, mode))
+
+
+@contextmanager
+def decompressed(path: str | Path, name: str = "it") -> Iterator[BinaryIO]:
+    """A file open for reading, decompressed by its suffix; a ValueError, which calls it `name`, if it is damaged."""
+    try:
+        with open_bytes(Path(path), "rb") as file:
+            yield file
+    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # from the system; decompressors raise OSError without a number
+            raise
+        raise ValueError(f"{name} cannot be decompressed: {error}") from None
 
 
 def plain_suffix(path: Path) -> str:

@@ -4,16 +4,14 @@ Errors are ValueErrors whose subject is "it"; the caller puts the name of the fi
 """
 
 import json
-import lzma
 import re
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
-from rankwise.foundation.compression import open_bytes
+from rankwise.foundation.compression import decompressed
 from rankwise.foundation.texts import visible
 
 Json: TypeAlias = Any  # what json.loads returns
@@ -27,15 +25,8 @@ DEEPEST = 12  # levels of lists and objects; the files of rankwise have half as 
 
 def read_json(path: str | Path, most_bytes: int) -> Json:
     """The content of a file, decompressed according to its suffix; an error if it has more than `most_bytes`."""
-    try:
-        with open_bytes(Path(path), "rb") as file:
-            text = file.read(most_bytes + 1)
-    except OSError as error:
-        if error.errno is not None:  # from the system; decompressors raise OSError without a number
-            raise
-        raise ValueError(f"it cannot be decompressed: {error}") from None
-    except (EOFError, zlib.error, lzma.LZMAError) as error:
-        raise ValueError(f"it cannot be decompressed: {error}") from None
+    with decompressed(path) as file:
+        text = file.read(most_bytes + 1)
     if len(text) > most_bytes:
         raise ValueError(f"it has more than {most_bytes:,} bytes")
     return parse_json(text)

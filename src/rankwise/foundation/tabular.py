@@ -129,9 +129,10 @@ def csv_text(columns: Columns) -> str:
 
 
 def plain_list(column: Sequence[object] | Array) -> list[object]:
-    """Python's own numbers and texts; None for NaN."""
-    values = column.tolist() if isinstance(column, np.ndarray) else column
-    return [None if value != value else value for value in values]
+    """Python's own numbers and texts, dates as texts; None for NaN."""
+    if isinstance(column, np.ndarray):
+        column = (column.astype(str) if column.dtype.kind in "mM" else column).tolist()
+    return [None if value != value else value for value in column]
 
 
 def write_text(target: FileName, text: str) -> None:

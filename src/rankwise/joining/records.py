@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankwise.foundation.arrays import is_rounded_integer, read_number
+from rankwise.foundation.arrays import LARGEST_EXACT, is_rounded_integer, read_number
 from rankwise.foundation.strict_json import Json, is_number, is_text
 
 _MISSING = {"", "na", "nan", "null", "none"}  # cells without a number, in any case
@@ -42,7 +42,7 @@ class Logged(NamedTuple):
 def identifier(value: object, what: str, place: str) -> str:
     """A query or the id of a document as text; 7 and 7.0 are "7"."""
     value = _of_python(value)
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_EXACT:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)

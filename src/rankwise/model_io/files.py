@@ -5,10 +5,8 @@ code (SECURITY.md).
 """
 
 import json
-import lzma
 import os
 import platform
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +18,7 @@ from rankwise import __version__
 from rankwise.data.columns import ModelColumns
 from rankwise.data.fingerprint import Fingerprint, fingerprint
 from rankwise.foundation.arrays import Floats
-from rankwise.foundation.compression import open_bytes
+from rankwise.foundation.compression import decompressed
 from rankwise.foundation.outputs import written_beside
 from rankwise.foundation.strict_json import Json, is_count, is_number, read_json
 from rankwise.model_io.conversion import KERNEL, LINEAR, estimator_of, model_of
@@ -117,9 +115,9 @@ def write_model(model: Model, path: str | Path) -> None:
 def is_model_file(path: str | Path) -> bool:
     """Whether a file begins as a saved model does."""
     try:
-        with open_bytes(Path(path), "rb") as file:
+        with decompressed(path) as file:
             head = file.read(256)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError):
+    except (OSError, ValueError):
         return False
     return head.lstrip().startswith(b"{") and f'"{FORMAT}"'.encode() in head
 

@@ -35,7 +35,7 @@ from rankwise.pairs import costs as costs_of
 from rankwise.pairs.composite import check_scope
 from rankwise.pairs.costs import Costs
 from rankwise.pairs.preferences import Preferences
-from rankwise.pairs.queries import Queries, QueryIds, grouped, id_text
+from rankwise.pairs.queries import Queries, QueryIds, grouped, id_text, id_texts
 from rankwise.pairs.schemes import Scheme, check_scheme
 
 RESCALINGS = ("slack", "margin")
@@ -224,19 +224,18 @@ def query_weights(given: Numbers | dict[Hashable, float], queries: Queries) -> F
 
 
 def _by_id(given: dict[Hashable, float], ids: Array) -> list[float]:
-    """The weight of each id, 1 for those that are not in the dict."""
-    texts = [id_text(one) for one in (ids.astype(str) if ids.dtype.kind == "M" else ids).tolist()]
-    named = dict.fromkeys(texts, 1.0)
-    found = set()
+    """The weight of each id, 1 for those that are not in the dict; a key is an id or how it is written."""
+    places: dict[Hashable, int] = {text: place for place, text in enumerate(id_texts(ids))}
+    places |= {one: place for place, one in enumerate(ids.tolist())}
+    named: dict[int, float] = {}
     for one, weight in given.items():
-        text = id_text(one, "query_weight")
-        if text not in named:
+        place = places.get(one if one in places else id_text(one, "query_weight"))
+        if place is None:
             raise ValueError(f"query_weight names the query {one!r}, which does not occur in qid")
-        if text in found:
-            raise ValueError(f"query_weight names the query {text} twice, the second time as {one!r}")
-        found.add(text)
-        named[text] = weight
-    return list(named.values())
+        if place in named:
+            raise ValueError(f"query_weight names the query {one!r} twice")
+        named[place] = weight
+    return [named.get(place, 1.0) for place in range(ids.size)]
 
 
 def _needs_list(pairing: Pairing, labels: Floats, groups: Queries) -> bool:

@@ -144,7 +144,7 @@ def one_column(queries: QueryIds, n_rows: int, name: str = "qid") -> Array:
         given = np.array(queries, dtype=object)
     kind = given.dtype.kind
     if kind == "O":
-        return id_array(_texts(given, name))
+        return id_array(id_texts(given, name))
     lacking = ~np.isfinite(given) if kind in "fcmM" else np.zeros(0, bool)  # isfinite is false for NaT too
     if lacking.any():
         row = int(np.flatnonzero(lacking)[0])
@@ -174,8 +174,9 @@ def _rounded(value: float, name: str) -> ValueError:
     )
 
 
-def _texts(ids: Array, name: str = "qid") -> list[str]:
-    texts = [id_text(one, name) for one in ids.tolist()]
+def id_texts(ids: Array, name: str = "qid") -> list[str]:
+    """The ids as strings; an error if one is missing."""
+    texts = [id_text(one, name) for one in (ids.astype(str) if ids.dtype.kind in "mM" else ids).tolist()]
     if None in texts:
         row = texts.index(None)
         raise _missing(row, str(ids[row]), name)
@@ -190,9 +191,11 @@ def id_text(one: object, name: str = "qid") -> str | None:
         is_missing = True
     if is_missing:
         return None
-    if isinstance(one, float) and abs(one) >= LARGEST_EXACT:
+    if not isinstance(one, float | np.floating):
+        return str(one)
+    if abs(float(one)) >= LARGEST_EXACT:
         raise _rounded(float(one), name)
-    return str(int(one)) if isinstance(one, float) and one.is_integer() else str(one)
+    return str(int(one)) if one.is_integer() else str(one)
 
 
 def id_array(texts: list[str]) -> Array:
@@ -208,7 +211,7 @@ def one_type(ids: list[Array]) -> list[Array]:
     if len(kinds) == 1:
         return ids
     if "O" in kinds:
-        return [np.array(_texts(block), object) for block in ids]
+        return [np.array(id_texts(block), object) for block in ids]
     return [(one.astype(np.int64) if _is_whole(one) else one).astype(np.str_) for one in ids]
 
 
