@@ -128,8 +128,8 @@ class ArrowTable:
     def of(cls, table: "pa.Table | pa.RecordBatch", reading: Reading, first_row: int = 0) -> "ArrowTable":
         kept = reading.besides
         index = (table.schema.pandas_metadata or {}).get("index_columns", [])
-        names = [name for name in table.column_names if name not in index or name in kept]
-        return cls(table.select(names), first_row)
+        places = [i for i, name in enumerate(table.column_names) if name not in index or name in kept]
+        return cls(table.select(places), first_row)  # by place: a name that is there twice is told as in other tables
 
     @property
     def header(self) -> list[str]:
