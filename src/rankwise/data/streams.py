@@ -6,12 +6,10 @@ truncates ends the process, and one that is rewritten changes under a kernel.
 """
 
 import codecs
-import lzma
 import os
 import stat
 import sys
 import weakref
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -22,7 +20,7 @@ from typing import IO, TypeAlias, cast
 import numpy as np
 
 from rankwise.foundation.arrays import Array
-from rankwise.foundation.compression import COMPRESSED, open_bytes
+from rankwise.foundation.compression import COMPRESSED, DAMAGED, open_bytes
 
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]  # a path, "-" or an open file
 Target: TypeAlias = Source
@@ -246,7 +244,7 @@ def _whole_lines(file: IO[bytes] | IO[str], name: str, size: int) -> bytes | str
     try:
         piece: bytes | str = cast(IO[bytes], file).read(size) + cast(IO[bytes], file).readline()
         return piece
-    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+    except DAMAGED as error:
         raise LetorError(f"the file cannot be read to its end: {error}", name) from error
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 if TYPE_CHECKING:
     from zstandard import ZstdDecompressionObj, ZstdDecompressor
 
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, OSError)  # what decompressors raise; OSError the system too
+
 
 def open_bytes(path: Path, mode: str) -> BinaryIO:
     """Open a file in mode "rb" or "wb"; its suffix selects the compression."""
@@ -25,7 +27,7 @@ def decompressed(path: str | Path, name: str = "it") -> Iterator[BinaryIO]:
     try:
         with open_bytes(Path(path), "rb") as file:
             yield file
-    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+    except DAMAGED as error:
         if getattr(error, "errno", None) is not None:  # from the system; decompressors raise OSError without a number
             raise
         raise ValueError(f"{name} cannot be decompressed: {error}") from None

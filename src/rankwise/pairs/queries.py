@@ -176,11 +176,12 @@ def _rounded(value: float, name: str) -> ValueError:
 
 def id_texts(ids: Array, name: str = "qid") -> list[str]:
     """The ids as strings; an error if one is missing."""
-    texts = [id_text(one, name) for one in (ids.astype(str) if ids.dtype.kind in "mM" else ids).tolist()]
-    if None in texts:
-        row = texts.index(None)
-        raise _missing(row, str(ids[row]), name)
-    return texts  # type: ignore[return-value]
+    texts = []
+    for row, one in enumerate((ids.astype(str) if ids.dtype.kind in "mM" else ids).tolist()):
+        if (text := id_text(one, name)) is None:
+            raise _missing(row, str(one), name)
+        texts.append(text)
+    return texts
 
 
 def id_text(one: object, name: str = "qid") -> str | None:
